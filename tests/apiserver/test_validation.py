@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
 from kapy.apiserver.resources.builtin.node_errors import node_errors
-from kapy.apiserver.resources.builtin.service_errors import service_errors
 from kapy.apiserver.resources.builtin.workload_errors import workload_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import invalid
 from tests.apiserver.asking import CRDS, GIZMO, running
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -20,49 +17,24 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 
 @pytest.mark.parametrize(
-    ("versions", "fields"),
-    [
-        ([{"subresources": {"scale": {}}}], ["specReplicasPath", "statusReplicasPath"]),
-        ([{"selectableFields": [{"jsonPath": ".metadata.name"}]}], ["jsonPath"]),
-        ([{"additionalPrinterColumns": [{"name": "a", "type": "string"}]}], ["JSONPath"]),
-        ([{"deprecated": True, "deprecationWarning": "old"}], []),
-        ([{"deprecationWarning": "x" * 257}], ["deprecationWarning", "deprecationWarning"]),
-    ],
-)
-def test_parts_of_versions(versions: list[Document], fields: list[str]) -> None:
-    assert [one.field.rpartition(".")[2] for one in part_errors(versions)] == fields
-
-
-def test_what_versions_share_is_named_beside_them() -> None:
-    column = {"additionalPrinterColumns": [{"name": "", "type": "string", "jsonPath": ".a"}]}
-    (shared,) = part_errors([column, column])
-    assert shared.field == "spec.additionalPrinterColumns[0].name"
-    (own,) = part_errors([{}, column])
-    assert own.field == "spec.versions[1].additionalPrinterColumns[0].name"
-    shown = invalid("spec.versions", shown_versions([{"name": "v1"}]), "bad").body()
-    assert shown.startswith('Invalid value: [{"Name":"v1","Served":false,"Storage":false,')
-
-
-@pytest.mark.parametrize(
     ("spec", "fields"),
     [
-        ({"type": "ExternalName", "externalName": "x.dev"}, []),
+        ({"type": "ExternalName", "externalName": "x.dev"}, None),
         ({"type": "ExternalName"}, ["spec.externalName"]),
         ({"type": "ClusterIP"}, ["spec.ports"]),
-        ({"type": "ClusterIP", "clusterIP": "None"}, []),
-        (
-            {"type": "ClusterIP", "ports": [{"name": "a", "port": 1, "targetPort": "a--b"}]},
-            ["spec.ports[0].targetPort"],
-        ),
-        (
-            {"type": "ClusterIP", "ports": [{"name": n, "port": 1, "targetPort": 1} for n in "ab"]},
-            ["spec.ports[1]"],
-        ),
+        ({"type": "ClusterIP", "clusterIP": "None"}, None),
+        ({"ports": [{"name": "a", "port": 1, "targetPort": "a--b"}]}, ["spec.ports[0].targetPort"]),
+        ({"ports": [{"name": n, "port": 1, "targetPort": 1} for n in "ab"]}, ["spec.ports[1]"]),
     ],
 )
-def test_services(spec: Document, fields: list[str]) -> None:
-    found = service_errors({"sessionAffinity": "None", **spec})
-    assert [one.field for one in found] == fields
+async def test_services(spec: Document, fields: list[str] | None) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
+    async with running() as me:
+        status, body = await me.ask("POST", "/api/v1/namespaces/default/services", service)
+    if fields is None:
+        assert status == 201
+    else:
+        assert (status, [one["field"] for one in body["details"]["causes"]]) == (422, fields)
 
 
 def test_nodes_keep_their_machine_and_their_network() -> None:

@@ -125,7 +125,7 @@ def test_warnings_of_components_do_not_disturb_their_yaml(
         (("provider", "--core", "a", "-i", "b"), "only one of --core, --bootstrap"),
         (("provider", "-i", "acne"), "with name acne"),
         (("provider", "-i", "acme:v9.0.0"), 'failed to read "metadata.yaml" from the repository'),
-        (("provider", "-i", "a" * 64), "must be no more than 63 bytes"),
+        (("provider", "-i", "a" * 64), "must be no more than 63 characters"),
         (
             ("provider", "-i", "acme", "--write-to", "no/such/file"),
             "failed to write to destination file: open no/such/file: no such file or directory",

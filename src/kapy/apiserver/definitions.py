@@ -7,12 +7,12 @@ the write that causes it; there is nothing to wait for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+from kapy.apiserver.definition_status import accepted_names, is_true, status_of
 from kapy.apiserver.metadata import stamp
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS, kinds_of, storage_version
+from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS, kinds_of
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
@@ -53,6 +53,7 @@ class Definitions:
             self._served.pop(one.name, None)
             self._ending.pop(one.name, None)
             self._renew()
+            self._reconsider(one.document)
             return
         document = one.document
         if not document["metadata"].get("deletionTimestamp"):
@@ -62,7 +63,15 @@ class Definitions:
             self._serve(document)
             self._renew()
             self._read_again(one.name)
+        if before is not None and accepted_names(before) != accepted_names(document):
+            self._reconsider(document)
         self._end(document)
+
+    def _reconsider(self, document: Document) -> None:
+        """Names may have become free for the others of a definition's group."""
+        for other in self._others(document):
+            if not other["metadata"].get("deletionTimestamp"):
+                self._settled(other)
 
     def _serve(self, document: Document) -> None:
         if is_true(document, "Established"):
@@ -89,6 +98,9 @@ class Definitions:
     def _settled(self, document: Document) -> Document:
         """The definition with a true status, stored when it had another one."""
         plane = self._plane
+        latest = plane.store.table(DEFINITIONS).latest("", document["metadata"]["name"])
+        if latest is None or _revision(latest) != _revision(document):
+            return document  # a newer one follows
         status = status_of(document, self._others(document), stamp(plane.clock()))
         if status == document.get("status"):
             return document
@@ -107,12 +119,12 @@ class Definitions:
         return plane.store.put(plane.store.table(DEFINITIONS), "", new["metadata"]["name"], new)
 
     def _others(self, document: Document) -> list[Document]:
+        """The other definitions of a group, as the last write left them."""
         name, group = document["metadata"]["name"], document["spec"]["group"]
-        return [
-            one
-            for one in self._plane.store.table(DEFINITIONS).scan("")
-            if one["metadata"]["name"] != name and one["spec"]["group"] == group
-        ]
+        table = self._plane.store.table(DEFINITIONS)
+        names = [one["metadata"]["name"] for one in table.scan("")]
+        latest = [table.latest("", one) for one in names if one != name]
+        return [one for one in latest if one is not None and one["spec"]["group"] == group]
 
     def _end(self, document: Document) -> None:
         """Delete the objects of a definition that is being deleted."""
@@ -154,77 +166,5 @@ def _serving(document: Document) -> tuple[Any, ...]:
     return document["spec"], status.get("acceptedNames"), is_true(document, "Established")
 
 
-def is_true(document: Document, kind: str) -> bool:
-    """Whether a condition is True."""
-    return any(
-        one["type"] == kind and one["status"] == "True"
-        for one in (document.get("status") or {}).get("conditions") or ()
-    )
-
-
-def status_of(document: Document, others: list[Document], now: str) -> Document:
-    """The status that a definition should have beside the others of its group."""
-    spec, status = document["spec"], document.get("status") or {}
-    problem = next(_conflicts(spec["names"], others), None)
-    old = {one["type"]: one for one in status.get("conditions") or ()}
-    conditions = dict(old)
-    if problem is None:
-        accepted = spec["names"]
-        _put(conditions, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
-        if old.get("Established", {}).get("status") != "True":
-            _put(
-                conditions,
-                now,
-                "Established",
-                "True",
-                "InitialNamesAccepted",
-                "the initial names have been accepted",
-            )
-    else:
-        accepted = status.get("acceptedNames") or {"plural": "", "kind": ""}
-        _put(conditions, now, "NamesAccepted", "False", *problem)
-        if "Established" not in conditions:
-            _put(
-                conditions, now, "Established", "False", "NotAccepted", "not all names are accepted"
-            )
-    stored = list(status.get("storedVersions") or [storage_version(document)])
-    return {
-        "conditions": list(conditions.values()),
-        "acceptedNames": accepted,
-        "storedVersions": stored,
-    }
-
-
-def _put(
-    conditions: dict[str, Document], now: str, kind: str, status: str, reason: str, message: str
-) -> None:
-    before = conditions.get(kind, {})
-    moment = before.get("lastTransitionTime", now) if before.get("status") == status else now
-    conditions[kind] = {
-        "type": kind,
-        "status": status,
-        "lastTransitionTime": moment,
-        "reason": reason,
-        "message": message,
-    }
-
-
-def _conflicts(names: Document, others: list[Document]) -> Iterator[tuple[str, str]]:
-    """Reason and message of each name that another definition of the group has already."""
-    resources: set[str] = set()
-    kinds: set[str] = set()
-    for other in others:
-        accepted = (other.get("status") or {}).get("acceptedNames") or {}
-        resources |= {accepted.get("plural", ""), accepted.get("singular", "")}
-        resources |= set(accepted.get("shortNames") or ())
-        kinds |= {accepted.get("kind", ""), accepted.get("listKind", "")}
-    asked = [
-        ("PluralConflict", names.get("plural"), resources),
-        ("SingularConflict", names.get("singular"), resources),
-        *(("ShortNamesConflict", one, resources) for one in names.get("shortNames") or ()),
-        ("KindConflict", names.get("kind"), kinds),
-        ("ListKindConflict", names.get("listKind"), kinds),
-    ]
-    for reason, name, taken in asked:
-        if name and name in taken:
-            yield reason, f'"{name}" is already in use'
+def _revision(document: Document) -> str:
+    return str(document["metadata"]["resourceVersion"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from datetime import datetime
 
 from kapy.apiserver.resources.kind import Kind
@@ -70,7 +71,6 @@ def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: ran
 
 
 _KEPT = ("creationTimestamp", "generation")
-_GRACE = "deletionGracePeriodSeconds"
 
 
 def carried(document: Document, old: Document, *, uid: bool = True) -> None:
@@ -88,37 +88,78 @@ def carried(document: Document, old: Document, *, uid: bool = True) -> None:
         metadata["namespace"] = before["namespace"]
     else:
         metadata.pop("namespace", None)
-    if _GRACE in before:
-        metadata.setdefault(_GRACE, before[_GRACE])
-    if "deletionTimestamp" in before and not metadata.get("deletionTimestamp"):
+    if "deletionTimestamp" in before:
         metadata["deletionTimestamp"] = before["deletionTimestamp"]
+    grace = "deletionGracePeriodSeconds"
+    if grace in before and metadata.get(grace) is None:
+        metadata[grace] = before[grace]
 
 
-def errors(document: Document, kind: Kind, *, update: bool = False) -> list[FieldError]:
-    """What is wrong with the metadata of an object.
-
-    kube-apiserver looks at an update two or three times, and lists what it finds each time.
-    """
+def errors(document: Document, kind: Kind) -> list[FieldError]:
+    """What is wrong with the metadata of a new object."""
     metadata = document["metadata"]
+    return _named(metadata, kind) + _part_errors(metadata, custom=_any_finalizer(kind))
+
+
+def update_errors(
+    document: Document, old: Document, kind: Kind, *, subresource: bool
+) -> list[FieldError]:
+    """What is wrong with the metadata of a changed object.
+
+    kube-apiserver looks at it as at any object, and then as at one of its kind, and lists what it
+    finds each time.
+    """
+    metadata, before = document["metadata"], old["metadata"]
+    custom = _any_finalizer(kind)
+    found = _name_errors(metadata, path_segment_errors)
+    found += _part_errors(metadata, custom=True)
+    found += _change_errors(metadata, before)
+    looks, compared = kind.strategy.looks_at_status if subresource else kind.strategy.looks
+    for _ in range(looks):
+        found += _named(metadata, kind) + _part_errors(metadata, custom=custom)
+    for _ in range(compared):
+        found += _change_errors(metadata, before)
+        if not custom:
+            found += _standard_errors(metadata.get("finalizers") or [])
+    return found
+
+
+def _any_finalizer(kind: Kind) -> bool:
+    return not kind.strategy.qualified_finalizers
+
+
+def _named(metadata: Document, kind: Kind) -> list[FieldError]:
+    return _name_errors(metadata, kind.strategy.name_errors)
+
+
+def _name_errors(metadata: Document, wrong: Callable[..., list[str]]) -> list[FieldError]:
     found: list[FieldError] = FieldErrors()
-    prefix = metadata.get("generateName")
-    if prefix and not (update and kind.custom):
-        found += [
-            invalid("metadata.generateName", prefix, text)
-            for text in kind.strategy.name_errors(prefix, prefix=True)
-        ]
-    name = metadata.get("name", "")
-    if not name:
-        found.append(required("metadata.name", "name or generateName is required"))
+    prefix, name = metadata.get("generateName"), metadata.get("name", "")
+    if prefix:
+        path = "metadata.generateName"
+        found += [invalid(path, prefix, text) for text in wrong(prefix, prefix=True)]
+    if name:
+        found += [invalid("metadata.name", name, text) for text in wrong(name)]
     else:
-        found += [invalid("metadata.name", name, text) for text in kind.strategy.name_errors(name)]
-    looks = kind.strategy.looks if update else 1
-    again = looks + 2 if update else 1
-    found += _part_errors(metadata) * again
-    return found + _own_errors(metadata, custom=kind.custom) * looks
+        found.append(required("metadata.name", "name or generateName is required"))
+    return found
 
 
-def _part_errors(metadata: Document) -> list[FieldError]:
+def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
+    found: list[FieldError] = FieldErrors()
+    if metadata.get("generation", 0) < 0:
+        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
+    found += _shared_errors(metadata)
+    finalizers = metadata.get("finalizers")
+    if finalizers:
+        found += _finalizer_errors(finalizers)
+        if not custom:
+            found += _standard_errors(finalizers)
+    return found
+
+
+def _shared_errors(metadata: Document) -> list[FieldError]:
+    """What is looked at in a new object and in a change."""
     found: list[FieldError] = FieldErrors()
     labels = metadata.get("labels")
     if labels:
@@ -133,14 +174,28 @@ def _part_errors(metadata: Document) -> list[FieldError]:
     return found
 
 
-def _own_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
-    """What is wrong apart from a change."""
-    found: list[FieldError] = []
-    if metadata.get("generation", 0) < 0:
-        found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
-    if metadata.get("finalizers"):
-        found += _finalizer_errors(metadata["finalizers"], custom=custom)
-    return found
+def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
+    """What is wrong with the metadata of an object within a custom resource."""
+    if not isinstance(metadata, dict):
+        return []
+    found = [
+        invalid(f"{path}.{field}", name, text)
+        for field in ("generateName", "name")
+        for name in (metadata.get(field) or "",)
+        for text in path_segment_errors(name, prefix=field == "generateName")
+    ]
+    moved = [
+        replace(one, field=path + one.field.removeprefix("metadata"))
+        for one in _part_errors(metadata, custom=True)
+    ]
+    return found + moved
+
+
+def path_segment_errors(name: str, *, prefix: bool = False) -> list[str]:
+    """What keeps a name, or the beginning of one, from being one step of a path."""
+    if name in (".", "..") and not prefix:
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
 
 
 _MANAGER_LIMIT = 128
@@ -188,6 +243,14 @@ def without_repeated_owners(document: Document, *, patched: bool = False) -> lis
     ]
 
 
+_FIXED = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
@@ -250,27 +313,23 @@ def _twice(owners: list[Document], one: str, two: str) -> str:
     )
 
 
-def _finalizer_errors(finalizers: list[str], *, custom: bool) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
     path = "metadata.finalizers"
-    for finalizer in finalizers:
-        found += [invalid(path, finalizer, text) for text in qualified_name_errors(finalizer)]
-    if not custom:
-        text = "name is neither a standard finalizer name nor is it fully qualified"
-        found += (
-            invalid(f"{path}[{index}]", finalizer, text)
-            for index, finalizer in enumerate(finalizers)
-            if not well_named(finalizer)
-        )
+    found = [invalid(path, one, text) for one in finalizers for text in qualified_name_errors(one)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
-        found.append(
-            invalid(
-                path,
-                finalizers,
-                "finalizer orphan and foregroundDeletion cannot be both set",
-            )
-        )
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        found.append(invalid(path, finalizers, text))
     return found
+
+
+def _standard_errors(finalizers: list[str]) -> list[FieldError]:
+    """Finalizers of Kubernetes' own kinds without a domain."""
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"metadata.finalizers[{index}]", one, text)
+        for index, one in enumerate(finalizers)
+        if not well_named(one)
+    ]
 
 
 def well_named(finalizer: str) -> bool:
@@ -288,11 +347,10 @@ def finalizer_warnings(document: Document) -> list[str]:
     ]
 
 
-def change_errors(document: Document, old: Document) -> list[FieldError]:
+def _change_errors(metadata: Document, before: Document) -> list[FieldError]:
     """What a change of metadata may not do."""
-    metadata, before = document["metadata"], old["metadata"]
     found: list[FieldError] = FieldErrors()
-    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", _GRACE):
+    for field in _FIXED:
         if metadata.get(field) != before.get(field):
             found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
     if before.get("deletionTimestamp"):
@@ -305,7 +363,10 @@ def change_errors(document: Document, old: Document) -> list[FieldError]:
                     f"finalizers []string{{{', '.join(_go_quoted(one) for one in sorted(added))}}}",
                 )
             )
-    return found * 2  # kube-apiserver looks twice, and lists both
+    if metadata.get("generation", 0) < before.get("generation", 0):
+        wrong = metadata.get("generation", 0)
+        found.append(invalid("metadata.generation", wrong, "must not be decremented"))
+    return found + _shared_errors(metadata)
 
 
 def _go_quoted(text: str) -> str:

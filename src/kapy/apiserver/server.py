@@ -271,15 +271,16 @@ class Server:
             ask.warnings.append(route.kind.deprecation)
         try:
             if route.kind.verbs == CREATE_ONLY:
-                return await self._review(ask)
-            if request.method != "GET" and _unknown(route, request.method):
+                reply = await self._review(ask)
+            elif request.method != "GET" and _unknown(route, request.method):
                 raise method_unknown()
-            if route.subresource == "token" and verb == "create":
-                return await token_request.request_token(self.plane, ask, self.access.tokens)
-            action = _action(route, verb)
-            if "accept" in request.headers:
-                check_acceptable(ask)
-            reply = await action(self.plane, ask)
+            elif route.subresource == "token" and verb == "create":
+                reply = await token_request.request_token(self.plane, ask, self.access.tokens)
+            else:
+                action = _action(route, verb)
+                if "accept" in request.headers:
+                    check_acceptable(ask)
+                reply = await action(self.plane, ask)
         except ApiError as error:
             if not ask.warnings:
                 raise

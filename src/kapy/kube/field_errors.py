@@ -69,7 +69,7 @@ class Shown(str):
     @classmethod
     def of(cls, value: object) -> Shown:
         """The value as JSON, its keys in the order that they are in."""
-        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return cls(_as_go(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 MOST_ERRORS: Final = 1000
@@ -131,12 +131,27 @@ def _shown(value: object) -> str:
     if isinstance(value, Shown):
         return str(value)
     if isinstance(value, str):
-        if not value.isprintable():
-            return go_quoted(value)
-        return json.dumps(value, ensure_ascii=False)
+        return go_quoted(value)
     if value is None:
         return "null"
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _as_go(text)
+
+
+_HTML: Final = str.maketrans(
+    {
+        "<": "\\u003c",
+        ">": "\\u003e",
+        "&": "\\u0026",
+        "\u2028": "\\u2028",
+        "\u2029": "\\u2029",
+    }
+)
+
+
+def _as_go(text: str) -> str:
+    """JSON as Go writes it, which is safe within HTML."""
+    return text.translate(_HTML)
 
 
 def invalid(field: str, value: object, detail: str) -> FieldError:

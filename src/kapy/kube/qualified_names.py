@@ -46,6 +46,10 @@ _SUBDOMAIN_SENTENCE: Final = (
 
 
 def _too_long(limit: int) -> str:
+    return f"must be no more than {limit} characters"
+
+
+def _too_many_bytes(limit: int) -> str:
     return f"must be no more than {limit} bytes"
 
 
@@ -87,16 +91,18 @@ def qualified_name_errors(value: str) -> list[str]:
     elif not prefix:
         errors.append("prefix part must be non-empty")
     else:
-        errors += [f"prefix part {one}" for one in dns_subdomain_errors(prefix)]
+        wrong = [_too_many_bytes(253)] if len(prefix) > 253 else []
+        wrong += [] if _SUBDOMAIN.fullmatch(prefix) else [_SUBDOMAIN_SENTENCE]
+        errors += [f"prefix part {one}" for one in wrong]
     if not name:
         errors.append("name part must be non-empty")
     elif len(name) > 63:
-        errors.append("name part " + _too_long(63))
+        errors.append("name part " + _too_many_bytes(63))
     return errors if _NAME.fullmatch(name) else [*errors, f"name part {_NAME_SENTENCE}"]
 
 
 @remembered(4096)
 def label_value_errors(value: str) -> list[str]:
     """The value of a label."""
-    errors = [_too_long(63)] if len(value.encode()) > 63 else []
+    errors = [_too_many_bytes(63)] if len(value.encode()) > 63 else []
     return errors if _VALUE.fullmatch(value) else [*errors, _VALUE_SENTENCE]

@@ -20,8 +20,32 @@ def request_uri(text: str) -> SplitResult:
     Raises ValueError with Go's sentence.
     """
     if problem := _problem(text):
-        raise ValueError(f"parse {json.dumps(text, ensure_ascii=False)}: {problem}")
+        raise ValueError(_sentence(text, problem))
     return urlsplit(text)
+
+
+def url_problem(text: str) -> str:
+    """Why a text is no URL, absolute or relative (`url.Parse`), "" when it is one."""
+    whole, sharp, fragment = text.partition("#")
+    problem = _reference_problem(whole)
+    if not problem and sharp and (wrong := _ESCAPE.search(fragment)):
+        problem = f"invalid URL escape {json.dumps(wrong[0])}"
+    return _sentence(text, problem) if problem else ""
+
+
+def _sentence(text: str, problem: str) -> str:
+    return f"parse {json.dumps(text, ensure_ascii=False)}: {problem}"
+
+
+def _reference_problem(text: str) -> str:
+    problem = _problem(text)
+    if problem not in ("empty url", "invalid URI for request"):
+        return problem
+    first = text.partition("?")[0].partition("/")[0]
+    if ":" in first:
+        return "first path segment in URL cannot contain colon"
+    wrong = _ESCAPE.search(text.partition("?")[0])
+    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
 
 
 def _problem(text: str) -> str:

@@ -36,12 +36,14 @@ class Hooks:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
         self.received: dict[str, list[Document]] = {}
+        self.versions: list[str] = []  # of the reviews that came
         self.connections: set[Any] = set()
         self.base = ""
 
     async def handle(self, request: web.Request) -> web.Response:
         review = await request.json()
         self.connections.add(request.transport)
+        self.versions.append(review["apiVersion"])
         self.received.setdefault(request.path, []).append(review["request"])
         response: Any = self.answers[request.path](review["request"])
         if not isinstance(response, dict):

@@ -8,10 +8,11 @@ import pytest
 
 from kapy.apiserver.webhooks.clients import ClientConfig
 from kapy.apiserver.webhooks.conditions import Condition, ConditionFailed, hold
+from kapy.apiserver.webhooks.conversion_errors import conversion_errors
 from kapy.apiserver.webhooks.patching import CannotPatch, patched
-from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
+from kapy.apiserver.webhooks.review import InvalidAnswer, UndecodablePatch, answer_of, denial
 from kapy.apiserver.webhooks.rules import Rule
-from kapy.apiserver.webhooks.validation import configuration_errors, conversion_errors
+from kapy.apiserver.webhooks.validation import configuration_errors
 from kapy.kube.names import Resource
 from tests.apiserver.webhooks.hooks import hook
 
@@ -107,8 +108,10 @@ def test_a_service_is_found_by_namespace_name_and_port() -> None:
          "service is required"),
         ({"clientConfig": {"url": "http://x"}}, "webhooks[0].clientConfig.url: Invalid value: "
          "\"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"),
-        ({"admissionReviewVersions": ["v1beta1"]}, "webhooks[0].admissionReviewVersions: Invalid "
-         'value: ["v1beta1"]: must include v1: this server speaks no other version'),
+        ({"admissionReviewVersions": ["v2", "v1alpha1"]}, "webhooks[0].admissionReviewVersions: "
+         'Invalid value: ["v2","v1alpha1"]: must include at least one of v1, v1beta1'),
+        ({"clientConfig": {"service": {"name": "s", "namespace": "", "port": 443}}},
+         "webhooks[0].clientConfig.service.name: Required value"),
         ({"matchPolicy": "Roughly"}, 'webhooks[0].matchPolicy: Unsupported value: "Roughly": '
          'supported values: "Equivalent", "Exact"'),
         ({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
@@ -143,7 +146,7 @@ def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
         ({"strategy": "Sometimes"}, ["spec.conversion.strategy"]),
         (
             {"strategy": "Webhook"},
-            ["spec.conversion.conversionReviewVersions", "spec.conversion.webhookClientConfig"],
+            ["spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"],
         ),
         (
             {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x.dev"}}},
@@ -155,6 +158,16 @@ def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
                 "webhook": {
                     "clientConfig": {"url": "https://x.dev"},
                     "conversionReviewVersions": ["v1beta1", "v1"],
+                },
+            },
+            [],
+        ),
+        (
+            {
+                "strategy": "Webhook",
+                "webhook": {
+                    "clientConfig": {"url": "https://x.dev"},
+                    "conversionReviewVersions": ["v1beta2", "v1beta1"],
                 },
             },
             [],
@@ -184,21 +197,53 @@ def test_a_false_condition_decides_and_a_failing_one_is_told() -> None:
          "webhook returned response.patch but not response.patchType"),
         ({"uid": "a", "patchType": "JSONPatch"}, "mutating",
          "webhook returned response.patchType but not response.patch"),
-        ({"uid": "a", "patch": "W10=", "patchType": "Merge"}, "mutating",
-         'unsupported patch type "Merge"'),
         ({"uid": "a", "patchType": "JSONPatch"}, "validating",
          "validating webhook may not return response.patchType"),
     ],
 )  # fmt: skip
 def test_an_answer_that_breaks_the_rules(response: Any, role: Any, why: str) -> None:
     with pytest.raises(InvalidAnswer) as caught:
-        answer_of({"response": response}, "a", role)
+        answer_of({**REVIEW, "response": response}, "a", role, "v1")
+    assert str(caught.value) == why
+
+
+REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+
+
+def test_an_answer_in_v1_says_what_it_is() -> None:
+    said = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
+    with pytest.raises(InvalidAnswer, match=said):
+        answer_of({"response": {"uid": "a"}}, "a", "mutating", "v1")
+
+
+def test_an_answer_in_v1beta1_is_taken_as_it_is() -> None:
+    response = {"uid": "other", "allowed": True, "patch": "W10="}
+    mutated = answer_of({"response": response}, "a", "mutating", "v1beta1")
+    assert (mutated.allowed, mutated.patch, mutated.patch_type) == (True, b"[]", "JSONPatch")
+    assert answer_of({"response": response}, "a", "validating", "v1beta1").patch == b""
+
+
+@pytest.mark.parametrize(
+    ("patch", "kind", "why"),
+    [
+        ("W3t9XQ==", "Merge", 'unsupported patch type "Merge"'),
+        ("e30=", "JSONPatch", "received undecodable patch in webhook response: json: cannot "
+         "unmarshal object into Go value of type jsonpatch.Patch"),
+        ("Ww==", "JSONPatch", "received undecodable patch in webhook response: unexpected end of "
+         "JSON input"),
+    ],
+)  # fmt: skip
+def test_a_patch_that_cannot_be_read(patch: str, kind: str, why: str) -> None:
+    response = {"uid": "a", "allowed": True, "patch": patch, "patchType": kind}
+    answer = answer_of({**REVIEW, "response": response}, "a", "mutating", "v1")
+    with pytest.raises(UndecodablePatch) as caught:
+        answer.operations()
     assert str(caught.value) == why
 
 
 def test_warnings_that_would_break_a_header_are_left_out() -> None:
     response = {"uid": "a", "allowed": True, "warnings": ["fine", "in\r\njected: header", ""]}
-    assert answer_of({"response": response}, "a", "validating").warnings == ("fine",)
+    assert answer_of({"response": response}, "a", "validating", "v1beta1").warnings == ("fine",)
 
 
 @pytest.mark.parametrize("code", [403, 418, 503])

@@ -43,7 +43,10 @@ def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
         ("{type: AddonProvider, url: /x}", "name value cannot be empty"),
         ("{name: Herd, type: AddonProvider, url: /x}", "must be in lower case"),
         ("{name: a_b, type: AddonProvider, url: /x}", "invalid provider name: a lowercase RFC"),
-        (f"{{name: {'a' * 64}, type: AddonProvider, url: /x}}", "must be no more than 63 bytes"),
+        (
+            f"{{name: {'a' * 64}, type: AddonProvider, url: /x}}",
+            "no more than 63 characters",
+        ),
         ("{name: a.b, type: AddonProvider, url: /x}", "invalid provider name"),
         ("{name: -a, type: AddonProvider, url: /x}", "invalid provider name"),
         ("{name: cluster-api, type: AddonProvider, url: /x}", "must be used with the CoreProvider"),

@@ -32,10 +32,10 @@ def errors_of(schema: Any) -> list[str]:
                 "properties": {"metadata": {"type": "object", "properties": {"x": {}}}},
             },
             [
-                "s.properties[metadata]: Forbidden: must not specify anything other than name and "
-                "generateName, but metadata is implicitly specified",
                 "s.properties[metadata].properties[x].type: Required value: must not be empty for "
                 "specified object fields",
+                "s.properties[metadata]: Forbidden: must not specify anything other than name and "
+                "generateName, but metadata is implicitly specified",
             ],
         ),
     ],

@@ -23,7 +23,9 @@ def role_errors(document: Document) -> list[FieldError]:
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         found.append(required("aggregationRule.clusterRoleSelectors", text))
     for index, selector in enumerate((summed or {}).get("clusterRoleSelectors") or ()):
-        found += selector_errors(selector, f"aggregationRule.clusterRoleSelectors[{index}]")
+        path = f"aggregationRule.clusterRoleSelectors[{index}]"
+        if wrong := list(selector_errors(selector, path)):
+            found += [*wrong, invalid(path, None, "invalid label selector.")]
     return found
 
 

@@ -29,11 +29,15 @@ class CustomStrategy(Strategy):
 
     generation = True
     unconditional = False
+    status_alone = True
+    qualified_finalizers = False
+    looks = (0, 1)
 
     def __init__(self, *, status: bool) -> None:
         self.status = status
 
-    def warnings(self, document: Document) -> list[str]:
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        del old
         return finalizer_warnings(document)
 
 

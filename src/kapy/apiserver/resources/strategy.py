@@ -19,8 +19,12 @@ class Strategy:
     generation: `metadata.generation` counts changes of everything but metadata and status.
     status: `status` is a subresource, written only through it. unconditional: an update without
     a resourceVersion is allowed. status_at_birth: a new object may bring its status along.
-    created_by_update: an update of what is not there creates it. looks: how often an update
-    validates the whole object, and lists what it finds each time.
+    created_by_update: an update of what is not there creates it.
+    qualified_finalizers: a finalizer has a domain, or is one of Kubernetes' own. metadata_last:
+    metadata is looked at when nothing else is wrong. nothing: lists, as paths, that are null in
+    the store when they are empty. looks, looks_at_status: how often an update of the kind, and of
+    its status, has the metadata checked again, and its change: the errors repeat. status_alone: an
+    update of the status changes no metadata.
     """
 
     generation = False
@@ -28,13 +32,18 @@ class Strategy:
     unconditional = True
     status_at_birth = False
     created_by_update = False
-    looks = 1
+    qualified_finalizers = True
+    metadata_last = False
+    nothing: tuple[tuple[str, ...], ...] = ()
+    status_alone = False
+    looks: tuple[int, int] = (1, 1)
+    looks_at_status: tuple[int, int] = (0, 1)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         """What is wrong with a name; `prefix`: it is a generateName."""
         if prefix:
             name = masked(name)
-        return [text.replace(" bytes", " characters") for text in dns_subdomain_errors(name)]
+        return dns_subdomain_errors(name)
 
     def default(self, document: Document) -> None:
         """Fill in what depends on the object alone, when it is decoded; the writer owns it."""
@@ -51,15 +60,32 @@ class Strategy:
     def prepare_status(self, document: Document, old: Document) -> None:
         """The same before an update of the status subresource."""
 
+    def stored(self, document: Document) -> Document:
+        """The object as the store keeps it."""
+        for path in self.nothing:
+            document = _emptied(document, path)
+        return document
+
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         """What is wrong with an object (and, with `old`, with the change)."""
         del document, old
         return []
 
-    def warnings(self, document: Document) -> list[str]:
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
         """What is allowed but unwise."""
-        del document
+        del document, old
         return []
+
+
+def _emptied(document: Document, path: tuple[str, ...]) -> Document:
+    key, *rest = path
+    value = document.get(key)
+    if not rest:
+        return {**document, key: None} if value == [] else document
+    if not isinstance(value, dict):
+        return document
+    new = _emptied(value, tuple(rest))
+    return document if new is value else {**document, key: new}
 
 
 def masked(prefix: str) -> str:

@@ -132,7 +132,19 @@ def in_go_order(value: Any, kind: str) -> Any:
     return {key: in_go_order(value[key], field_type(kind, key)) for key in keys}
 
 
+_COLLECTIONS = {
+    "v1.ResourceList": "{}",
+    "v1.ExtraValue": "[]",
+    "v1.ValidationRules": "[]",
+    "v1.JSONSchemaDefinitions": "{}",
+    "v1.JSONSchemaDependencies": "{}",
+}
+"""Go's names of types that are lists or maps themselves, and not what is in them."""
+
+
 def _go_name(kind: str, named: str) -> str:
+    if named in _COLLECTIONS and kind.startswith(_COLLECTIONS[named]) and kind.count(kind[:2]) == 1:
+        return named
     if named and not kind.startswith(("[]", "{}")):
         return named
     if kind.startswith("[]"):
@@ -151,9 +163,9 @@ def _go_name(kind: str, named: str) -> str:
 def decoder(kind: str, named: str = "") -> Decode:
     """The decoder of a type as `structs.json` spells it. named: Go's name of the leaf type."""
     if kind.startswith("[]"):
-        return _list(decoder(kind[2:], named), _go_name(kind, named))
+        return _list(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind.startswith("{}"):
-        return _map(decoder(kind[2:], named), _go_name(kind, named))
+        return _map(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind in _LEAVES:
         return _LEAVES[kind](named or _go_name(kind, ""))
     return _Struct(kind)
@@ -177,11 +189,8 @@ class _Struct:
         return len(msgspec.json.encode(self({}, None, [])))
 
     def _compile(self) -> None:
-        unions = _UNIONS if self._name == _SCHEMA else {}
         for key, fact in facts()["structs"][self._name].items():
             field = _field(fact)
-            if key in unions:
-                field = field._replace(decode=unions[key])
             self._fields[key] = field
             if field.zero is not None:
                 self._zeros.append((key, field.zero))
@@ -200,7 +209,7 @@ class _Struct:
                     unknown.append(spelled((path, key)))
             elif item is not None:
                 decoded = self._decoded(field, item, (path, key), unknown)
-                if decoded or not field.drop_empty:
+                if decoded or not (field.drop_empty or decoded is None):
                     out[key] = decoded
         for key, zero in self._zeros:
             if key not in out:
@@ -217,7 +226,7 @@ class _Struct:
 
 def _field(fact: Document) -> Field:
     kind, flags = fact["t"], fact.get("f", "")
-    decode = decoder(kind, fact.get("g", ""))
+    decode = _schema_or(fact["u"], kind) if "u" in fact else decoder(kind, fact.get("g", ""))
     is_struct = "." in kind and not kind.startswith(("[]", "{}"))
     if "p" in flags:
         return Field(decode, drop_empty=False, zero=None if "o" in flags else _nothing)
@@ -228,6 +237,30 @@ def _field(fact: Document) -> Field:
     if "o" in flags and kind not in ("time", "microtime", "quantity", "intstr"):
         return Field(decode, drop_empty=True, zero=None)
     return Field(decode, drop_empty=False, zero=_ZEROS.get(kind, _nothing))
+
+
+_SCHEMA = "apiextensions.v1.JSONSchemaProps"
+
+
+def _schema_or(other: str, kind: str) -> Decode:
+    """The decoder of a JSON schema that may be something else instead (`other`).
+
+    Go reads it by itself: what is unknown within is dropped and not told.
+    """
+    schema = decoder(_SCHEMA)
+
+    def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
+        if isinstance(value, dict):
+            return schema(value, None, [])
+        if other == "bool":
+            if not isinstance(value, bool):
+                raise Malformed("boolean or JSON schema expected")
+            return value
+        return decoder(other)(value, None, []) if isinstance(value, list) and value else None
+
+    if not kind.startswith("{}"):
+        return decode
+    return lambda value, path, unknown: _map(decode, "", _SCHEMA)(value, path, unknown)
 
 
 def _nothing() -> None:
@@ -246,14 +279,14 @@ _ZEROS: dict[str, Callable[[], Any]] = {
 }
 
 
-def _list(element: Decode, wanted: str) -> Decode:
+def _list(element: Decode, wanted: str, kind: str) -> Decode:
     def decode(value: Any, path: Path, unknown: list[str]) -> Any:
         if not isinstance(value, list):
             raise Misfit(described(value), wanted)
         if len(value) > _MANY:
             _check_room(element, len(value))
         return [
-            element(item, (path, index), unknown) if item is not None else _null(element)
+            element(item, (path, index), unknown) if item is not None else _null(element, kind)
             for index, item in enumerate(value)
         ]
 
@@ -273,19 +306,19 @@ def _check_room(element: Decode, count: int) -> None:
         )
 
 
-def _null(element: Decode) -> Any:
-    try:
-        return element({}, None, [])
-    except Misfit:
-        return ""
+def _null(element: Decode, kind: str) -> Any:
+    """What Go makes of null in a list or a map."""
+    if element is _as_it_is or kind in ("time", "microtime"):
+        return None
+    return _ZEROS.get(kind, str)() if kind in _LEAVES else element({}, None, [])
 
 
-def _map(element: Decode, wanted: str) -> Decode:
+def _map(element: Decode, wanted: str, kind: str) -> Decode:
     def decode(value: Any, path: Path, unknown: list[str]) -> Any:
         if not isinstance(value, dict):
             raise Misfit(described(value), wanted)
         return {
-            key: element(item, (path, key), unknown) if item is not None else _null(element)
+            key: element(item, (path, key), unknown) if item is not None else _null(element, kind)
             for key, item in value.items()
         }
 
@@ -307,8 +340,7 @@ def _integer(bits: int) -> Callable[[str], Decode]:
     def make(wanted: str) -> Decode:
         def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
             if type(value) is not int:
-                what = described(value)
-                raise Misfit(f"number {value:g}" if type(value) is float else what, wanted)
+                raise Misfit(_not_whole(value), wanted)
             if not -limit <= value < limit:
                 raise Misfit(f"number {value}", wanted)
             return value
@@ -316,6 +348,13 @@ def _integer(bits: int) -> Callable[[str], Decode]:
         return decode
 
     return make
+
+
+def _not_whole(value: Any) -> str:
+    """A value that is no whole number, as Go calls it; it shows numbers."""
+    if not isinstance(value, float):
+        return described(value)
+    return f"number {value:g}" if value != int(value) else f"number {value}"
 
 
 def _float(wanted: str) -> Decode:
@@ -327,8 +366,12 @@ def _float(wanted: str) -> Decode:
     return decode
 
 
+def _as_it_is(value: Any, _path: Path, _unknown: list[str]) -> Any:
+    return value
+
+
 def _anything(_wanted: str) -> Decode:
-    return lambda value, _path, _unknown: value
+    return _as_it_is
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -380,14 +423,9 @@ def _quantity(wanted: str) -> Decode:
     del wanted
 
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise Malformed(
-                "unable to parse quantity's suffix"
-                if isinstance(value, str)
-                else f"json: cannot unmarshal {described(value)} into Go value of type string"
-            )
+        shown = isinstance(value, str | int | float) and not isinstance(value, bool)
         try:
-            return quantity.canonical(value)
+            return quantity.canonical(value if shown else "{}")
         except quantity.InvalidQuantity as error:
             raise Malformed(str(error)) from None
 
@@ -426,9 +464,7 @@ def _int_or_string(wanted: str) -> Decode:
 
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
         if type(value) not in (int, str):
-            raise Malformed(
-                f"json: cannot unmarshal {described(value)} into Go value of type int32"
-            )
+            raise Misfit(_not_whole(value), "int32")
         return value
 
     return decode
@@ -447,37 +483,4 @@ _LEAVES: dict[str, Callable[[str], Decode]] = {
     "quantity": _quantity,
     "bytes": _bytes,
     "intstr": _int_or_string,
-}
-
-
-# What is a schema or something else; unknown fields below are dropped and not told, as in Go.
-
-_SCHEMA = "apiextensions.v1.JSONSchemaProps"
-
-
-def _schema_or_array(value: Any, path: Path, _unknown: list[str]) -> Any:
-    if isinstance(value, list):
-        return decoder(f"[]{_SCHEMA}")(value, path, [])
-    return decoder(_SCHEMA)(value, path, []) if isinstance(value, dict) else None
-
-
-def _schema_or_bool(value: Any, path: Path, _unknown: list[str]) -> Any:
-    if isinstance(value, dict):
-        return decoder(_SCHEMA)(value, path, [])
-    if not isinstance(value, bool):
-        raise Malformed("boolean or JSON schema expected")
-    return value
-
-
-def _schema_or_texts(value: Any, path: Path, _unknown: list[str]) -> Any:
-    if isinstance(value, list):
-        return decoder("[]string")(value, path, [])
-    return decoder(_SCHEMA)(value, path, []) if isinstance(value, dict) else None
-
-
-_UNIONS: dict[str, Decode] = {
-    "items": _schema_or_array,
-    "additionalItems": _schema_or_bool,
-    "additionalProperties": _schema_or_bool,
-    "dependencies": _map(_schema_or_texts, "v1.JSONSchemaDependencies"),
 }

@@ -217,16 +217,17 @@ def _check_object(ask: Ask, new: Document, old: Document | None) -> None:
         errors = enough.errors
     if errors:
         raise invalid_object(ask.kind, new["metadata"].get("name", ""), errors)
-    ask.warnings.extend(ask.kind.strategy.warnings(new))
+    ask.warnings.extend(ask.kind.strategy.warnings(new, old))
 
 
 def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
     kind = ask.kind
-    errors: list[FieldError] = metadata.errors(new, kind, update=old is not None)
-    if old is not None:
-        errors += metadata.change_errors(new, old)
-    errors += kind.schema.errors(new, old, ask.warnings)
-    return errors + kind.strategy.validate(new, old)
+    if old is None:
+        errors = metadata.errors(new, kind)
+    else:
+        errors = metadata.update_errors(new, old, kind, subresource=bool(ask.subresource))
+    others = kind.schema.errors(new, old, ask.warnings) + kind.strategy.validate(new, old)
+    return others if others and old is None and kind.strategy.metadata_last else errors + others
 
 
 def review(

@@ -128,6 +128,7 @@ async def keep(plane: Plane, table: Table, document: Document) -> Document:
 async def stored_form(plane: Plane, ask: Ask, document: Document) -> Document:
     """The object in the version that is stored."""
     kind = ask.kind
+    document = kind.strategy.stored(document)
     if kind.storage is kind.resource or kind.storage == kind.resource:
         return document
     (document,) = await plane.converted((document,), kind.resource, kind.storage)

@@ -198,8 +198,11 @@ async def _revised(
 def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
     """What the endpoint lets through of the wanted object."""
     if ask.subresource == "status":
-        meta = {**live["metadata"]}
-        _take(meta, wanted["metadata"], "managedFields")
+        if ask.kind.strategy.status_alone:
+            meta = {**live["metadata"]}
+            _take(meta, wanted["metadata"], "managedFields")
+        else:
+            meta = {**wanted["metadata"], "resourceVersion": live["metadata"]["resourceVersion"]}
         document = {**live, "metadata": meta}
         _take(document, wanted, "status")
         return document

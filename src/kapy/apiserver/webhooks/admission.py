@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.metadata import new_uid
@@ -28,15 +29,17 @@ from kapy.apiserver.webhooks.configuration import Hook
 from kapy.apiserver.webhooks.matching import concerns, matching
 from kapy.apiserver.webhooks.patching import CannotPatch, patched
 from kapy.apiserver.webhooks.review import (
+    GROUP,
     KIND,
     OTHER_KINDS,
-    VERSION,
     Answer,
     InvalidAnswer,
+    UndecodablePatch,
     answer_of,
     denial,
     request_of,
 )
+from kapy.apiserver.webhooks.review_versions import KNOWN
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Forbidden
 from kapy.kube.names import Resource
@@ -156,15 +159,30 @@ class Webhooks:
                 continue
             if not answer.allowed:
                 raise denial(hook.name, answer.status)
-            if answer.patch:
-                changed = await self._patched(hook, kind, review, seen, answer)
+            if operations := self._operations(hook, answer):
+                changed = await self._patched(hook, kind, review, seen, operations)
                 if changed != review.new:
                     last, result = len(invoked) - 1, changed
                     review = replace(review, new=changed)
         return result, last, invoked
 
+    def _operations(self, hook: Hook, answer: Answer) -> list[Any]:
+        """The patch of a webhook; one that cannot be read counts as a failed call."""
+        try:
+            return answer.operations()
+        except UndecodablePatch as error:
+            self._passed_over(hook, error)
+            return []
+
+    def _passed_over(self, hook: Hook, why: Exception) -> None:
+        """The webhook failed, which its failurePolicy lets pass. Raises ApiError otherwise."""
+        sentence = f'failed calling webhook "{hook.name}": {why}'
+        if not hook.ignores_failures:
+            raise internal(sentence) from None
+        _log.warning("%s; its failurePolicy lets the request pass", sentence)
+
     async def _patched(
-        self, hook: Hook, kind: Kind, review: Review, seen: _Seen, answer: Answer
+        self, hook: Hook, kind: Kind, review: Review, seen: _Seen, operations: list[Any]
     ) -> Document:
         """The object in the request's version after a webhook's patch. Raises StorageFailure."""
         new, _ = await seen.in_version(kind)
@@ -174,7 +192,7 @@ class Webhooks:
                 "supported for this operation"
             )
         try:
-            changed = patched(new, answer.patch)
+            changed = patched(new, operations)
             if review.subresource == "scale":
                 return replicas_set(seen.asked, review.new, changed)
             if review.subresource in OTHER_KINDS:
@@ -204,18 +222,21 @@ class Webhooks:
             document = await self._called(hook, request)
             answer = _verified(document, uid, hook)
         except CallFailed as error:
-            sentence = f'failed calling webhook "{hook.name}": {error}'
             counted.failed()
-            if not hook.ignores_failures:
-                raise internal(sentence) from None
-            _log.warning("%s; its failurePolicy lets the request pass", sentence)
+            self._passed_over(hook, error)
             return None
         counted.answered(answer)
         review.warnings.extend(answer.warnings)
         return answer
 
     async def _called(self, hook: Hook, request: Document) -> Document:
-        review: Document = {"kind": KIND, "apiVersion": VERSION, "request": request}
+        if not hook.review_version:
+            raise CallFailed(
+                "could not create admission objects: webhook does not accept known "
+                f"AdmissionReview versions ({', '.join(KNOWN)})"
+            )
+        version = f"{GROUP}/{hook.review_version}"
+        review: Document = {"kind": KIND, "apiVersion": version, "request": request}
         try:
             return await self._calls.ask(hook.client, review, hook.seconds)
         except CallFailed as error:
@@ -264,7 +285,7 @@ class _Counted:
 
 def _verified(document: Document, uid: str, hook: Hook) -> Answer:
     try:
-        return answer_of(document, uid, hook.role)
+        return answer_of(document, uid, hook.role, hook.review_version)
     except InvalidAnswer as error:
         raise CallFailed(f"received invalid webhook response: {error}") from None
 

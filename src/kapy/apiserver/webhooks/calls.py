@@ -14,6 +14,7 @@ import msgspec
 from kapy._aio.bounded import gathered
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.webhooks.clients import ClientConfig, Services
+from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.foreign_json import BadJson, TooDeep, decoded, in_pieces
@@ -42,10 +43,11 @@ def _trust(authority: str) -> ssl.SSLContext:
 class Calls:
     """The client of one server. Connections are kept only between `open` and `aclose`."""
 
-    __slots__ = ("_kept", "_session", "services")
+    __slots__ = ("_kept", "_lookup", "_session", "services")
 
-    def __init__(self, services: Services | None) -> None:
+    def __init__(self, services: Services | None, lookup: ServiceLookup) -> None:
         self.services = services
+        self._lookup = lookup
         self._session: aiohttp.ClientSession | None = None
         self._kept = False
 
@@ -65,12 +67,17 @@ class Calls:
         raw = await self._posted(client, _encode(review), seconds)
         return await _decoded(raw, review["apiVersion"], review["kind"])
 
+    def _looked_up(self, client: ClientConfig) -> str:
+        """The URL of a Service that the server was not told of. Raises NoWay."""
+        return self._lookup.url(client.namespace, client.service, client.port) + client.path
+
     async def _posted(self, client: ClientConfig, body: bytes, seconds: int) -> bytes:
         question = "&" if "?" in client.shown else "?"
         said = f'Post "{client.shown}{question}timeout={seconds}s"'
-        url = client.resolved(self.services)
-        if not url:
-            raise CallFailed(f'{said}: service "{client.service}" not found')
+        try:
+            url = client.resolved(self.services) or self._looked_up(client)
+        except NoWay as error:
+            raise CallFailed(f"{said}: {error}") from None
         trust = _trust(client.authority)
         session = self._session or _new_session()
         if self._kept:
@@ -184,11 +191,10 @@ async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
         raise CallFailed(f"couldn't get version/kind; json parse error: {why}") from None
     if not isinstance(document, dict):
         raise CallFailed("couldn't get version/kind; json parse error: the answer is no object")
-    found = document.get("apiVersion") or "", document.get("kind") or ""
+    # What is left out is what was asked for; in v1 that is found out when the answer is verified.
+    found = document.get("apiVersion") or api_version, document.get("kind") or kind
     if not all(isinstance(one, str) for one in found):
         raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
-    if not found[1]:
-        raise CallFailed(f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
     if found != (api_version, kind):
         given, wanted = (one.rpartition("/")[2] for one in (found[0], api_version))
         raise CallFailed(

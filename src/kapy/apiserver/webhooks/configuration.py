@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kapy.apiserver.webhooks.clients import ClientConfig
+from kapy.apiserver.webhooks.review_versions import first_known
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
@@ -26,7 +27,8 @@ DEFAULT_SECONDS = 10
 @dataclass(frozen=True, slots=True, eq=False)
 class Hook:
     """One webhook. seconds: how long an answer may take. again: it is asked once more when a
-    later webhook changed the object (`reinvocationPolicy: IfNeeded`)."""
+    later webhook changed the object (`reinvocationPolicy: IfNeeded`). review_version: of the
+    AdmissionReviews that it is sent, "" when it accepts none that the server knows."""
 
     name: str
     role: Role
@@ -40,6 +42,7 @@ class Hook:
     seconds: int
     dry_runs: bool
     again: bool
+    review_version: str
 
 
 def hooks_of(configurations: Iterable[Document], role: Role) -> tuple[Hook, ...]:
@@ -73,6 +76,7 @@ def _hook(one: Document, role: Role) -> Hook:
         seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
         dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
         again=one.get("reinvocationPolicy") == "IfNeeded",
+        review_version=first_known(one.get("admissionReviewVersions") or ()),
     )
 
 

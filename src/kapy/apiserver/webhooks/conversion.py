@@ -9,11 +9,12 @@ from kapy.apiserver.metadata import annotation_errors, label_errors
 from kapy.apiserver.refusals import StorageFailure, plain_failure
 from kapy.apiserver.webhooks.calls import CallFailed, Calls
 from kapy.apiserver.webhooks.clients import ClientConfig
+from kapy.apiserver.webhooks.review_versions import V1, first_known, wrong_kind, wrong_uid
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.names import split_api_version
 
-VERSION, KIND = "apiextensions.k8s.io/v1", "ConversionReview"
+GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 SECONDS = 30
 
 
@@ -41,16 +42,19 @@ async def converted(
     group, source = split_api_version(first["apiVersion"])
     about = f"conversion webhook for {group}/{source}, Kind={first['kind']}"
     hook = conversion["webhook"]
+    spoken = first_known(hook.get("conversionReviewVersions") or ())
+    if not spoken:
+        raise WebhookFailed("no supported conversion review versions", "call")
     request = {"uid": uid, "desiredAPIVersion": version, "objects": list(documents)}
     review: Document = {
         "kind": KIND,
-        "apiVersion": VERSION,
+        "apiVersion": f"{GROUP}/{spoken}",
         "request": request,
         "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
     }
     try:
         client = ClientConfig.of(hook["clientConfig"])
-        found = _objects(await calls.ask(client, review, SECONDS), uid)
+        found = _objects(await calls.ask(client, review, SECONDS), uid, spoken)
     except (CallFailed, _Wrong) as error:
         kind = "call" if isinstance(error, CallFailed) else "malformed_response"
         raise WebhookFailed(f"{about} failed: {error}", kind) from None
@@ -75,14 +79,15 @@ def _failure(message: str) -> WebhookFailed:
     return WebhookFailed(message, "invalid_converted_object")
 
 
-def _objects(document: Document, uid: str) -> list[Any]:
-    """The objects of an answer. Raises _Wrong."""
+def _objects(document: Document, uid: str, version: str) -> list[Any]:
+    """The objects of an answer to a review of a version. Raises _Wrong."""
+    if version == V1 and (why := wrong_kind(document, GROUP, KIND)):
+        raise _Wrong(why)
     response = document.get("response")
     if not isinstance(response, dict):
         raise _Wrong("no response provided")
-    said = response.get("uid") or ""
-    if said != uid:
-        raise _Wrong(f'expected response.uid="{uid}", got "{said}"')
+    if version == V1 and (why := wrong_uid(document, uid)):
+        raise _Wrong(why)
     result = response.get("result") or {}
     if not isinstance(result, dict):
         raise _Wrong("response.result is no Status")

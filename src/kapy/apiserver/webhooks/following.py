@@ -105,8 +105,9 @@ class Following:
     def _client(self) -> Calls:
         if self._calls is None:
             from kapy.apiserver.webhooks.calls import Calls
+            from kapy.apiserver.webhooks.service_lookup import ServiceLookup
 
-            self._calls = Calls(self._services)
+            self._calls = Calls(self._services, ServiceLookup(self._plane.store))
             if self._serving:
                 self._calls.open()
         return self._calls

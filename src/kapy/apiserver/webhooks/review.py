@@ -8,13 +8,16 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kapy.apiserver.admission import Review, denied
+from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.structs import described
 from kapy.apiserver.webhooks.configuration import Role
+from kapy.apiserver.webhooks.review_versions import V1, wrong_kind, wrong_uid
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, KapyError, error_of
-from kapy.kube.foreign_json import decoded
+from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 
-VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
+GROUP, KIND = "admission.k8s.io", "AdmissionReview"
 
 
 OTHER_KINDS: Final[dict[str, Document]] = {
@@ -26,6 +29,10 @@ OTHER_KINDS: Final[dict[str, Document]] = {
 
 class InvalidAnswer(KapyError):
     """The answer breaks the rules of the API; the message is kube-apiserver's."""
+
+
+class UndecodablePatch(KapyError):
+    """The patch is no JSON patch, or is said to be of another type."""
 
 
 def request_of(
@@ -90,43 +97,74 @@ def _user(review: Review) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook said. patch: operations of a JSON patch, None for no patch."""
+    """What a webhook said. patch: the JSON patch, b"" for none. patch_type: how it calls that."""
 
     allowed: bool
     status: Document | None
     warnings: tuple[str, ...]
-    patch: Any
+    patch: bytes
+    patch_type: str
+
+    def operations(self) -> list[Any]:
+        """The operations of the patch. Raises UndecodablePatch."""
+        if not self.patch:
+            return []
+        try:
+            found = decoded(self.patch)
+        except TooDeep as error:
+            raise UndecodablePatch(f"{_UNDECODABLE}: {error}") from None
+        except BadJson:
+            why = syntax_error(self.patch, encoding="latin-1")
+            raise UndecodablePatch(f"{_UNDECODABLE}: {why}") from None
+        if found is not None and not isinstance(found, list):
+            why = f"json: cannot unmarshal {described(found)} into Go value of type jsonpatch.Patch"
+            raise UndecodablePatch(f"{_UNDECODABLE}: {why}")
+        if found and self.patch_type != "JSONPatch":
+            raise UndecodablePatch(f'unsupported patch type "{self.patch_type}"')
+        return found or []
 
 
-def answer_of(document: Document, uid: str, role: Role) -> Answer:
-    """The answer, checked. Raises InvalidAnswer."""
+_UNDECODABLE: Final = "received undecodable patch in webhook response"
+
+
+def answer_of(document: Document, uid: str, role: Role, version: str) -> Answer:
+    """The answer to a review of a version, checked. Raises InvalidAnswer."""
     response = document.get("response")
     if not isinstance(response, dict):
         raise InvalidAnswer("webhook response was absent")
-    found = response.get("uid") or ""
-    if found != uid:
-        raise InvalidAnswer(f'expected response.uid="{uid}", got "{found}"')
-    patch, patch_type = response.get("patch") or "", response.get("patchType")
-    if role == "validating":
-        if patch:
-            raise InvalidAnswer("validating webhook may not return response.patch")
-        if patch_type is not None:
-            raise InvalidAnswer("validating webhook may not return response.patchType")
-    elif patch and patch_type is None:
-        raise InvalidAnswer("webhook returned response.patch but not response.patchType")
-    elif patch_type is not None and not patch:
-        raise InvalidAnswer("webhook returned response.patchType but not response.patch")
-    elif patch_type == "":
-        raise InvalidAnswer('webhook returned invalid response.patchType of ""')
-    elif patch_type is not None and patch_type != "JSONPatch":
-        raise InvalidAnswer(f'unsupported patch type "{patch_type}"')
+    patch, patch_type = _patch_bytes(response), response.get("patchType")
+    if version != V1:  # neither uid nor patchType was ever verified there
+        patch, patch_type = (patch, "JSONPatch") if role == "mutating" else (b"", None)
+    elif why := (
+        wrong_uid(document, uid)
+        or wrong_kind(document, GROUP, KIND)
+        or _misfit(patch, patch_type, role)
+    ):
+        raise InvalidAnswer(why)
     status = response.get("status")
     return Answer(
         response.get("allowed") is True,
         status if isinstance(status, dict) else None,
         _warnings(response.get("warnings") or []),
-        _operations(patch) if patch else None,
+        patch,
+        str(patch_type or ""),
     )
+
+
+def _misfit(patch: bytes, patch_type: object, role: Role) -> str:
+    """Why patch and patchType do not go together in `v1`, "" when they do."""
+    if role == "validating":
+        if patch:
+            return "validating webhook may not return response.patch"
+        if patch_type is not None:
+            return "validating webhook may not return response.patchType"
+    elif patch and patch_type is None:
+        return "webhook returned response.patch but not response.patchType"
+    elif patch_type is not None and not patch:
+        return "webhook returned response.patchType but not response.patch"
+    elif patch_type == "":
+        return 'webhook returned invalid response.patchType of ""'
+    return ""
 
 
 def _warnings(told: Any) -> tuple[str, ...]:
@@ -140,11 +178,11 @@ def _sendable(warning: str) -> bool:
     return bool(warning) and warning.isprintable()
 
 
-def _operations(patch: object) -> Any:
+def _patch_bytes(response: Document) -> bytes:
     try:
-        return decoded(base64.b64decode(str(patch), validate=True))
+        return base64.b64decode(str(response.get("patch") or ""), validate=True)
     except ValueError as error:
-        raise InvalidAnswer(f"response.patch is no base64 of a JSON patch: {error}") from None
+        raise InvalidAnswer(f"response.patch is no base64: {error}") from None
 
 
 def denial(name: str, status: Document | None) -> ApiError:

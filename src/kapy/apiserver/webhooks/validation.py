@@ -1,21 +1,22 @@
-"""What is wrong with a webhook configuration, or with the conversion of a definition.
+"""What is wrong with a webhook configuration.
 
-What this server does not speak (review versions other than v1, CEL that it does not have) is
-refused here rather than ignored later.
+An update may keep what the old configuration had already: side effects, review versions that
+nobody knows, names that stand twice, label values that are none, and conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Final
 
 from kapy.apiserver.label_selectors import selector_errors
+from kapy.apiserver.webhooks.client_errors import client_errors, review_version_errors
+from kapy.apiserver.webhooks.review_versions import KNOWN, first_known
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
     duplicate,
-    forbidden,
     invalid,
     not_supported,
     required,
@@ -25,10 +26,9 @@ from kapy.kube.qualified_names import (
     qualified_name_errors,
 )
 
-_VERSIONS: Final = ("v1", "v1beta1")
-_FORM: Final = "; desired format: https://host[/path]"
 _CONDITIONS_LIMIT: Final = 64
 _SIDE_EFFECTS: Final = ["None", "NoneOnDryRun"]
+_ALL_SIDE_EFFECTS: Final = ["None", "NoneOnDryRun", "Some", "Unknown"]
 _CHOICES: Final = {
     "failurePolicy": ["Fail", "Ignore"],
     "matchPolicy": ["Equivalent", "Exact"],
@@ -38,68 +38,92 @@ _OPERATIONS: Final = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 _SCOPES: Final = ["*", "Cluster", "Namespaced"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Demands:
+    """What is asked of all webhooks, unless the old ones broke it already."""
+
+    conditions: bool = True
+    no_side_effects: bool = True
+    known_version: bool = True
+    unique_names: bool = True
+    label_values: bool = True
+    expressions: frozenset[str] = frozenset()
+
+    @classmethod
+    def after(cls, old: Sequence[Document], new: Sequence[Document]) -> _Demands:
+        """What is asked of `new` webhooks in the place of `old` ones."""
+        conditions = [one.get("matchConditions") for one in old]
+        names = [one.get("name") for one in old]
+        return cls(
+            conditions=conditions != [one.get("matchConditions") for one in new],
+            no_side_effects=all(one.get("sideEffects") in _SIDE_EFFECTS for one in old),
+            known_version=all(
+                first_known(versions)
+                for one in old
+                if (versions := one.get("admissionReviewVersions"))
+            ),
+            unique_names=len(set(names)) == len(names),
+            label_values=not any(True for one in old for _ in _selectors_errors(one, "")),
+            expressions=frozenset(
+                one.get("expression") or "" for some in conditions for one in some or ()
+            ),
+        )
+
+
 def configuration_errors(document: Document, old: Document | None) -> list[FieldError]:
     """The errors of a configuration; expressions that were there before are let be."""
-    found: list[FieldError] = []
-    before = {
-        condition.get("expression")
-        for hook in (old or {}).get("webhooks") or ()
-        for condition in hook.get("matchConditions") or ()
-    }
+    found: list[FieldError] = FieldErrors()
+    hooks = document.get("webhooks") or ()
+    demands = _Demands() if old is None else _Demands.after(old.get("webhooks") or (), hooks)
     names: set[str] = set()
-    for index, hook in enumerate(document.get("webhooks") or ()):
+    for index, hook in enumerate(hooks):
         path = f"webhooks[{index}]"
-        found += _hook_errors(hook, path)
-        found += _condition_errors(hook, f"{path}.matchConditions", before)
-        versions = hook.get("admissionReviewVersions") or []
-        found += _version_errors(versions, f"{path}.admissionReviewVersions")
+        found += _hook_errors(hook, path, demands)
+        found += review_version_errors(
+            hook.get("admissionReviewVersions") or [],
+            f"{path}.admissionReviewVersions",
+            missing=f"must specify one of {', '.join(KNOWN)}",
+            known_needed=demands.known_version,
+        )
         name = hook.get("name") or ""
-        if name and name in names:
+        if demands.unique_names and name and name in names:
             found.append(duplicate(f"{path}.name", name))
         names.add(name)
     return found
 
 
-def conversion_errors(conversion: Document) -> list[FieldError]:
-    """The errors of `spec.conversion` of a definition."""
-    path, strategy = "spec.conversion", conversion.get("strategy") or ""
-    hook = conversion.get("webhook") or {}
-    if not strategy:
-        return [required(f"{path}.strategy")]
-    if strategy not in ("None", "Webhook"):
-        return [not_supported(f"{path}.strategy", strategy, ["None", "Webhook"])]
-    where = f"{path}.webhookClientConfig"
-    if strategy == "None":
-        why = "should not be set when strategy is not set to Webhook"
-        return [forbidden(where, why)] if hook else []
-    client, versions = hook.get("clientConfig"), hook.get("conversionReviewVersions") or []
-    listed = f"{path}.conversionReviewVersions"
-    found = [*_version_errors(versions, listed)] if versions else [required(listed)]
-    if client is None:
-        return [*found, required(where, "required when strategy is set to Webhook")]
-    return [*found, *client_errors(client, where)]
-
-
-def _hook_errors(hook: Document, path: str) -> Iterator[FieldError]:
+def _hook_errors(hook: Document, path: str, demands: _Demands) -> Iterator[FieldError]:
     yield from _name_errors(hook.get("name") or "", f"{path}.name")
     for index, rule in enumerate(hook.get("rules") or ()):
         yield from _rule_errors(rule, f"{path}.rules[{index}]")
-    for field, known in _CHOICES.items():
-        value = hook.get(field)
-        if value is not None and value not in known:
-            yield not_supported(f"{path}.{field}", value, known)
+    yield from _choice_errors(hook, path, ("failurePolicy", "matchPolicy"))
     effects = hook.get("sideEffects")
+    allowed = _SIDE_EFFECTS if demands.no_side_effects else _ALL_SIDE_EFFECTS
     if effects is None:
-        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}")
-    elif effects not in _SIDE_EFFECTS:
-        yield not_supported(f"{path}.sideEffects", effects, _SIDE_EFFECTS)
+        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(allowed)}")
+    elif effects not in allowed:
+        yield not_supported(f"{path}.sideEffects", effects, allowed)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
         yield invalid(f"{path}.timeoutSeconds", seconds, why)
-    for field in ("namespaceSelector", "objectSelector"):
-        yield from selector_errors(hook.get(field) or {}, f"{path}.{field}")
+    yield from _selectors_errors(hook, path, values=demands.label_values)
+    yield from _choice_errors(hook, path, ("reinvocationPolicy",))
     yield from client_errors(hook.get("clientConfig") or {}, f"{path}.clientConfig")
+    if demands.conditions:
+        yield from _condition_errors(hook, f"{path}.matchConditions", demands.expressions)
+
+
+def _choice_errors(hook: Document, path: str, fields: Sequence[str]) -> Iterator[FieldError]:
+    for field in fields:
+        value = hook.get(field)
+        if value is not None and value not in _CHOICES[field]:
+            yield not_supported(f"{path}.{field}", value, _CHOICES[field])
+
+
+def _selectors_errors(hook: Document, path: str, *, values: bool = True) -> Iterator[FieldError]:
+    for field in ("namespaceSelector", "objectSelector"):
+        yield from selector_errors(hook.get(field) or {}, f"{path}.{field}", values=values)
 
 
 def _name_errors(name: str, path: str) -> Iterator[FieldError]:
@@ -144,6 +168,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> Iterator[FieldError
     for index, resource in enumerate(resources):
         if not resource:
             yield required(f"{path}[{index}]")
+            continue
         main, slash, part = resource.partition("/")
         if not slash:
             continue
@@ -164,77 +189,14 @@ def _wildcard_errors(resources: Sequence[str], path: str) -> Iterator[FieldError
     if len(resources) > 1 and "*/*" in resources:
         why = "if '*/*' is present, must not specify other resources"
         yield invalid(path, list(resources), why)
-    if "*" in resources and any("/" not in one and one != "*" for one in resources):
+    # Only the last one without a subresource counts.
+    plain = [one for one in resources if one and "/" not in one]
+    if "*" in plain and plain[-1] != "*":
         why = "if '*' is present, must not specify other resources without subresources"
         yield invalid(path, list(resources), why)
 
 
-def client_errors(client: Document, path: str) -> Iterator[FieldError]:
-    """The errors of a `clientConfig`."""
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield required(path, "exactly one of url or service is required")
-    elif service is not None:
-        yield from _service_errors(service, f"{path}.service")
-    else:
-        yield from _url_errors(str(url), f"{path}.url")
-
-
-def _url_errors(url: str, path: str) -> Iterator[FieldError]:
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        yield required(path, f"url must be a valid URL: {error}{_FORM}")
-        return
-    if parts.scheme != "https":
-        yield invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
-    user, _, host = parts.netloc.rpartition("@")
-    if not host:
-        yield invalid(path, host, f"host must be specified{_FORM}")
-    for value, what in (
-        (user, "user information is"),
-        (parts.fragment, "fragments are"),
-        (parts.query, "query parameters are"),
-    ):
-        if value:
-            yield invalid(path, value, f"{what} not permitted in the URL")
-
-
-def _service_errors(service: Document, path: str) -> Iterator[FieldError]:
-    for field in ("name", "namespace"):
-        if not service.get(field):
-            yield required(f"{path}.{field}", f"service {field} is required")
-    port = service.get("port", 443)
-    if not 1 <= port <= 65535:
-        why = "port is not valid: must be between 1 and 65535, inclusive"
-        yield invalid(f"{path}.port", port, why)
-    place = service.get("path") or "/"
-    if place == "/":
-        return
-    if not place.startswith("/"):
-        yield invalid(f"{path}.path", place, "must start with a '/'")
-    for index, step in enumerate(place.strip("/").split("/") if place != "//" else [""]):
-        if not step:
-            yield invalid(f"{path}.path", place, f"segment[{index}] may not be empty")
-        for text in dns_subdomain_errors(step) if step else ():
-            yield invalid(f"{path}.path", place, f"segment[{index}]: {text}")
-
-
-def _version_errors(versions: Sequence[str], path: str) -> Iterator[FieldError]:
-    known = ", ".join(_VERSIONS)
-    if not versions:
-        yield required(path, f"must specify one of {known}")
-        return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            yield invalid(f"{path}[{index}]", version, "duplicate version")
-    if not set(versions) & set(_VERSIONS):
-        yield invalid(path, list(versions), f"must include at least one of {known}")
-    elif "v1" not in versions:
-        yield invalid(path, list(versions), "must include v1: this server speaks no other version")
-
-
-def _condition_errors(hook: Document, path: str, before: set[Any]) -> Iterator[FieldError]:
+def _condition_errors(hook: Document, path: str, before: frozenset[str]) -> Iterator[FieldError]:
     conditions = hook.get("matchConditions") or ()
     if len(conditions) > _CONDITIONS_LIMIT:
         why = f"must have at most {_CONDITIONS_LIMIT} items"

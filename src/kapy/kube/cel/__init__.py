@@ -4,14 +4,14 @@
     value, _ = program.run(document)
 
     Structural.compile(schema, rules=rule_checker)      # runs `x-kubernetes-validations`
-    rule_errors(schema, path)                           # whether a definition may have them
+    definition_rule_errors(schema, path)                # whether a definition may have them
 
 Expressions are checked against the types that the schema declares and become Python closures once.
 Importing this is not free: who may never meet a rule imports it when the first one comes.
 """
 
 from kapy.kube.cel.compiler import Program, compiled
-from kapy.kube.cel.definition import rule_errors
+from kapy.kube.cel.definition import definition_rule_errors, rule_errors
 from kapy.kube.cel.errors import CompileError, CostExceeded, EvaluationError
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.cel.schema_types import declared
@@ -23,6 +23,7 @@ __all__ = [
     "Program",
     "compiled",
     "declared",
+    "definition_rule_errors",
     "rule_checker",
     "rule_errors",
 ]

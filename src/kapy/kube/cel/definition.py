@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,7 @@ from kapy.kube.cel.errors import CompileError
 from kapy.kube.cel.rules import variables
 from kapy.kube.cel.schema_types import LARGEST_REQUEST, declared
 from kapy.kube.cel.types import Type
-from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, Shown, forbidden, invalid, required
 from kapy.kube.regexp import cost
 from kapy.kube.schema.definition import TOO_LARGE
 
@@ -72,97 +72,164 @@ class _Costs:
 def rule_errors(
     schema: Document, path: str, *, root: bool = True, counted: str = "rule"
 ) -> list[FieldError]:
-    """What is wrong with the rules anywhere in the schema of one version.
+    """What is wrong with the rules anywhere in the schema of a variable.
 
-    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). root: whether it is
-    the schema of a whole object. counted: what errors say that the costs of all rules are those of.
+    path: where the schema stands. root: whether it is the schema of a whole object. counted: what
+    errors say that the costs of all rules are those of.
     """
-    costs = _Costs()
-    with cost.allowance(cost.ALLOWED * _LARGER):
-        try:
-            errors = list(_node_errors(_Place(schema, path, root=root), costs))
-        except cost.TooCostly:
-            return [forbidden(path, TOO_LARGE)]
-    if costs.total > TOTAL_LIMIT:
-        for _, where in sorted(costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
-            text = f"contributed to estimated {counted} cost total exceeding cost limit"
-            errors.append(forbidden(where, f"{text} for entire OpenAPIv3 schema"))
-        what = (
-            f"x-kubernetes-validations estimated {counted} cost total for entire OpenAPIv3 schema"
-        )
-        errors.append(forbidden(path, _too_costly(what, costs.total, TOTAL_LIMIT)))
-    return errors
+    return _Rules(path, counted=counted).errors(_Place(schema, path, root=root))
 
 
-def _node_errors(place: _Place, costs: _Costs) -> Iterator[FieldError]:
-    schema = place.schema
-    rules = schema.get("x-kubernetes-validations")
-    if rules:
+def definition_rule_errors(
+    schema: Document, path: str, *, flawed: Sequence[str] = (), cheap: bool = True
+) -> list[FieldError]:
+    """What is wrong with the rules anywhere in the schema of one version of a definition.
+
+    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). flawed: fields with
+    errors; rules on the way to them are not looked at. cheap: each rule has to be cheap.
+    """
+    rules = _Rules(path, flawed=tuple(flawed), cheap=cheap, texts=False)
+    return rules.errors(_Place(schema, path, root=True))
+
+
+@dataclass(slots=True)
+class _Rules:
+    """One look at the rules of a schema. texts: what they say in words is looked at, too."""
+
+    path: str
+    counted: str = "rule"
+    flawed: tuple[str, ...] = ()
+    cheap: bool = True
+    texts: bool = True
+    costs: _Costs = field(default_factory=_Costs)
+
+    def errors(self, place: _Place) -> list[FieldError]:
+        """Of a node and all below."""
+        with cost.allowance(cost.ALLOWED * _LARGER):
+            try:
+                errors = list(self._node_errors(place))
+            except cost.TooCostly:
+                return [forbidden(self.path, TOO_LARGE)]
+        if self.costs.total > TOTAL_LIMIT:
+            for _, where in sorted(self.costs.rules, key=lambda one: -one[0])[:_SHOWN_EXPENSIVE]:
+                text = f"contributed to estimated {self.counted} cost total exceeding cost limit"
+                errors.append(forbidden(where, f"{text} for entire OpenAPIv3 schema"))
+            what = (
+                f"x-kubernetes-validations estimated {self.counted} cost total for entire "
+                "OpenAPIv3 schema"
+            )
+            text = _too_costly(what, self.costs.total, TOTAL_LIMIT)
+            errors.append(forbidden(self.path, text))
+        return errors
+
+    def _node_errors(self, place: _Place) -> Iterator[FieldError]:
+        schema = place.schema
+        if not _BELOW.isdisjoint(schema):
+            for below in _below(place):
+                yield from self._node_errors(below)
+        rules = schema.get("x-kubernetes-validations")
+        inside = f"{place.path}."
+        if not rules or any(one.startswith(inside) for one in self.flawed):
+            return
         kind = declared(schema, resource=place.root)
+        where = f"{place.path}.x-kubernetes-validations"
+        if kind is None and not self.texts:
+            yield FieldError("InternalError", where, _NO_TYPES)
+            return
         for index, rule in enumerate(rules):
-            where = f"{place.path}.x-kubernetes-validations[{index}]"
-            yield from _rule_errors(place, rule, where, kind, costs)
-    if not _BELOW.isdisjoint(schema):
-        for below in _below(place):
-            yield from _node_errors(below, costs)
+            yield from self._rule_errors(place, rule, f"{where}[{index}]", kind)
+
+    def _rule_errors(
+        self, place: _Place, rule: Document, where: str, kind: Type | None
+    ) -> Iterator[FieldError]:
+        if self.texts:
+            yield from _text_errors(place, rule, where)
+        source = rule.get("rule") or ""
+        if not source.strip():
+            yield required(f"{where}.rule", "rule is not specified")
+            return
+        if kind is None:
+            text = "rule compiler initialization error: the schema has no type"
+            yield _unfit(f"{where}.rule", rule, text)
+            return
+        names = variables(kind, rule)
+        wanted = "cel expression must evaluate to a bool"
+        program, problem = _compiled(source, names, "bool", wanted)
+        if program is None:
+            yield _unfit(f"{where}.rule", rule, problem)
+        else:
+            times = place.times
+            times = times if times is not None else LARGEST_REQUEST // (kind.least + 1)
+            yield from self._cost_errors("rule", program.cost * times, f"{where}.rule")
+            yield from self._message_errors(rule, names, f"{where}.messageExpression")
+        yield from _old_errors(
+            place, rule, where, uses="oldSelf" in program.uses if program else False
+        )
+
+    def _message_errors(
+        self, rule: Document, names: dict[str, Type], where: str
+    ) -> Iterator[FieldError]:
+        expression = rule.get("messageExpression")
+        if not expression:
+            return
+        wanted = "messageExpression must evaluate to a string"
+        program, problem = _compiled(expression, names, "string", wanted, "messageExpression ")
+        if program is None:
+            yield _unfit(where, rule, problem)
+        else:
+            yield from self._cost_errors("messageExpression", program.cost, where)
+
+    def _cost_errors(self, what: str, cost: int, where: str) -> Iterator[FieldError]:
+        if self.cheap and cost > RULE_LIMIT:
+            yield forbidden(where, _too_costly(f"estimated {what} cost", cost, RULE_LIMIT))
+        self.costs.add(cost, where)
 
 
+_NO_TYPES: Final = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: "
+    "unable to convert structural schema to CEL declarations"
+)
 _BELOW: Final = frozenset(("properties", "additionalProperties", "items"))
 
 
 def _below(place: _Place) -> Iterator[_Place]:
+    """The nodes right below, additional properties first, as kube-apiserver looks at them."""
     schema, path = place.schema, place.path
-    for name, one in (schema.get("properties") or {}).items():
-        yield _Place(one, f"{path}.properties[{name}]", place.times, place.unmatched)
+    times = _times(place.times, schema)
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
-        loose = schema.get("x-kubernetes-map-type") == "atomic"
-        unmatched = place.unmatched or (path if loose else "")
-        times = _times(place.times, schema.get("maxProperties"))
-        yield _Place(more, f"{path}.additionalProperties", times, unmatched)
+        yield _Place(more, f"{path}.additionalProperties", times, place.unmatched)
+    loose = schema.get("x-kubernetes-map-type") == "atomic"
+    unmatched = place.unmatched or (path if loose else "")
+    for name, one in (schema.get("properties") or {}).items():
+        yield _Place(one, f"{path}.properties[{name}]", times, unmatched)
     items = schema.get("items")
     if isinstance(items, dict):
         loose = schema.get("x-kubernetes-list-type") != "map"
         unmatched = place.unmatched or (path if loose else "")
-        times = _times(place.times, schema.get("maxItems"))
         yield _Place(items, f"{path}.items", times, unmatched)
 
 
-def _times(times: int | None, most: int | None) -> int | None:
+def _old_errors(place: _Place, rule: Document, where: str, *, uses: bool) -> Iterator[FieldError]:
+    """Of how a rule speaks of old values. uses: whether it does."""
+    if uses and place.unmatched:
+        text = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+        yield invalid(f"{where}.rule", rule.get("rule") or "", f"{text} {place.unmatched}")
+    elif not uses and rule.get("optionalOldSelf") is not None:
+        text = "may not be set if oldSelf is not used in rule"
+        yield invalid(f"{where}.optionalOldSelf", rule["optionalOldSelf"], text)
+
+
+def _times(times: int | None, schema: Document) -> int | None:
+    """How often the members of a node can be in an object, which itself can so often."""
+    match schema.get("type"):
+        case "object" if schema.get("additionalProperties") is not None:
+            most = schema.get("maxProperties")
+        case "array":
+            most = schema.get("maxItems")
+        case _:
+            return times
     return None if times is None or most is None else times * max(0, most)
-
-
-def _rule_errors(
-    place: _Place, rule: Document, where: str, kind: Type | None, costs: _Costs
-) -> Iterator[FieldError]:
-    yield from _text_errors(place, rule, where)
-    source = rule.get("rule") or ""
-    if not source.strip():
-        yield required(f"{where}.rule", "rule is not specified")
-        return
-    if kind is None:
-        text = "rule compiler initialization error: the schema has no type"
-        yield _unfit(f"{where}.rule", rule, text)
-        return
-    names = variables(kind, rule)
-    program, problem = _compiled(source, names, "bool", "cel expression must evaluate to a bool")
-    if program is None:
-        yield _unfit(f"{where}.rule", rule, problem)
-    else:
-        yield from _cost_errors("rule", program, place, kind, f"{where}.rule", costs)
-        if place.unmatched and "oldSelf" in program.uses:
-            text = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
-            yield invalid(f"{where}.rule", source, f"{text} {place.unmatched}")
-    expression = rule.get("messageExpression")
-    if not expression:
-        return
-    at = f"{where}.messageExpression"
-    wanted = "messageExpression must evaluate to a string"
-    program, problem = _compiled(expression, names, "string", wanted, "messageExpression ")
-    if program is None:
-        yield _unfit(at, rule, problem)
-    else:
-        yield from _cost_errors("messageExpression", program, place, kind, at, costs)
 
 
 def _compiled(
@@ -177,16 +244,6 @@ def _compiled(
     if program.type.name not in (wanted, "dyn"):
         return None, otherwise
     return program, ""
-
-
-def _cost_errors(
-    what: str, program: Program, place: _Place, kind: Type, where: str, costs: _Costs
-) -> Iterator[FieldError]:
-    times = place.times if place.times is not None else LARGEST_REQUEST // (kind.least + 1)
-    cost = program.cost * times
-    if cost > RULE_LIMIT:
-        yield forbidden(where, _too_costly(f"estimated {what} cost", cost, RULE_LIMIT))
-    costs.add(cost, where)
 
 
 def _too_costly(what: str, cost: int, limit: int) -> str:
@@ -255,10 +312,4 @@ def _unfit(where: str, rule: Document, problem: str) -> FieldError:
         "FieldPath": rule.get("fieldPath") or "",
         "OptionalOldSelf": rule.get("optionalOldSelf"),
     }
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    for character, escape in _HTML.items():
-        text = text.replace(character, escape)
-    return FieldError("FieldValueInvalid", where, f"{text}: {problem}")
-
-
-_HTML: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+    return invalid(where, Shown.of(fields), problem)

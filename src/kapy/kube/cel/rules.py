@@ -22,6 +22,7 @@ _UNIT: Final = 100
 """Nanoseconds that one unit of an expression's cost takes at most."""
 
 _LONGEST_MESSAGE: Final = 5 * 1024
+_INVALID: Final = "FieldValueInvalid"
 _NO_OVERLOAD: Final = "no such overload"
 _EXHAUSTED: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -68,7 +69,7 @@ def rule_of(document: Document, kind: Type) -> Rule:
         message=message or f"failed rule: {source}",
         message_program=said,
         text=message or source,
-        reason=document.get("reason") or "FieldValueInvalid",
+        reason=document.get("reason") or _INVALID,
         field_path=normalised(document.get("fieldPath") or ""),
         uses_old="oldSelf" in used,
         optional_old=bool(document.get("optionalOldSelf")),
@@ -108,7 +109,8 @@ class NodeRules:
         old, wrong_old = self._usable(checked.old)
         for rule in rules:
             if isinstance(rule, str):
-                findings.errors.append(_error(checked, rule))
+                shown = self._schema.get("type") or ""
+                findings.errors.append(FieldError(_INVALID, checked.path, rule, shown))
             elif not (rule.uses_old and old is ABSENT and not rule.optional_old):
                 used = rule.program.uses
                 problem = (wrong if "self" in used else "") or (
@@ -134,16 +136,20 @@ class NodeRules:
         kind = self._kind = declared(self._schema, resource=self._root)
         if kind is not None:
             self._read, self._fitting = reading(kind), fitting_types(kind)
-        return [self._one(rule, kind) for rule in self._schema["x-kubernetes-validations"]]
+        rules = self._schema["x-kubernetes-validations"]
+        return [self._one(one, kind) for one in rules if (one.get("rule") or "").strip()]
 
     def _one(self, document: Document, kind: Type | None) -> Rule | str:
         """A rule, or why it cannot be run (it was stored before it was checked)."""
         if kind is None:
             return "rule compiler initialization error: the schema has no type"
         try:
-            return rule_of(document, kind)
+            rule = rule_of(document, kind)
         except CompileError as error:
             return f"rule compile error: compilation failed: {error}"
+        if rule.program.type.name not in ("bool", "dyn"):
+            return "rule compile error: cel expression must evaluate to a bool"
+        return rule
 
 
 def _run(rule: Rule, value: Any, old: Any, checked: Checked, findings: Findings) -> None:

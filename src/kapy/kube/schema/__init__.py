@@ -10,25 +10,34 @@ function changes its argument; what a step leaves alone is shared with the resul
 """
 
 from kapy.kube.schema.definition import (
+    SchemaFindings,
     field_schema_errors,
     has_rules,
+    look_at,
     schema_errors,
     unknown_formats,
 )
+from kapy.kube.schema.demands import Demands, demands_after
 from kapy.kube.schema.field import FieldSchema
 from kapy.kube.schema.rules import Checked, Findings, RuleChecker, Rules
 from kapy.kube.schema.scale import scale_errors
 from kapy.kube.schema.structural import Structural
+from kapy.kube.schema.traversal import any_schema
 
 __all__ = [
     "Checked",
+    "Demands",
     "FieldSchema",
     "Findings",
     "RuleChecker",
     "Rules",
+    "SchemaFindings",
     "Structural",
+    "any_schema",
+    "demands_after",
     "field_schema_errors",
     "has_rules",
+    "look_at",
     "scale_errors",
     "schema_errors",
     "unknown_formats",

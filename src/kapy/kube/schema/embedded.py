@@ -45,7 +45,7 @@ def _validate(value: Document, path: Path, errors: list[FieldError]) -> None:
         found = value.get(name)
         if isinstance(found, str) and _is_good(name, found):
             continue
-        field = spelled((path, f".{name}"))
+        field = spelled((path, f".{name}")).removeprefix(".")
         if name not in value:
             errors.append(required(field))
         elif not isinstance(found, str):

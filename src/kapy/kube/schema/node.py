@@ -31,6 +31,12 @@ class Limits:
     max_properties: int | None = None
     pattern: Pattern | None = None
 
+    @property
+    def fractional(self) -> bool:
+        """Whether a bound of numbers is no whole number."""
+        bounds = (self.multiple_of, self.minimum, self.maximum)
+        return any(one is not None and not float(one).is_integer() for one in bounds)
+
 
 @dataclass(slots=True, eq=False)
 class Junctors:
@@ -184,13 +190,14 @@ def _limits(schema: Document) -> Limits:
 
 def _junctors(schema: Document, rules: RuleChecker | None) -> Junctors | None:
     names = ("allOf", "anyOf", "oneOf")
-    if not any(schema.get(name) for name in (*names, "not")):
+    refused = schema.get("not")
+    if refused is None and not any(schema.get(name) for name in names):
         return None
     all_of, any_of, one_of = (
         [compiled(s, rules) for s in schema.get(name) or ()] for name in names
     )
-    refused = schema.get("not")
-    return Junctors(all_of, any_of, one_of, compiled(refused, rules) if refused else None)
+    none_of = None if refused is None else compiled(refused, rules)
+    return Junctors(all_of, any_of, one_of, none_of)
 
 
 _PYTHON: Final[dict[str, type]] = {"string": str, "boolean": bool}

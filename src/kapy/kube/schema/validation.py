@@ -145,8 +145,10 @@ def _bound(path: Path, value: Any, should: str) -> FieldError:
 
 def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Errors) -> None:
     limits = node.limits
-    if node.types[:1] == ("integer",) and len(node.types) == 1:
-        _validate_range(node.format, value, path, errors)
+    if node.types == ("integer",):
+        _validate_range("Checked", node.format, value, path, errors)
+        if limits.fractional:
+            _validate_bounds(node, path, errors)
     if limits.multiple_of is not None and not _is_multiple(value, limits.multiple_of):
         errors.append(_bound(path, value, f"be a multiple of {_number(limits.multiple_of)}"))
     if limits.maximum is not None:
@@ -161,12 +163,24 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
             errors.append(_bound(path, value, f"{should} {_number(limits.minimum)}"))
 
 
-def _validate_range(form: str, value: float, path: Path, errors: Errors) -> None:
+def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
+    """Bounds of a whole number that are none themselves."""
+    limits = node.limits
+    for what, bound in (
+        ("MultipleOf", limits.multiple_of),
+        ("Minimum boundary", limits.minimum),
+        ("Maximum boundary", limits.maximum),
+    ):
+        if bound is not None:
+            _validate_range(what, node.format, bound, path, errors)
+
+
+def _validate_range(what: str, form: str, value: float, path: Path, errors: Errors) -> None:
     bits = 31 if form == "int32" else 63
     if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
         return
     shown = f"with format {form}" if form else "(default format)"
-    text = f"Checked value must be of type integer {shown} in {spelled(path)}"
+    text = f"{what} value must be of type integer {shown} in {spelled(path)}"
     errors.append(invalid("<nil>", "", text))
 
 

@@ -45,6 +45,7 @@ def _kind(row: Row) -> Kind:
         verbs=row.verbs,
         subresources=frozenset(row.subresources),
         selectable=dict(row.selectable),
+        deprecation=row.deprecation,
     )
 
 

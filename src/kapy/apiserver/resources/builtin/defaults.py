@@ -234,15 +234,22 @@ def _cron_job(document: Document) -> None:
 def _service(document: Document) -> None:
     spec = document["spec"]
     _set(spec, sessionAffinity="None", type="ClusterIP")
-    if spec["sessionAffinity"] == "ClientIP":
-        _set(spec, sessionAffinityConfig={"clientIP": {"timeoutSeconds": 10800}})
+    spec["type"] = spec["type"] or "ClusterIP"
+    affinity = spec["sessionAffinity"] = spec["sessionAffinity"] or "None"
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif affinity == "ClientIP":
+        config = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+        if config.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
     for port in spec.get("ports") or ():
         _port(port)
         if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port.get("port", 0)
-    if spec["type"] in ("NodePort", "LoadBalancer"):
+    outside = spec["type"] == "ClusterIP" and bool(spec.get("externalIPs"))
+    if spec["type"] in ("NodePort", "LoadBalancer") or outside:
         _set(spec, externalTrafficPolicy="Cluster")
-    if spec["type"] != "ExternalName":
+    if spec["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
         _set(spec, internalTrafficPolicy="Cluster")
     if spec["type"] == "LoadBalancer":
         _set(spec, allocateLoadBalancerNodePorts=True)
@@ -369,7 +376,27 @@ def _claimed(document: Document) -> None:
         pod_spec(template["spec"])
 
 
+def _limit_range(document: Document) -> None:
+    for limit in (document.get("spec") or {}).get("limits") or ():
+        if limit.get("type") != "Container":
+            continue
+        default = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+        least = {**(limit.get("min") or {}), **default}
+        asked = {**least, **(limit.get("defaultRequest") or {})}
+        for field, amounts in (("default", default), ("defaultRequest", asked)):
+            if amounts:
+                limit[field] = amounts
+
+
+def _ingress_class(document: Document) -> None:
+    parameters = (document.get("spec") or {}).get("parameters")
+    if parameters is not None:
+        _set(parameters, scope="Cluster")
+
+
 DEFAULTS: dict[str, Fill] = {
+    "limitranges": _limit_range,
+    "ingressclasses.networking.k8s.io": _ingress_class,
     "pods": _pod,
     "podtemplates": _claimed,
     "replicationcontrollers": _replica_set,

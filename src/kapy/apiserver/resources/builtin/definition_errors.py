@@ -1,27 +1,42 @@
-"""What is wrong with a CustomResourceDefinition."""
+"""What is wrong with a CustomResourceDefinition.
+
+kube-apiserver keeps what all versions have in common beside `spec.versions`, and its errors name
+fields there; `definition_versions` tells of that.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
-from kapy.apiserver.resources.builtin.definition_schemas import problems
-from kapy.apiserver.resources.builtin.definition_versions import part_errors, shown_versions
-from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, FieldErrors, invalid, required
-from kapy.kube.qualified_names import dns_subdomain_errors
-
-_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LABEL_SENTENCE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+from kapy.apiserver.resources.builtin.definition_names import (
+    missing_name_errors,
+    name_errors,
 )
-_PROTECTED = ("k8s.io", "kubernetes.io")
-_APPROVAL = "api-approved.kubernetes.io"
-_IMMUTABLE = "field is immutable"
-_PRESERVE = "preserveUnknownFields"
-_PRESERVE_SENTENCE = (
+from kapy.apiserver.resources.builtin.definition_schemas import (
+    has_pruned_defaults,
+    is_structural,
+    problems,
+)
+from kapy.apiserver.resources.builtin.definition_versions import (
+    Versions,
+    column_errors,
+    deprecation_errors,
+    scale_errors,
+    selectable_errors,
+)
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, FieldErrors, invalid, not_supported, required
+from kapy.kube.qualified_names import dns_1035_label_errors, dns_subdomain_errors
+from kapy.kube.schema import Demands, demands_after
+from kapy.kube.urls import request_uri
+
+_PROTECTED: Final = ("k8s.io", "kubernetes.io")
+_APPROVAL: Final = "api-approved.kubernetes.io"
+_IMMUTABLE: Final = "field is immutable"
+_PRESERVE: Final = "preserveUnknownFields"
+_PRESERVE_SENTENCE: Final = (
     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
     "spec.versions[*].schema instead"
 )
@@ -29,46 +44,101 @@ _PRESERVE_SENTENCE = (
 
 def definition_errors(document: Document, old: Document | None) -> list[FieldError]:
     """The errors of a definition (and with `old` of the change), in kube-apiserver's words."""
-    spec, names = document["spec"], document["spec"].get("names") or {}
+    spec, status = document["spec"], document.get("status") or {}
     found: list[FieldError] = FieldErrors()
-    name = document["metadata"].get("name", "")
-    if old is None and name != f"{names.get('plural', '')}.{spec.get('group', '')}":
-        found.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    found += _group_errors(document)
-    found += _name_errors(names)
-    found += _scope_errors(spec)
-    found += _conversion_errors(spec.get("conversion") or {})
-    found += _version_errors(spec)
-    found += part_errors(spec.get("versions") or ())
-    if spec.get(_PRESERVE) and (old is None or not old["spec"].get(_PRESERVE)):
-        found.append(invalid(f"spec.{_PRESERVE}", spec[_PRESERVE], _PRESERVE_SENTENCE))
-    if old is None or spec.get("versions") != old["spec"].get("versions"):
-        found += _stored_errors(spec, document.get("status") or {})
-    found += _schema_errors(spec, old["spec"] if old is not None else {})
+    if old is not None and spec == old["spec"]:  # of metadata or of the status
+        found += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
+        return [*found, *_approval_errors(document, old)]
+    if old is None:
+        found += _own_name_errors(document)
+    found += _spec_errors(spec, old)
     if old is not None:
-        found += _change_errors(document, old)
+        found += _change_errors(spec, old)
+    found += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
+    found += _stored_errors(spec, status)
+    found += _approval_errors(document, old)
+    if spec.get(_PRESERVE) and (old is None or not old["spec"].get(_PRESERVE)):
+        found.append(invalid(f"spec.{_PRESERVE}", True, _PRESERVE_SENTENCE))  # noqa: FBT003
     return found
 
 
-def _schema_errors(spec: Document, old: Document) -> Iterator[FieldError]:
-    """Of the versions' schemas; one that was there before is let be."""
-    schemas = [_schema(version) for version in spec.get("versions") or ()]
-    before = [_schema(version) for version in old.get("versions") or ()]
-    if schemas and all(one == schemas[0] for one in schemas):
-        paths = ["spec.validation.openAPIV3Schema"]
-    else:
-        paths = [f"spec.versions[{index}].schema.openAPIV3Schema" for index in range(len(schemas))]
-    for schema, path in zip(schemas, paths, strict=False):
-        if schema is not None and schema not in before:
-            yield from problems(schema, path)
+def is_established(document: Document) -> bool:
+    """Whether the definition's kind is served for good: then its names stay."""
+    return any(
+        one.get("type") == "Established" and one.get("status") == "True"
+        for one in (document.get("status") or {}).get("conditions") or ()
+    )
 
 
-def _conversion_errors(conversion: Document) -> list[FieldError]:
-    if conversion.get("strategy") == "None" and not conversion.get("webhook"):
-        return []
-    from kapy.apiserver.webhooks.validation import conversion_errors
+def _own_name_errors(document: Document) -> Iterator[FieldError]:
+    spec, name = document["spec"], document["metadata"].get("name", "")
+    names = spec.get("names") or {}
+    if name and name != f"{names.get('plural', '')}.{spec.get('group', '')}":
+        yield invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
 
-    return conversion_errors(conversion)
+
+def _spec_errors(spec: Document, old: Document | None) -> Iterator[FieldError]:
+    versions = Versions.of(spec)
+    demands = _Demanded(versions, spec, old)
+    yield from _group_errors(spec.get("group", ""))
+    scope = spec.get("scope", "")
+    if not scope:
+        yield required("spec.scope")
+    elif scope not in ("Cluster", "Namespaced"):
+        yield not_supported("spec.scope", scope, ["Cluster", "Namespaced"])
+    yield from demands.missing_schema_errors()
+    if spec.get(_PRESERVE) and versions.have_defaults():
+        text = "must be false in order to use defaults in the schema"
+        yield invalid(f"spec.{_PRESERVE}", True, text)  # noqa: FBT003
+    yield from _version_errors(versions, demands)
+    yield from missing_name_errors(spec.get("names") or {})
+    yield from name_errors(spec.get("names") or {}, "spec.names")
+    yield from _shared_errors(versions, demands)
+    conversion = spec.get("conversion") or {}
+    if spec.get(_PRESERVE) and conversion.get("strategy") != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        yield invalid("spec.conversion.strategy", conversion.get("strategy") or "", text)
+    yield from _conversion_errors(conversion, old)
+
+
+class _Demanded:
+    """What is asked of the schemas of a definition, after those of the old one."""
+
+    def __init__(self, versions: Versions, spec: Document, old: Document | None) -> None:
+        self._versions = versions
+        self._all_schemas = True
+        self._preserves = bool(spec.get(_PRESERVE))
+        self._before: dict[str, Document | None] = {}
+        self._demands = Demands()
+        if old is not None:
+            before = old["spec"].get("versions") or ()
+            self._before = {one.get("name", ""): _schema(one) for one in before}
+            schemas = [one for one in self._before.values() if one is not None]
+            self._all_schemas = len(schemas) == len(before)
+            if any(schema not in schemas for schema in versions.schemas()):
+                self._demands = self._weakened(schemas)
+
+    def _weakened(self, schemas: Sequence[Document]) -> Demands:
+        structural = all(map(is_structural, schemas))
+        demands = demands_after(schemas, structural, all(map(has_pruned_defaults, schemas)))
+        # What cannot do without structure asks for it again: pruning first of all.
+        return demands if self._preserves else replace(demands, structural=True)
+
+    def of(self, version: str) -> Demands:
+        """What is asked of the schema of a version."""
+        schema = self._versions.schema_of(version)
+        if schema is not None and self._before.get(version) == schema:
+            return replace(self._demands, cheap_rules=False)
+        return self._demands
+
+    def missing_schema_errors(self) -> Iterator[FieldError]:
+        """Every version has a schema, or at least every served one."""
+        text = "" if self._all_schemas else "because otherwise all fields are pruned"
+        for index, version in enumerate(self._versions.listed):
+            if _schema(version) is not None:
+                continue
+            if self._all_schemas or (version.get("served") and not self._preserves):
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", text)
 
 
 def _schema(version: Document) -> Document | None:
@@ -76,85 +146,123 @@ def _schema(version: Document) -> Document | None:
     return schema
 
 
-def _group_errors(document: Document) -> Iterator[FieldError]:
-    group = document["spec"].get("group", "")
+def _version_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
+    for index, version in enumerate(versions.listed):
+        path, name = f"spec.versions[{index}]", version.get("name", "")
+        if wrong := dns_1035_label_errors(name):
+            yield invalid(f"{path}.name", name, ",".join(wrong))
+        yield from deprecation_errors(version, f"{path}.deprecationWarning")
+        own = versions.own(version)
+        schema = (own.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None:
+            where = f"{path}.schema.openAPIV3Schema"
+            yield from problems(schema, where, demands.of(name), status=versions.has_status(name))
+        yield from scale_errors(own.get("subresources"), f"{path}.subresources")
+        for at, column in enumerate(own.get("additionalPrinterColumns") or ()):
+            yield from column_errors(column, f"{path}.additionalPrinterColumns[{at}]")
+        if fields := own.get("selectableFields"):
+            yield from selectable_errors(fields, schema, f"{path}.selectableFields", shared=False)
+    names = versions.names
+    if len(set(names)) != len(names):
+        yield invalid("spec.versions", versions.shown(), "must contain unique version names")
+    if sum(bool(one.get("storage")) for one in versions.listed) != 1:
+        text = "must have exactly one version marked as storage version"
+        yield invalid("spec.versions", versions.shown(), text)
+    if names and names[0] and (wrong := dns_1035_label_errors(names[0])):
+        yield invalid("spec.version", names[0], ",".join(wrong))
+
+
+def _shared_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
+    """Of what all versions have in common."""
+    shared = versions.shared
+    schema = (shared.get("schema") or {}).get("openAPIV3Schema")
+    if schema is not None:
+        asked = demands.of(versions.names[0])
+        status = versions.any_has_status()
+        yield from problems(schema, "spec.validation.openAPIV3Schema", asked, status=status)
+    yield from scale_errors(shared.get("subresources"), "spec.subresources")
+    for at, column in enumerate(shared.get("additionalPrinterColumns") or ()):
+        yield from column_errors(column, f"spec.additionalPrinterColumns[{at}]")
+    if fields := shared.get("selectableFields"):
+        yield from selectable_errors(fields, schema, "spec.selectableFields", shared=True)
+
+
+def _conversion_errors(conversion: Document, old: Document | None) -> Iterator[FieldError]:
+    if conversion.get("strategy") == "None" and not conversion.get("webhook"):
+        return
+    from kapy.apiserver.webhooks.conversion_errors import (
+        conversion_errors,
+        has_bad_bundle,
+        needs_known_version,
+    )
+
+    before = ((old or {}).get("spec") or {}).get("conversion") or {}
+    any_bundle = old is None or not is_established(old) or has_bad_bundle(before)
+    known_needed = old is None or needs_known_version(before)
+    yield from conversion_errors(conversion, known_needed=known_needed, any_bundle=any_bundle)
+
+
+def _group_errors(group: str) -> Iterator[FieldError]:
     if not group:
         yield required("spec.group")
-        return
-    for text in dns_subdomain_errors(group):
-        yield invalid("spec.group", group, text)
-    if "." not in group:
+    elif wrong := dns_subdomain_errors(group):
+        yield invalid("spec.group", group, ",".join(wrong))
+    elif "." not in group:
         yield invalid("spec.group", group, "should be a domain with at least one dot")
-    guarded = any(group == one or group.endswith(f".{one}") for one in _PROTECTED)
-    if guarded and not (document["metadata"].get("annotations") or {}).get(_APPROVAL):
-        yield required(
-            f"metadata.annotations[{_APPROVAL}]",
-            f'protected groups must have approval annotation "{_APPROVAL}", '
-            "see https://github.com/kubernetes/enhancements/pull/1111",
-        )
 
 
-def _name_errors(names: Document) -> Iterator[FieldError]:
-    for field in ("plural", "singular", "kind", "listKind"):
-        value = names.get(field, "")
-        path = f"spec.names.{field}"
-        if not value:
-            yield required(path)
-        elif not _LABEL.fullmatch(value.lower() if "ind" in field else value):
-            text = _LABEL_SENTENCE
-            if "ind" in field:
-                text = f"may have mixed case, but should otherwise match: {text}"
-            yield invalid(path, value, text)
-    for field in ("shortNames", "categories"):
-        for index, value in enumerate(names.get(field) or ()):
-            if not _LABEL.fullmatch(value):
-                yield invalid(f"spec.names.{field}[{index}]", value, _LABEL_SENTENCE)
-    if names.get("kind") and names.get("kind") == names.get("listKind"):
-        text = "kind and listKind may not be the same"
-        yield invalid("spec.names.listKind", names["listKind"], text)
+def _approval_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
+    """Groups of Kubernetes' own community need somebody's approval, or the word that there is
+    none."""
+    group = document["spec"].get("group", "")
+    if not any(group == one or group.endswith(f".{one}") for one in _PROTECTED):
+        return
+    told = _annotation(document)
+    state = _approval(told)
+    if state in ("approved", "bypassed"):
+        return
+    if old is not None and _approval(_annotation(old)) == state:
+        return
+    path = f"metadata.annotations[{_APPROVAL}]"
+    more = ", see https://github.com/kubernetes/enhancements/pull/1111"
+    text = f'protected groups must have approval annotation "{_APPROVAL}"'
+    if state == "missing":
+        yield required(path, text + more)
+    else:
+        how = ' with either a URL or a reason starting with "unapproved"'
+        yield invalid(path, told, text + how + more)
 
 
-def _scope_errors(spec: Document) -> Iterator[FieldError]:
-    scope = spec.get("scope", "")
-    if not scope:
-        yield required("spec.scope")
-    elif scope not in ("Cluster", "Namespaced"):
-        text = 'supported values: "Cluster", "Namespaced"'
-        yield FieldError("FieldValueNotSupported", "spec.scope", text, scope)
+def _annotation(document: Document) -> str:
+    return str((document["metadata"].get("annotations") or {}).get(_APPROVAL) or "")
 
 
-def _version_errors(spec: Document) -> Iterator[FieldError]:
-    versions = spec.get("versions") or []
-    names = [one.get("name", "") for one in versions]
-    if names and not _LABEL.fullmatch(names[0]):
-        yield invalid("spec.version", names[0], _LABEL_SENTENCE)
-    for index, version in enumerate(versions):
-        path = f"spec.versions[{index}]"
-        if not _LABEL.fullmatch(version.get("name", "")):
-            yield invalid(f"{path}.name", version.get("name", ""), _LABEL_SENTENCE)
-        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-            yield required(f"{path}.schema.openAPIV3Schema")
-    storing = [one["name"] for one in versions if one.get("storage")]
-    if len(storing) != 1:
-        text = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", shown_versions(versions), text)
-    if len(set(names)) != len(names):
-        text = "must contain unique version names"
-        yield invalid("spec.versions", shown_versions(versions), text)
+def _approval(told: str) -> str:
+    if not told:
+        return "missing"
+    if told.startswith("unapproved"):
+        return "bypassed"
+    try:
+        parts = request_uri(told)
+    except ValueError:
+        return "invalid"
+    return "approved" if parts.netloc and parts.scheme else "invalid"
 
 
 def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
     """A version that objects may be stored in stays."""
-    versions, known = spec.get("versions") or (), status.get("storedVersions") or []
+    known: list[str] = status.get("storedVersions") or []
     if not known:
         text = "must have at least one stored version"
         yield invalid("status.storedVersions", None, text)
+        return
+    versions = spec.get("versions") or ()
     names = [one.get("name", "") for one in versions]
-    for name in (one.get("name", "") for one in versions if known and one.get("storage")):
+    for name in (one.get("name", "") for one in versions if one.get("storage")):
         if name not in known:
             text = f"must have the storage version {name}"
             yield invalid("status.storedVersions", known, text)
-    for index, stored in enumerate(known):
+    for stored, index in {one: index for index, one in enumerate(known)}.items():
         if stored not in names:
             yield invalid(
                 f"status.storedVersions[{index}]",
@@ -165,14 +273,15 @@ def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
             )
 
 
-def _change_errors(document: Document, old: Document) -> Iterator[FieldError]:
-    for path in ("scope", "group", "names.plural", "names.kind"):
-        new, before = _at(document["spec"], path), _at(old["spec"], path)
+def _change_errors(spec: Document, old: Document) -> Iterator[FieldError]:
+    fixed = ("scope", "names.kind") if is_established(old) else ()
+    for path in (*fixed, "group", "names.plural"):
+        new, before = _at(spec, path), _at(old["spec"], path)
         if new != before:
             yield invalid(f"spec.{path}", new, _IMMUTABLE)
 
 
-def _at(spec: Document, path: str) -> object:
+def _at(spec: Document, path: str) -> Any:
     head, _, rest = path.partition(".")
     value = spec.get(head)
-    return (value or {}).get(rest) if rest else value
+    return (value or {}).get(rest, "") if rest else value

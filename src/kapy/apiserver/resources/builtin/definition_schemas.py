@@ -6,46 +6,91 @@ paper and in tests, by whoever creates a definition and then writes its status.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from kapy.apiserver.metadata import embedded_metadata_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
-from kapy.kube.schema import has_rules, schema_errors, unknown_formats
+from kapy.kube.schema import Demands, RuleChecker, has_rules, look_at, unknown_formats
 
 _MOST: Final = 4096
 _sound: Final[dict[bytes, tuple[str, ...]]] = {}
 """The unknown formats of schemas in which nothing is wrong, by digest."""
 
 
-def problems(schema: Document, path: str) -> list[FieldError]:
-    """What is wrong with a schema that stands at `path`, in its structure or else in its rules."""
-    digest = _digest(schema)
+def problems(schema: Document, path: str, demands: Demands, *, status: bool) -> list[FieldError]:
+    """What is wrong with a schema that stands at `path`. status: its version has a status
+    subresource."""
+    digest = _digest(schema, status=status)
     if digest in _sound:
         return []
-    found = schema_errors(schema, path) or _rule_errors(schema, path)
-    if not found:
+    rules = _rule_checker(schema)
+    found = look_at(
+        schema,
+        path,
+        status=status,
+        demands=demands,
+        rules=rules,
+        metadata=embedded_metadata_errors,
+    )
+    errors = list(found.errors)
+    if rules is not None and found.sound:
+        from kapy.kube.cel import definition_rule_errors
+
+        cheap = demands.cheap_rules
+        errors += definition_rule_errors(schema, path, flawed=found.flawed, cheap=cheap)
+    errors = errors or found.unread
+    if not errors and demands.cheap_rules:
         if len(_sound) >= _MOST:
             _sound.clear()
         _sound[digest] = tuple(unknown_formats(schema))
-    return found
+    return errors
+
+
+def _rule_checker(schema: Document) -> RuleChecker | None:
+    if not has_rules(schema):
+        return None
+    from kapy.kube.cel import rule_checker
+
+    return rule_checker
+
+
+def is_structural(schema: Document) -> bool:
+    """Whether nothing is wrong with the structure of a schema."""
+    return _is_known(schema) or look_at(schema, "", demands=_ONLY_STRUCTURE).sound
+
+
+def has_pruned_defaults(schema: Document) -> bool:
+    """Whether no default of a structural schema has unknown fields."""
+    if _is_known(schema):
+        return True
+    found = look_at(schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True))
+    return not any("must not have unknown fields" in one.detail for one in found.errors)
+
+
+_ONLY_STRUCTURE: Final = Demands(
+    valid_types=False, pruned_defaults=False, atomic_sets=False, whole_keys=False
+)
 
 
 def formats_nobody_checks(schema: Document) -> tuple[str, ...]:
     """Formats of a schema that mean nothing here, each once."""
-    known = _sound.get(_digest(schema))
+    known = next((_sound[one] for one in _digests(schema) if one in _sound), None)
     return tuple(unknown_formats(schema)) if known is None else known
 
 
-def _digest(schema: Document) -> bytes:
-    return blake2b(msgspec.json.encode(schema), digest_size=16).digest()
+def _is_known(schema: Document) -> bool:
+    return any(one in _sound for one in _digests(schema))
 
 
-def _rule_errors(schema: Document, path: str) -> list[FieldError]:
-    if not has_rules(schema):
-        return []
-    from kapy.kube.cel import rule_errors
+def _digests(schema: Document) -> tuple[bytes, bytes]:
+    return _digest(schema, status=False), _digest(schema, status=True)
 
-    return rule_errors(schema, path)
+
+def _digest(schema: Document, *, status: bool) -> bytes:
+    told: Any = (status, schema)
+    return blake2b(msgspec.json.encode(told), digest_size=16).digest()

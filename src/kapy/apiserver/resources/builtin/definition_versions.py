@@ -1,78 +1,158 @@
-"""What is wrong with what a CustomResourceDefinition says of its versions.
+"""What a CustomResourceDefinition says of its versions.
 
-kube-apiserver keeps what all versions have in common beside `spec.versions`, and its errors name
-fields there: the scale paths of a definition with one version are in `spec.subresources`.
+kube-apiserver moves what all versions have in common out of them: the scale paths of a definition
+with one version are in `spec.subresources`, its schema is in `spec.validation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, required
+from kapy.kube.schema import any_schema
+from kapy.kube.schema.field_paths import FieldPathError, field_at
+from kapy.kube.schema.shown_schema import schema_members
+from kapy.kube.schema.structure_errors import unreadable
 
 _TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _MOST_FIELDS: Final = 8
 _LONGEST_WARNING: Final = 256
+_SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-def part_errors(versions: Sequence[Document]) -> Iterator[FieldError]:
-    """Of subresources, printer columns, selectable fields and deprecations."""
-    for path, version in _places(versions, "subresources"):
-        yield from _scale_errors((version["subresources"] or {}).get("scale"), path)
-    for path, version in _places(versions, "additionalPrinterColumns"):
-        for index, column in enumerate(version["additionalPrinterColumns"] or ()):
-            yield from _column_errors(column, f"{path}[{index}]")
-    for path, version in _places(versions, "selectableFields"):
-        yield from _selectable_errors(version, path)
-    for index, version in enumerate(versions):
-        yield from _deprecation_errors(version, f"spec.versions[{index}].deprecationWarning")
+@dataclass(frozen=True)
+class Versions:
+    """The versions of a definition. listed: as the definition lists them; absent: it does not."""
 
+    listed: tuple[Document, ...]
+    absent: bool = False
 
-def _places(versions: Sequence[Document], field: str) -> Iterator[tuple[str, Document]]:
-    """The versions that say something of a field, each with its path; one for all if equal."""
-    if not versions:
-        return
-    if all(one.get(field) == versions[0].get(field) for one in versions):
-        if field in versions[0]:
-            yield f"spec.{field}", versions[0]
-        return
-    for index, version in enumerate(versions):
-        if field in version:
-            yield f"spec.versions[{index}].{field}", version
+    @classmethod
+    def of(cls, spec: Document) -> Versions:
+        """The versions of a definition's spec."""
+        listed = spec.get("versions")
+        return cls(tuple(listed or ()), listed is None)
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Their names."""
+        return [one.get("name", "") for one in self.listed]
 
-def shown_versions(versions: Sequence[Document]) -> Shown:
-    """The versions as an error shows them: with Go's names, and without what they share."""
-    shared = {
-        field: bool(versions) and all(one.get(field) == versions[0].get(field) for one in versions)
-        for field in _SHOWN
-    }
-    shown = [
-        {
-            "Name": one.get("name", ""),
-            "Served": bool(one.get("served")),
-            "Storage": bool(one.get("storage")),
-            "Deprecated": bool(one.get("deprecated")),
-            "DeprecationWarning": one.get("deprecationWarning"),
-            **{name: None if shared[field] else one.get(field) for field, name in _SHOWN.items()},
+    @cached_property
+    def shared(self) -> Document:
+        """What all of them have in common."""
+        if not self.listed:
+            return {}
+        first = self.listed[0]
+        return {
+            field: first.get(field)
+            for field in _SHARED
+            if all(_same(one.get(field), first.get(field)) for one in self.listed)
         }
-        for one in versions
+
+    def own(self, version: Document) -> Document:
+        """What a version does not share with all others."""
+        return {field: version.get(field) for field in _SHARED if field not in self.shared}
+
+    def schemas(self) -> list[Document]:
+        """Their schemas."""
+        found = (self.schema_of(one) for one in self.names)
+        return [one for one in found if one is not None]
+
+    def schema_of(self, name: str) -> Document | None:
+        """The schema of a version."""
+        version = next((one for one in self.listed if one.get("name", "") == name), {})
+        found: Document | None = (version.get("schema") or {}).get("openAPIV3Schema")
+        return found
+
+    def has_status(self, name: str) -> bool:
+        """Whether a version has a status subresource."""
+        version = next((one for one in self.listed if one.get("name", "") == name), {})
+        return (version.get("subresources") or {}).get("status") is not None
+
+    def any_has_status(self) -> bool:
+        """Whether any version has a status subresource."""
+        return any(map(self.has_status, self.names))
+
+    def have_defaults(self) -> bool:
+        """Whether any schema has a default."""
+        return any(
+            any_schema(one, lambda node: node.get("default") is not None) for one in self.schemas()
+        )
+
+    def shown(self) -> Shown:
+        """The versions as an error shows them: with Go's names, and without what they share."""
+        return Shown.of(None if self.absent else [self._shown(one) for one in self.listed])
+
+    def _shown(self, version: Document) -> Document:
+        own = self.own(version)
+        return {
+            "Name": version.get("name", ""),
+            "Served": bool(version.get("served")),
+            "Storage": bool(version.get("storage")),
+            "Deprecated": bool(version.get("deprecated")),
+            "DeprecationWarning": version.get("deprecationWarning"),
+            "Schema": _shown_validation(own.get("schema")),
+            "Subresources": _shown_subresources(own.get("subresources")),
+            "AdditionalPrinterColumns": _shown_columns(own.get("additionalPrinterColumns")),
+            "SelectableFields": _shown_fields(own.get("selectableFields")),
+        }
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two versions say the same; an empty list says nothing."""
+    return bool(one == other) or (one in (None, []) and other in (None, []))
+
+
+def _shown_validation(validation: Document | None) -> Any:
+    if validation is None:
+        return None
+    schema = validation.get("openAPIV3Schema")
+    return {"OpenAPIV3Schema": None if schema is None else schema_members(schema)}
+
+
+def _shown_subresources(subresources: Document | None) -> Any:
+    if subresources is None:
+        return None
+    scale = subresources.get("scale")
+    return {
+        "Status": None if subresources.get("status") is None else {},
+        "Scale": None
+        if scale is None
+        else {
+            "SpecReplicasPath": scale.get("specReplicasPath", ""),
+            "StatusReplicasPath": scale.get("statusReplicasPath", ""),
+            "LabelSelectorPath": scale.get("labelSelectorPath"),
+        },
+    }
+
+
+def _shown_columns(columns: Sequence[Document] | None) -> Any:
+    if columns is None:
+        return None
+    texts = ("name", "type", "format", "description")
+    return [
+        {
+            **{text.capitalize(): one.get(text, "") for text in texts},
+            "Priority": one.get("priority", 0),
+            "JSONPath": one.get("jsonPath", ""),
+        }
+        for one in columns
     ]
-    return Shown.of(shown)
 
 
-_SHOWN: Final = {
-    "schema": "Schema",
-    "subresources": "Subresources",
-    "additionalPrinterColumns": "AdditionalPrinterColumns",
-    "selectableFields": "SelectableFields",
-}
+def _shown_fields(fields: Sequence[Document] | None) -> Any:
+    return None if fields is None else [{"JSONPath": one.get("jsonPath", "")} for one in fields]
 
 
-def _scale_errors(scale: Document | None, path: str) -> Iterator[FieldError]:
+def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldError]:
+    """Of the paths of a scale subresource."""
+    scale = (subresources or {}).get("scale")
     if scale is None:
         return
     for field, part in (("specReplicasPath", "spec"), ("statusReplicasPath", "status")):
@@ -101,7 +181,8 @@ def _path_errors(value: str, where: str) -> list[FieldError]:
     return [invalid(where, value, "must be a simple json path starting with .")]
 
 
-def _column_errors(column: Document, path: str) -> Iterator[FieldError]:
+def column_errors(column: Document, path: str) -> Iterator[FieldError]:
+    """Of a printer column."""
     if not column.get("name"):
         yield required(f"{path}.name")
     kind, form = column.get("type") or "", column.get("format") or ""
@@ -118,54 +199,69 @@ def _column_errors(column: Document, path: str) -> Iterator[FieldError]:
         yield from _path_errors(column["jsonPath"], where)
 
 
-def _selectable_errors(version: Document, path: str) -> Iterator[FieldError]:
-    fields = version["selectableFields"] or ()
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    seen: set[str] = set()
+def selectable_errors(
+    fields: Sequence[Document], schema: Document | None, path: str, *, shared: bool
+) -> Iterator[FieldError]:
+    """Of fields that a field selector may name. shared: all versions have them."""
+    if schema is None:
+        if not shared:
+            text = "may only be set when `version.schema.openAPIV3Schema` is not included"
+            yield invalid(path, "", text)
+        else:
+            yield invalid(path, "", "may only be set when validations.schema is included")
+        return
+    if problem := unreadable(schema):
+        yield invalid(f"{path.rpartition('.')[0]}.schema.openAPIV3Schema", "", problem)
+        schema = {}
+    seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(fields):
-        where, value = f"{path}[{index}].jsonPath", one.get("jsonPath") or ""
-        if not value:
-            yield required(where)
-            continue
-        node = _node(schema, value)
-        if node is None:
-            yield invalid(where, value, "is an invalid path: does not refer to a valid field")
-        elif node.get("type") not in ("string", "boolean", "integer"):
-            text = (
-                "must point to a field of type string, boolean or integer. Enum string fields and "
-                "strings with formats are allowed."
-            )
-            yield invalid(where, value, text)
-        if value in seen:
-            yield duplicate(where, value)
-        seen.add(value)
-    if len(fields) > _MOST_FIELDS:
+        yield from _field_errors(one.get("jsonPath") or "", schema, f"{path}[{index}]", seen)
+    if len(seen) > _MOST_FIELDS:
         text = f"must have at most {_MOST_FIELDS} items"
-        yield FieldError("FieldValueTooMany", path, text, len(fields))
+        yield FieldError("FieldValueTooMany", path, text, len(seen))
 
 
-def _node(schema: Document, path: str) -> Document | None:
-    """The schema of the field that a path means; None where there is none, and in metadata."""
-    node: Any = schema
-    names = path.removeprefix(".").split(".")
-    if not path.startswith(".") or names[0] == "metadata":
-        return None
-    for name in names:
-        node = (node.get("properties") or {}).get(name)
-        if node is None:
-            return None
-    found: Document = node
-    return found
+def _field_errors(
+    value: str, schema: Document, path: str, seen: set[tuple[str, ...]]
+) -> Iterator[FieldError]:
+    """Of one selectable field. seen: the fields that were selectable before."""
+    where = f"{path}.jsonPath"
+    if not value:
+        yield required(where)
+        return
+    try:
+        names, found = field_at(schema, value, brackets=False)
+    except FieldPathError as error:
+        yield invalid(where, value, f"is an invalid path: {error}")
+        return
+    if names[0] == "metadata":
+        yield invalid(where, value, "must not point to fields in metadata")
+    if found is None or found.get("type") not in ("string", "boolean", "integer"):
+        text = (
+            "must point to a field of type string, boolean or integer. Enum string fields and "
+            "strings with formats are allowed."
+        )
+        yield invalid(where, value, text)
+    if names in seen:
+        yield duplicate(where, value)
+    seen.add(names)
 
 
-def _deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
+def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
+    """Of the warning about a deprecated version."""
     warning = version.get("deprecationWarning")
     if warning is None:
         return
+    shown = Shown.of(warning)
     if not version.get("deprecated"):
-        yield invalid(path, warning, "can only be set for deprecated versions")
+        yield invalid(path, shown, "can only be set for deprecated versions")
+        return
+    if len(warning.encode()) > _LONGEST_WARNING:
+        yield invalid(path, shown, f"must be <= {_LONGEST_WARNING} characters long")
     if not warning:
-        yield invalid(path, warning, "must not be an empty string")
-    if len(warning) > _LONGEST_WARNING:
-        text = f"may not be more than {_LONGEST_WARNING} bytes"
-        yield FieldError("FieldValueTooLong", path, text)
+        yield invalid(path, shown, "must not be an empty string")
+    at = next((index for index, one in enumerate(warning) if not one.isprintable()), None)
+    if at is not None:
+        index = len(warning[:at].encode())
+        text = "must only contain printable UTF-8 characters; non-printable character found at"
+        yield invalid(path, shown, f"{text} index {index}")

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+from kapy.apiserver.metadata import path_segment_errors
 from kapy.apiserver.resources.builtin.event_forms import as_core
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid, required
+from kapy.kube.field_errors import FieldError, Shown, invalid, required
 from kapy.kube.qualified_names import qualified_name_errors
 
 _LONGEST: Final = 128
 _LONGEST_MESSAGE: Final = 1024
 _CLUSTERWIDE: Final = ("default", "kube-system")
+_REFERENCE: Final = {
+    "Kind": "kind",
+    "Namespace": "namespace",
+    "Name": "name",
+    "UID": "uid",
+    "APIVersion": "apiVersion",
+    "ResourceVersion": "resourceVersion",
+    "FieldPath": "fieldPath",
+}
+_SHOWN: Final = {
+    "involvedObject": _REFERENCE,
+    "related": _REFERENCE,
+    "source": {"Component": "component", "Host": "host"},
+}
+"""Go's names of the fields of what an event has."""
 _UNSET: Final = "needs to be unset"
 _FIXED: Final = (
     "involvedObject",
@@ -36,22 +52,39 @@ _FIXED: Final = (
 class EventStrategy(BuiltIn):
     """Events: about an object of their namespace; with an eventTime, also by whom and why."""
 
+    qualified_finalizers = False
+    metadata_last = True
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        return path_segment_errors(name, prefix=prefix)
+
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        new = document.get("apiVersion") != "v1"
-        event = as_core(document) if new else document
-        found = list(_errors(event, controller="reportingController" if new else _COMPONENT))
-        if new and old is None:
-            found += _strict_errors(event)
-        elif new and old is not None:
-            before = as_core(old)
-            if event.get("series") != before.get("series"):
-                found += _series_errors(event)
-            found += [
-                invalid(_NAMED.get(field, field), event.get(field), "field is immutable")
-                for field in _FIXED
-                if event.get(field) != before.get(field)
-            ]
-        return found
+        del old
+        return list(_errors(document, controller=_COMPONENT))
+
+
+class NewEventStrategy(BuiltIn):
+    """Events of events.k8s.io: most of one may not change."""
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        event = as_core(document)
+        found = list(_errors(event, controller="reportingController"))
+        if old is None:
+            return [*found, *_series_errors(event), *_strict_errors(event)]
+        before = as_core(old)
+        if event.get("series") != before.get("series"):
+            found += _series_errors(event)
+        changed = [field for field in _FIXED if event.get(field) != before.get(field)]
+        return [*found, *(_immutable(field, event.get(field)) for field in changed)]
+
+
+def _immutable(field: str, value: Any) -> FieldError:
+    """A field as Go's own form of an event has it."""
+    if field == _COMPONENT:
+        field = "reportingController"
+    if members := _SHOWN.get(field):
+        value = Shown.of({name: (value or {}).get(key) or "" for name, key in members.items()})
+    return invalid(field, value, "field is immutable")
 
 
 _COMPONENT: Final = "reportingComponent"
@@ -63,10 +96,10 @@ def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
     about = (event.get("involvedObject") or {}).get("namespace") or ""
     namespace = event["metadata"].get("namespace", "")
     timed = bool(event.get("eventTime"))
-    if about:
-        fitting = timed or about == namespace
+    if timed:
+        fitting = bool(about) or namespace in _CLUSTERWIDE
     else:
-        fitting = namespace in (_CLUSTERWIDE if timed else ("default",))
+        fitting = about == namespace if about else namespace == "default"
     if not fitting:
         yield invalid("involvedObject.namespace", about, "does not match event.namespace")
     if not timed:

@@ -95,7 +95,8 @@ class SecretStrategy(BuiltIn):
             found += _frozen_errors(document, old, "data")
         return found
 
-    def warnings(self, document: Document) -> list[str]:
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        del old
         if document.get("type") != "kubernetes.io/tls":
             return []
         data = document.get("data") or {}

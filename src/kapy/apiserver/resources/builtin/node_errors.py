@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kapy.apiserver.resources.builtin.addresses import cidr_errors, network_of
+from kapy.apiserver.resources.builtin.resource_names import amount_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
@@ -24,6 +26,8 @@ def node_errors(document: Document, old: Document | None) -> Iterator[FieldError
     spec = document.get("spec") or {}
     for _ in range(1 if old is None else 2):
         yield from _taint_errors(spec.get("taints") or ())
+    yield from _resource_errors(document.get("status") or {})
+    yield from _range_errors(spec.get("podCIDRs") or [])
     if old is not None:
         before = old.get("spec") or {}
         cidrs = before.get("podCIDRs") or []
@@ -33,6 +37,32 @@ def node_errors(document: Document, old: Document | None) -> Iterator[FieldError
         if before.get("providerID") and spec.get("providerID") != before["providerID"]:
             text = 'node updates may not change providerID except from "" to valid'
             yield forbidden("spec.providerID", text)
+        if (spec.get("externalID") or "") != (before.get("externalID") or ""):
+            yield forbidden("spec.externalID", "may not be updated")
+
+
+def _resource_errors(status: Document) -> Iterator[FieldError]:
+    for field in ("capacity", "allocatable"):
+        for name, amount in (status.get(field) or {}).items():
+            yield from amount_errors(name, amount, f"status.{field}.{name}")
+
+
+def _range_errors(ranges: list[str]) -> Iterator[FieldError]:
+    """Of the addresses of a node's pods: a range for each version at most."""
+    path = "spec.podCIDRs"
+    wrong = [one for at, text in enumerate(ranges) for one in cidr_errors(text, f"{path}[{at}]")]
+    yield from wrong
+    if len(ranges) < 2:
+        return
+    broken = next((one for one in ranges if network_of(one) is None), None)
+    if broken is not None:
+        text = (
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR address: "
+            f"{broken}"
+        )
+        yield FieldError("InternalError", path, text)
+    if broken is not None or len(ranges) > 2 or len({":" in one for one in ranges}) == 1:
+        yield invalid(path, ranges, "may specify no more than one CIDR for each IP family")
 
 
 def _taint_errors(taints: Any) -> Iterator[FieldError]:
@@ -41,7 +71,8 @@ def _taint_errors(taints: Any) -> Iterator[FieldError]:
         path = f"metadata.taints[{index}]"
         key, value, effect = (taint.get(one) or "" for one in ("key", "value", "effect"))
         yield from (invalid(f"{path}.key", key, one) for one in qualified_name_errors(key))
-        yield from (invalid(f"{path}.value", value, one) for one in label_value_errors(value))
+        if wrong := label_value_errors(value):
+            yield invalid(f"{path}.value", value, ";".join(wrong))
         if not effect:
             yield required(f"{path}.effect")
         elif effect not in _EFFECTS:

@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kapy.apiserver.metadata import label_errors
+from kapy.apiserver.resources.builtin.addresses import cidr_errors, endpoint_ip_errors, ip_errors
+from kapy.apiserver.resources.builtin.cluster_address_errors import cluster_address_errors
+from kapy.apiserver.resources.builtin.port_errors import (
+    app_protocol_errors,
+    number_errors,
+    number_or_name_errors,
+    protocol_errors,
+)
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, not_supported, required
-from kapy.kube.qualified_names import dns_label_errors
+from kapy.kube.field_errors import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kapy.kube.qualified_names import (
+    dns_label_errors,
+    dns_subdomain_errors,
+    qualified_name_errors,
+)
 
 _TYPES: Final = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
 _AFFINITIES: Final = ["ClientIP", "None"]
-_PROTOCOLS: Final = ["SCTP", "TCP", "UDP"]
-_RANGE: Final = "must be between 1 and 65535, inclusive"
-_PORT_NAME: Final = re.compile(r"(?=.*[a-z])[a-z0-9]([a-z0-9]|-(?!-))*(?<!-)")
-_PORT_NAME_SENTENCE: Final = (
-    "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
-)
+_POLICIES: Final = ["Cluster", "Local"]
+_DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_LONGEST_AFFINITY: Final = 86400
+_ONLY_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
-def service_errors(spec: Document) -> Iterator[FieldError]:
-    """Of a Service's spec."""
-    ports, kind = spec.get("ports") or (), spec.get("type") or ""
-    if not ports and spec.get("clusterIP") != "None" and kind != "ExternalName":
+def service_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
+    """Of a Service; with `old`, of what may not change."""
+    spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
+    kind, ports = spec.get("type") or "", spec.get("ports") or ()
+    if wrong := list(cluster_address_errors(spec, before)):
+        yield from wrong  # addresses are given out before anything else is looked at
+        return
+    if not ports and not is_headless(spec) and kind != "ExternalName":
         yield required("spec.ports")
-    if kind not in _TYPES:
-        yield not_supported("spec.type", kind, _TYPES) if kind else required("spec.type")
-    if kind == "ExternalName" and not spec.get("externalName"):
-        yield required("spec.externalName")
+    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
+        text = f"may not be set to 'None' for {kind} services"
+        yield invalid("spec.clusterIPs[0]", "None", text)
+    if kind == "ExternalName":
+        yield from _external_name_errors(spec)
     yield from _port_errors(ports)
-    affinity = spec.get("sessionAffinity") or ""
-    if affinity not in _AFFINITIES:
-        yield not_supported("spec.sessionAffinity", affinity, _AFFINITIES)
+    yield from label_errors(spec.get("selector") or {}, "spec.selector")
+    yield from _affinity_errors(spec)
+    known = before.get("externalIPs") or ()
+    for index, address in enumerate(spec.get("externalIPs") or ()):
+        path = f"spec.externalIPs[{index}]"
+        yield from ip_errors(address, path, known) or endpoint_ip_errors(address, path)
+    if not kind:
+        yield required("spec.type")
+    elif kind not in _TYPES:
+        yield not_supported("spec.type", kind, _TYPES)
+    yield from _number_errors(ports, kind)
+    yield from _balancer_errors(spec, before, kind)
+    yield from _traffic_errors(spec, kind)
+
+
+def is_headless(spec: Document) -> bool:
+    """Whether a Service has no address of its own."""
+    return bool(spec.get("clusterIPs") == ["None"] or spec.get("clusterIP") == "None")
+
+
+def _external_name_errors(spec: Document) -> Iterator[FieldError]:
+    for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if spec.get(field):
+            yield forbidden(f"spec.{field}", "may not be set for ExternalName services")
+    name = (spec.get("externalName") or "").removesuffix(".")
+    if not name:
+        yield required("spec.externalName")
+    yield from (
+        invalid("spec.externalName", name, one) for one in dns_subdomain_errors(name) if name
+    )
 
 
 def _port_errors(ports: Sequence[Document]) -> Iterator[FieldError]:
     names: set[str] = set()
-    numbers: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
         path, name = f"spec.ports[{index}]", port.get("name") or ""
         if not name and len(ports) > 1:
@@ -47,28 +96,47 @@ def _port_errors(ports: Sequence[Document]) -> Iterator[FieldError]:
             if name in names:
                 yield duplicate(f"{path}.name", name)
             names.add(name)
-        yield from _number_errors(port.get("port", 0), f"{path}.port")
-        if port.get("protocol", "TCP") not in _PROTOCOLS:
-            yield not_supported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
-        yield from _target_errors(port.get("targetPort", 0), f"{path}.targetPort")
-        key = (port.get("protocol"), port.get("port"))
-        if key in numbers:
-            yield duplicate(path, _shown(port))
-        numbers.add(key)
+        yield from number_errors(port.get("port", 0), f"{path}.port")
+        yield from protocol_errors(port.get("protocol"), f"{path}.protocol")
+        yield from number_or_name_errors(port.get("targetPort", 0), f"{path}.targetPort")
+        yield from app_protocol_errors(port.get("appProtocol"), f"{path}.appProtocol")
 
 
-def _number_errors(number: int, path: str) -> Iterator[FieldError]:
-    if not 1 <= number <= 65535:
-        yield invalid(path, number, _RANGE)
+def _affinity_errors(spec: Document) -> Iterator[FieldError]:
+    affinity, path = spec.get("sessionAffinity") or "", "spec.sessionAffinityConfig"
+    if affinity not in _AFFINITIES:
+        where = "spec.sessionAffinity"
+        yield not_supported(where, affinity, _AFFINITIES) if affinity else required(where)
+    if affinity != "ClientIP":
+        return
+    seconds: Any = spec
+    for step in ("sessionAffinityConfig", "clientIP", "timeoutSeconds"):
+        seconds = (seconds or {}).get(step)
+    if seconds is None:
+        yield required(path, "when session affinity type is ClientIP")
+    elif not 0 < seconds <= _LONGEST_AFFINITY:
+        text = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"
+        yield invalid(f"{path}.clientIP.timeoutSeconds", seconds, text)
 
 
-def _target_errors(target: int | str, path: str) -> Iterator[FieldError]:
-    if isinstance(target, int):
-        yield from _number_errors(target, path)
-    elif len(target) > 15:
-        yield invalid(path, target, "must be no more than 15 characters")
-    elif not _PORT_NAME.fullmatch(target):
-        yield invalid(path, target, _PORT_NAME_SENTENCE)
+def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]:
+    """Of numbers that no two ports may share."""
+    for index, port in enumerate(ports):
+        if kind == "ClusterIP" and port.get("nodePort"):
+            text = "may not be used when `type` is 'ClusterIP'"
+            yield forbidden(f"spec.ports[{index}].nodePort", text)
+    seen: set[tuple[Any, Any]] = set()
+    for index, port in enumerate(ports):
+        key = port.get("protocol"), port.get("nodePort")
+        if key[1] and key in seen:
+            yield duplicate(f"spec.ports[{index}].nodePort", key[1])
+        seen.add(key)
+    seen.clear()
+    for index, port in enumerate(ports):
+        key = port.get("protocol"), port.get("port")
+        if key in seen:
+            yield duplicate(f"spec.ports[{index}]", _shown(port))
+        seen.add(key)
 
 
 def _shown(port: Document) -> Shown:
@@ -83,3 +151,65 @@ def _shown(port: Document) -> Shown:
             "NodePort": 0,
         }
     )
+
+
+def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[FieldError]:
+    """Of what is for load balancers only."""
+    balanced = kind == "LoadBalancer"
+    ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
+    if ranges and not balanced:
+        yield forbidden(path, _ONLY_BALANCED)
+    known = [one.strip() for one in before.get("loadBalancerSourceRanges") or ()]
+    for index, one in enumerate(ranges):
+        yield from cidr_errors(one.strip(), f"{path}[{index}]", known)
+    allocates = spec.get("allocateLoadBalancerNodePorts")
+    if allocates is not None and not balanced:
+        yield forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED)
+    if allocates is None and balanced:
+        yield required("allocateLoadBalancerNodePorts")
+    name, path = spec.get("loadBalancerClass"), "spec.loadBalancerClass"
+    if name is not None and not balanced:
+        yield forbidden(path, _ONLY_BALANCED)
+    elif name is not None:
+        yield from (invalid(path, name, one) for one in qualified_name_errors(name))
+    both = balanced and before.get("type") == "LoadBalancer"
+    if both and name != before.get("loadBalancerClass"):
+        yield invalid(path, name, "may not change once set")
+
+
+def _traffic_errors(spec: Document, kind: str) -> Iterator[FieldError]:
+    external, path = spec.get("externalTrafficPolicy") or "", "spec.externalTrafficPolicy"
+    if not is_externally_accessible(spec):
+        if external:
+            text = "may only be set for externally-accessible services"
+            yield invalid(path, external, text)
+    elif not external:
+        yield required(path)
+    elif external not in _POLICIES:
+        yield not_supported(path, external, _POLICIES)
+    checked = kind == "LoadBalancer" and external == "Local"
+    port, path = spec.get("healthCheckNodePort") or 0, "spec.healthCheckNodePort"
+    if port and not checked:
+        text = (
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        )
+        yield invalid(path, port, text)
+    elif port:
+        yield from number_errors(port, path)
+    internal, path = spec.get("internalTrafficPolicy"), "spec.internalTrafficPolicy"
+    if internal is None and kind in ("ClusterIP", "LoadBalancer", "NodePort"):
+        yield required(path)
+    elif internal is not None and internal not in _POLICIES:
+        yield not_supported(path, internal, _POLICIES)
+    spread = spec.get("trafficDistribution")
+    if spread is not None and spread not in _DISTRIBUTIONS:
+        known = ", ".join(f'"{one}"' for one in _DISTRIBUTIONS)
+        text = f"supported values: {known}"
+        yield FieldError("FieldValueNotSupported", "spec.trafficDistribution", text, spread)
+
+
+def is_externally_accessible(spec: Document) -> bool:
+    """Whether others than pods are meant to reach a Service."""
+    kind = spec.get("type")
+    outside = kind == "ClusterIP" and bool(spec.get("externalIPs"))
+    return kind in ("LoadBalancer", "NodePort") or outside

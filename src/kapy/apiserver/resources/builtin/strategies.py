@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from kapy.apiserver.metadata import well_named
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+
+from kapy.apiserver.metadata import path_segment_errors, well_named
 from kapy.apiserver.rbac.validation import binding_errors, role_errors
+from kapy.apiserver.resources.builtin.class_errors import (
+    ingress_class_errors,
+    revision_errors,
+    runtime_class_errors,
+)
 from kapy.apiserver.resources.builtin.definition_errors import definition_errors
 from kapy.apiserver.resources.builtin.definition_schemas import formats_nobody_checks
-from kapy.apiserver.resources.builtin.events import EventStrategy
+from kapy.apiserver.resources.builtin.disruption_errors import budget_errors
+from kapy.apiserver.resources.builtin.endpoint_errors import endpoints_errors, slice_errors
+from kapy.apiserver.resources.builtin.events import EventStrategy, NewEventStrategy
 from kapy.apiserver.resources.builtin.keyed_data import ConfigMapStrategy, SecretStrategy
+from kapy.apiserver.resources.builtin.kind_warnings import node_warnings
+from kapy.apiserver.resources.builtin.lease_errors import lease_errors
+from kapy.apiserver.resources.builtin.limit_errors import limit_range_errors, quota_errors
 from kapy.apiserver.resources.builtin.node_errors import node_errors
+from kapy.apiserver.resources.builtin.priority_errors import priority_class_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.builtin.workloads import (
@@ -27,10 +41,7 @@ class NamespaceStrategy(BuiltIn):
     """Namespaces: a finalizer of their own, a phase, a label with their name."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        if "." in name:
-            return ["must not contain dots"]
-        found = dns_label_errors(masked(name) if prefix else name)
-        return [text.replace(" bytes", " characters") for text in found]
+        return dns_label_errors(masked(name) if prefix else name)
 
     def default(self, document: Document) -> None:
         metadata = document["metadata"]
@@ -50,11 +61,16 @@ class NamespaceStrategy(BuiltIn):
     def prepare_update(self, document: Document, old: Document) -> None:
         document["spec"] = old.get("spec", {})
 
+    def prepare_status(self, document: Document, old: Document) -> None:
+        super().prepare_status(document, old)
+        status = document.get("status") or {}
+        if not status.get("phase"):
+            document["status"] = {**status, "phase": "Active"}
+
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        del old
         found: list[FieldError] = FieldErrors()
         for index, name in enumerate((document.get("spec") or {}).get("finalizers") or ()):
-            path = f"spec.finalizers[{index}]"
+            path = "spec.finalizers" if old is None else f"spec.finalizers[{index}]"
             found += [invalid(path, name, text) for text in qualified_name_errors(name)]
             if not well_named(name):
                 text = "name is neither a standard finalizer name nor is it fully qualified"
@@ -70,6 +86,8 @@ class NamespaceStrategy(BuiltIn):
 class DefinitionStrategy(BuiltIn):
     """CustomResourceDefinitions."""
 
+    qualified_finalizers = False
+
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
         document["status"] = {
@@ -82,24 +100,35 @@ class DefinitionStrategy(BuiltIn):
         super().default(document)
         status = document.get("status")
         if status is not None and not status.get("storedVersions"):
-            document["status"] = {**status, "storedVersions": _storing(document)}
+            document["status"] = {**status, "storedVersions": _storing(document)[:1]}
 
     def prepare_update(self, document: Document, old: Document) -> None:
         super().prepare_update(document, old)
         status = document.get("status") or {}
         known = status.get("storedVersions") or []
-        added = [one for one in _storing(document) if one not in known]
+        added = [one for one in _storing(document)[:1] if one not in known]
         document["status"] = {**status, "storedVersions": [*known, *added]}
+
+    def prepare_status(self, document: Document, old: Document) -> None:
+        super().prepare_status(document, old)
+        status = document.get("status") or {}
+        if not status.get("storedVersions"):
+            document["status"] = {**status, "storedVersions": _storing(old)[:1]}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return definition_errors(document, old)
 
-    def warnings(self, document: Document) -> list[str]:
-        found: dict[str, None] = {}
-        for version in document["spec"].get("versions") or ():
-            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            found.update(dict.fromkeys(formats_nobody_checks(schema)))
-        return [f'unrecognized format "{one}"' for one in found]
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        told = [] if old is None else _unknown_formats(old)
+        return [f'unrecognized format "{one}"' for one in _unknown_formats(document, told)]
+
+
+def _unknown_formats(document: Document, told: Iterable[str] = ()) -> list[str]:
+    found: dict[str, None] = {}
+    for version in document["spec"].get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        found.update(dict.fromkeys(formats_nobody_checks(schema)))
+    return [one for one in found if one not in told]
 
 
 def _storing(document: Document) -> list[str]:
@@ -115,19 +144,35 @@ class NodeStrategy(BuiltIn):
     def prepare_create(self, document: Document, table: Table) -> None:
         if not document.get("status"):
             super().prepare_create(document, table)
+        _without_source(document)
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        if "configSource" not in (old.get("spec") or {}):
+            _without_source(document)
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return FieldErrors.of(node_errors(document, old))
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        del old
+        return list(node_warnings(document))
+
+
+def _without_source(document: Document) -> None:
+    """A node's `configSource` is of kubelets that are no more."""
+    spec = document.get("spec") or {}
+    if "configSource" in spec:
+        document["spec"] = {key: one for key, one in spec.items() if key != "configSource"}
 
 
 class RoleStrategy(BuiltIn):
     """Roles: any name that can be part of a path (`system:node`)."""
 
+    nothing = (("rules",),)
+
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        del prefix
-        if name in (".", ".."):
-            return [f"may not be '{name}'"]
-        return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
+        return path_segment_errors(name, prefix=prefix)
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         del old
@@ -141,8 +186,140 @@ class BindingStrategy(RoleStrategy):
         return binding_errors(document, old)
 
 
+class LeaseStrategy(BuiltIn):
+    """Leases. Coordinated leader election is not there, and its fields are dropped."""
+
+    qualified_finalizers = False
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        _without_coordination(document)
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        _without_coordination(document)
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        del old
+        return list(lease_errors(document))
+
+
+def _without_coordination(document: Document) -> None:
+    spec = document.get("spec") or {}
+    if "strategy" in spec or "preferredHolder" in spec:
+        gone = ("strategy", "preferredHolder")
+        document["spec"] = {key: value for key, value in spec.items() if key not in gone}
+
+
+class CheckedStrategy(BuiltIn):
+    """A kind with rules, and nothing else that is special."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row)
+        self._check = _CHECKS[row.group, row.plural]
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return list(self._check(document, old))
+
+
+class RuntimeClassStrategy(CheckedStrategy):
+    """RuntimeClasses."""
+
+    qualified_finalizers = False
+
+
+class BudgetStrategy(CheckedStrategy):
+    """PodDisruptionBudgets, whose names are only what a path may have."""
+
+    looks_at_status = (0, 0)
+
+    qualified_finalizers = False
+    metadata_last = True
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
+        return path_segment_errors(name, prefix=prefix)
+
+
+class LimitRangeStrategy(CheckedStrategy):
+    """LimitRanges, which need no name."""
+
+    nothing = (("spec", "limits"),)
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        if not document["metadata"].get("name"):
+            document["metadata"]["name"] = str(uuid.uuid4())
+
+
+class EndpointSliceStrategy(CheckedStrategy):
+    """EndpointSlices. The topology of their first version is kept only where it was."""
+
+    nothing = (("endpoints",), ("ports",))
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        document["endpoints"] = _without_topology(document)
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        if document.get("endpoints") != old.get("endpoints"):
+            document["endpoints"] = _without_topology(document)
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        fading = old is None and document.get("addressType") == "FQDN"
+        return ["spec.addressType: FQDN endpoints are deprecated"] if fading else []
+
+
+def _without_topology(document: Document) -> list[Document] | None:
+    endpoints = document.get("endpoints")
+    if endpoints is None:
+        return None
+    gone = "deprecatedTopology"
+    return [{key: one for key, one in endpoint.items() if key != gone} for endpoint in endpoints]
+
+
+class AccountStrategy(BuiltIn):
+    """ServiceAccounts, which name Secrets and say no more of them."""
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        _only_names(document)
+
+    def prepare_update(self, document: Document, old: Document) -> None:
+        super().prepare_update(document, old)
+        _only_names(document)
+
+
+def _only_names(document: Document) -> None:
+    secrets = document.get("secrets")
+    if secrets:
+        document["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in secrets]
+
+
+def _limit_ranges(document: Document, old: Document | None) -> Iterator[FieldError]:
+    del old
+    return limit_range_errors(document)
+
+
+Check = Callable[[Document, "Document | None"], Iterator[FieldError]]
+
+_CHECKS: dict[tuple[str, str], Check] = {
+    ("", "endpoints"): endpoints_errors,
+    ("", "limitranges"): _limit_ranges,
+    ("", "resourcequotas"): quota_errors,
+    ("apps", "controllerrevisions"): revision_errors,
+    ("discovery.k8s.io", "endpointslices"): slice_errors,
+    ("networking.k8s.io", "ingressclasses"): ingress_class_errors,
+    ("node.k8s.io", "runtimeclasses"): runtime_class_errors,
+    ("policy", "poddisruptionbudgets"): budget_errors,
+    ("scheduling.k8s.io", "priorityclasses"): priority_class_errors,
+}
+
+
 class WebhooksStrategy(BuiltIn):
     """Webhook configurations. Their rules are imported when the first one is written."""
+
+    qualified_finalizers = False
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         from kapy.apiserver.webhooks.validation import configuration_errors
@@ -151,9 +328,16 @@ class WebhooksStrategy(BuiltIn):
 
 
 _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
+    **dict.fromkeys(_CHECKS, CheckedStrategy),
+    ("", "limitranges"): LimitRangeStrategy,
+    ("", "serviceaccounts"): AccountStrategy,
+    ("coordination.k8s.io", "leases"): LeaseStrategy,
+    ("discovery.k8s.io", "endpointslices"): EndpointSliceStrategy,
+    ("node.k8s.io", "runtimeclasses"): RuntimeClassStrategy,
+    ("policy", "poddisruptionbudgets"): BudgetStrategy,
     ("", "configmaps"): ConfigMapStrategy,
     ("", "events"): EventStrategy,
-    ("events.k8s.io", "events"): EventStrategy,
+    ("events.k8s.io", "events"): NewEventStrategy,
     ("apps", "daemonsets"): WorkloadStrategy,
     ("apps", "deployments"): WorkloadStrategy,
     ("apps", "replicasets"): WorkloadStrategy,

@@ -25,9 +25,6 @@ _CREATED_BY_UPDATE: Final = frozenset(
         "services",
     )
 )
-_LOOKED_AT_TWICE: Final = frozenset(
-    ("clusterrolebindings", "clusterroles", "configmaps", "rolebindings", "roles", "secrets")
-)
 _CONDITIONAL: Final = frozenset(
     (
         "csidrivers",
@@ -47,6 +44,36 @@ _CONDITIONAL: Final = frozenset(
         "volumeattachments",
     )
 )
+"""What is updated only by those who say which revision they saw."""
+
+_COMPARED: Final = (0, 1)
+_CHECKED: Final = (1, 0)
+_LOOKS: Final[dict[tuple[str, str], tuple[int, int]]] = {
+    ("", "events"): (0, 0),
+    ("", "limitranges"): _CHECKED,
+    ("", "persistentvolumes"): (2, 0),
+    ("", "podtemplates"): _COMPARED,
+    ("", "replicationcontrollers"): _COMPARED,
+    ("", "resourcequotas"): _COMPARED,
+    ("", "services"): _COMPARED,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _CHECKED,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _CHECKED,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _COMPARED,
+    ("apps", "daemonsets"): _COMPARED,
+    ("apps", "deployments"): _COMPARED,
+    ("apps", "replicasets"): _COMPARED,
+    ("apps", "statefulsets"): _COMPARED,
+    ("autoscaling", "horizontalpodautoscalers"): _COMPARED,
+    ("batch", "cronjobs"): _COMPARED,
+    ("coordination.k8s.io", "leases"): _COMPARED,
+    ("discovery.k8s.io", "endpointslices"): _CHECKED,
+    ("events.k8s.io", "events"): _COMPARED,
+    ("networking.k8s.io", "networkpolicies"): _COMPARED,
+    ("policy", "poddisruptionbudgets"): (0, 0),
+    ("scheduling.k8s.io", "priorityclasses"): _COMPARED,
+    ("storage.k8s.io", "csidrivers"): _COMPARED,
+}
+"""How often the updates of a kind look at metadata again, and at its change, when not once."""
 
 
 class BuiltIn(Strategy):
@@ -55,10 +82,12 @@ class BuiltIn(Strategy):
     def __init__(self, row: Row) -> None:
         self.generation = "g" in row.flags
         self.status = "s" in row.flags
+        self.looks = _LOOKS.get((row.group, row.plural), self.looks)
+        if (row.group, row.plural) == ("", "nodes"):
+            self.looks_at_status = self.looks
         table = f"{row.plural}.{row.group}" if row.group else row.plural
         self.created_by_update = row.plural in _CREATED_BY_UPDATE
         self.unconditional = row.plural not in _CONDITIONAL
-        self.looks = 2 if row.plural in _LOOKED_AT_TWICE else 1
         self._fill = DEFAULTS.get(table)
         self._struct = struct_of(row.group, row.version, row.kind) or ""
 

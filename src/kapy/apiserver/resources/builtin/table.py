@@ -10,7 +10,9 @@ Path = tuple[str, ...]
 
 
 class Row(NamedTuple):
-    """One resource. flags: `g` metadata.generation is counted, `s` status is a subresource."""
+    """One resource. flags: `g` metadata.generation is counted, `s` status is a subresource.
+
+    deprecation: the warning that every request gets."""
 
     group: str
     version: str
@@ -24,6 +26,7 @@ class Row(NamedTuple):
     selectable: tuple[tuple[str, Path], ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     stored_group: str | None = None
+    deprecation: str = ""
 
 
 def _paths(*labels: str) -> tuple[tuple[str, Path], ...]:
@@ -82,7 +85,14 @@ _AUTHENTICATION = "authentication.k8s.io"
 
 ROWS: tuple[Row, ...] = (
     Row("", "v1", "configmaps", "ConfigMap", short=("cm",)),
-    Row("", "v1", "endpoints", "Endpoints", short=("ep",)),
+    Row(
+        "",
+        "v1",
+        "endpoints",
+        "Endpoints",
+        short=("ep",),
+        deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
     Row("", "v1", "events", "Event", short=("ev",), selectable=_EVENT_FIELDS),
     Row("", "v1", "limitranges", "LimitRange", short=("limits",)),
     Row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
 from kapy.apiserver.resources.builtin.service_errors import service_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.apiserver.resources.builtin.table import Row
@@ -17,25 +18,14 @@ class ServiceStrategy(BuiltIn):
     """Services: cluster addresses and node ports are given out."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        found = dns_label_errors(masked(name) if prefix else name)
-        return [text.replace(" bytes", " characters") for text in found]
+        return dns_label_errors(masked(name) if prefix else name)
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        del old
-        return FieldErrors.of(service_errors(document.get("spec") or {}))
+        return FieldErrors.of(service_errors(document, old))
 
-    def warnings(self, document: Document) -> list[str]:
-        spec = document.get("spec") or {}
-        if spec.get("clusterIP") != "None":
-            return []
-        ignored = {
-            "spec.loadBalancerIP": spec.get("loadBalancerIP"),
-            "spec.externalIPs": spec.get("externalIPs"),
-            "spec.SessionAffinity": spec.get("sessionAffinity", "None") != "None",
-        }
-        return [
-            f"{field} is ignored for headless services" for field, set_ in ignored.items() if set_
-        ]
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        del old
+        return list(service_warnings(document))
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -44,9 +34,10 @@ class ServiceStrategy(BuiltIn):
         kind, headless = spec.get("type"), spec.get("clusterIP") == "None"
         if kind == "ExternalName":
             return
-        if not spec.get("clusterIP"):
+        if not spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIP"] = _free_address(table)
-        spec["clusterIPs"] = [spec["clusterIP"]]
+        if not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
         both = headless and not spec.get("selector")
         spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")

@@ -1,0 +1,101 @@
+"""IP addresses and ranges in objects, as kube-apiserver takes them.
+
+Fields that are older than strict rules allow leading zeros (`010.1.1.1`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from kapy.kube.field_errors import FieldError, invalid
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])")
+_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_LINK_LOCAL: Final = (ipaddress.ip_network("169.254.0.0/16"), ipaddress.ip_network("fe80::/10"))
+_MULTICAST: Final = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
+
+
+def address_of(text: str) -> Address | None:
+    """The address that a text is, leading zeros ignored; None when it is none."""
+    try:
+        found = ipaddress.ip_address(_without_zeros(text))
+    except ValueError:
+        return None
+    if isinstance(found, ipaddress.IPv6Address):
+        return None if found.scope_id else found.ipv4_mapped or found
+    return found
+
+
+def network_of(text: str) -> Network | None:
+    """The range that a text is; None when it is none."""
+    host, slash, bits = text.partition("/")
+    if not slash or not re.fullmatch("[0-9]+", bits) or (len(bits) > 1 and bits[0] == "0"):
+        return None
+    try:
+        return ipaddress.ip_network(f"{_without_zeros(host)}/{bits}", strict=False)
+    except ValueError:
+        return None
+
+
+def _without_zeros(text: str) -> str:
+    return _ZEROS.sub("", text) if ":" not in text else text
+
+
+def is_ipv6(text: str) -> bool:
+    """Whether a text is an address of version 6."""
+    return isinstance(address_of(text), ipaddress.IPv6Address)
+
+
+def ip_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
+    """Of an address in an old field. known: what stood there before."""
+    good = text in known or address_of(text) is not None
+    return [] if good else [invalid(path, text, _IP)]
+
+
+def cidr_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
+    """Of a range in an old field. known: what stood there before."""
+    good = text in known or network_of(text) is not None
+    return [] if good else [invalid(path, text, _CIDR)]
+
+
+def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
+    """Of an address in a new field: it is in its canonical form."""
+    found = address_of(text)
+    if found is None:
+        yield invalid(path, text, _IP)
+        return
+    if _without_zeros(text) != text:
+        yield invalid(path, text, "must not have leading 0s")
+    elif ":" in text and found.version == 4:
+        yield invalid(path, text, "must not be an IPv4-mapped IPv6 address")
+    elif str(found) != text:
+        yield invalid(path, text, f'must be in canonical form ("{found}")')
+
+
+def endpoint_ip_errors(text: str, path: str) -> Iterator[FieldError]:
+    """Of an address that others are sent to."""
+    found = address_of(text)
+    if found is None:
+        yield invalid(path, text, "must be a valid IP address")
+        return
+    if found.is_unspecified:
+        yield invalid(path, text, f"may not be unspecified ({text})")
+    if found.is_loopback:
+        yield invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if _within(found, _LINK_LOCAL):
+        ranges = "169.254.0.0/16, fe80::/10"
+        yield invalid(path, text, f"may not be in the link-local range ({ranges})")
+    if _within(found, _MULTICAST):
+        ranges = "224.0.0.0/24, ff02::/10"
+        yield invalid(path, text, f"may not be in the link-local multicast range ({ranges})")
+
+
+def _within(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address.version == one.version and address in one for one in networks)

@@ -1,0 +1,52 @@
+"""What is wrong with tolerations of taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS: Final = ("Equal", "Exists")
+_COMPARISONS: Final = ("Lt", "Gt")
+
+
+def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:
+    """Of tolerations."""
+    for index, one in enumerate(tolerations):
+        yield from _errors(one, f"{path}[{index}]")
+
+
+def _errors(one: Document, path: str) -> Iterator[FieldError]:
+    key, operator = one.get("key") or "", one.get("operator") or ""
+    value, effect = one.get("value") or "", one.get("effect") or ""
+    if key:
+        yield from (invalid(f"{path}.key", key, text) for text in qualified_name_errors(key))
+    elif operator != "Exists":
+        text = (
+            "operator must be Exists when `key` is empty, which means "
+            '"match all values and all keys"'
+        )
+        yield invalid(f"{path}.operator", operator, text)
+    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid(f"{path}.effect", effect, text)
+    if operator in ("Equal", ""):
+        if wrong := label_value_errors(value):
+            yield invalid(f"{path}.operator", value, ";".join(wrong))
+    elif operator == "Exists":
+        if value:
+            text = "value must be empty when `operator` is 'Exists'"
+            yield invalid(f"{path}.operator", value, text)
+    else:
+        names = (*_OPERATORS, *_COMPARISONS) if operator in _COMPARISONS else _OPERATORS
+        known = ", ".join(f'"{name}"' for name in names)
+        text = f"supported values: {known}"
+        yield FieldError("FieldValueNotSupported", f"{path}.operator", text, operator)
+    if effect and effect not in _EFFECTS:
+        known = ", ".join(f'"{name}"' for name in _EFFECTS)
+        text = f"supported values: {known}"
+        yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)

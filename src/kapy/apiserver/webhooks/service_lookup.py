@@ -1,0 +1,87 @@
+"""Where a webhook's Service leads when nobody told the server: what the Service object says.
+
+As kube-apiserver does with `--enable-aggregator-routing`: there is no cluster network here, so an
+address of a Service leads nowhere, and one of its ready endpoints is asked. An ExternalName is
+asked at the port that the webhook names, as kube-apiserver does without that flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.apiserver.store.store import Store
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+_SLICES: Final = "endpointslices.discovery.k8s.io"
+_OWNER: Final = "kubernetes.io/service-name"
+_MIRRORED: Final = ("ClusterIP", "LoadBalancer", "NodePort")
+
+
+class NoWay(KapyError):
+    """A Service leads nowhere; the message is kube-apiserver's."""
+
+
+class ServiceLookup:
+    """The Services, EndpointSlices and Endpoints in a server's store."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def url(self, namespace: str, name: str, port: int) -> str:
+        """The base URL of a Service. Raises NoWay."""
+        service = self._get("services", namespace, name)
+        if service is None:
+            raise NoWay(f'service "{name}" not found')
+        spec = service.get("spec") or {}
+        kind = spec.get("type") or "ClusterIP"
+        if kind == "ExternalName":
+            return _https(spec.get("externalName") or "", port)
+        if kind not in _MIRRORED:
+            raise NoWay(f'unsupported service type "{kind}"')
+        wanted = next((one for one in spec.get("ports") or () if one.get("port") == port), None)
+        if wanted is None:
+            raise NoWay(f'no service port {port} found for service "{name}"')
+        places = self._endpoints(namespace, name, wanted.get("name") or "")
+        found = next(places, None)
+        if found is None:
+            raise NoWay(f'no endpoints available for service "{name}"')
+        return found
+
+    def _get(self, table: str, namespace: str, name: str) -> Document | None:
+        found = self._store.peek(table)
+        return None if found is None else found.get(namespace, name)
+
+    def _endpoints(self, namespace: str, name: str, port: str) -> Iterator[str]:
+        """The URLs of ready endpoints, for a Service's port of this name."""
+        table = self._store.peek(_SLICES)
+        for one in table.scan(namespace) if table is not None else ():
+            if (one["metadata"].get("labels") or {}).get(_OWNER) == name:
+                yield from _of_slice(one, port)
+        # What kube-controller-manager would mirror into an EndpointSlice.
+        for subset in (self._get("endpoints", namespace, name) or {}).get("subsets") or ():
+            numbers = _ports(subset, port)
+            for address in subset.get("addresses") or ():
+                yield from (_https(address.get("ip") or "", number) for number in numbers)
+
+
+def _of_slice(document: Document, port: str) -> Iterator[str]:
+    numbers = _ports(document, port)
+    for endpoint in document.get("endpoints") or ():
+        if (endpoint.get("conditions") or {}).get("ready") is False:
+            continue
+        for address in (endpoint.get("addresses") or ())[:1]:
+            yield from (_https(address, number) for number in numbers)
+
+
+def _ports(document: Document, name: str) -> list[Any]:
+    """The numbers of the ports of this name."""
+    ports = document.get("ports") or ()
+    return [one["port"] for one in ports if (one.get("name") or "") == name and one.get("port")]
+
+
+def _https(host: str, port: int) -> str:
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

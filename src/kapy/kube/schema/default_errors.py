@@ -1,0 +1,149 @@
+"""Whether the defaults in a schema fit it: pruned, valid, and with no rule broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, invalid, together
+from kapy.kube.field_paths import spelled
+from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
+from kapy.kube.schema.node import Node, compiled
+from kapy.kube.schema.pruning import Pruning
+from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
+from kapy.kube.schema.traversal import any_schema, items_schema
+from kapy.kube.schema.validation import counterparts, validate
+
+MetadataCheck: TypeAlias = Callable[[Any, str], list[FieldError]]
+"""What is wrong with the metadata of an object, which stands at a path."""
+
+_META: Final = ("metadata", "apiVersion", "kind")
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_EITHER: Final = "x-kubernetes-int-or-string"
+_WHOLE: Final = {"apiVersion": "validation/v1", "kind": "Validation"}
+
+
+def no_metadata_errors(metadata: Any, path: str) -> list[FieldError]:
+    """For schemas whose values are in no object: nothing is wrong."""
+    del metadata, path
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultChecks:
+    """How defaults are checked. pruned: they may have no unknown fields. rules: compiles CEL
+    rules, None to let rules be."""
+
+    pruned: bool = True
+    rules: RuleChecker | None = None
+    metadata: MetadataCheck = no_metadata_errors
+
+    def errors(self, schema: Document, path: str, *, root: bool) -> list[FieldError]:
+        """The errors of all defaults of a schema that is structural. root: of a whole object."""
+        if root:
+            schema = {**schema, _EMBEDDED: True}
+        return list(self._of(schema, _Around(None), path))
+
+    def _of(self, schema: Document, around: _Around, path: str) -> Iterator[FieldError]:
+        if schema.get(_EMBEDDED):
+            around = _Around(schema)
+        default = schema.get("default")
+        if default is not None:
+            where = f"{path}.default"
+            if around.in_meta:
+                yield from self._in_meta(schema, default, around, where)
+            else:
+                yield from self._outside(schema, default, where)
+        if (items := items_schema(schema)) is not None:
+            yield from self._of(items, around.below(0), f"{path}.items")
+        whole = schema is around.whole
+        for name, one in (schema.get("properties") or {}).items():
+            below = around.below(name, in_meta=whole and name in _META)
+            yield from self._of(one, below, f"{path}.properties[{name}]")
+
+    def _in_meta(
+        self, schema: Document, default: Any, around: _Around, where: str
+    ) -> Iterator[FieldError]:
+        """A default for a part of an object's metadata or type."""
+        whole = around.object_with(default)
+        found = self.metadata(whole["metadata"], "metadata") if "metadata" in whole else []
+        errors: list[FieldError] = []
+        embedded_errors(
+            compiled({**(around.whole or {}), _EMBEDDED: True}, None), whole, "", errors
+        )
+        if found or errors:
+            text = f"must result in valid metadata: {together([*errors, *found])}"
+            yield invalid(where, default, text)
+            return
+        yield from self._values(schema, default, where)
+
+    def _outside(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:
+        node = compiled(_by_type(schema), None)
+        if self.pruned:
+            pruning = Pruning()
+            pruning.pruned(node, default, "")
+            if pruning.unknown or pruning.metadata:
+                yield invalid(where, default, "must not have unknown fields")
+        errors: list[FieldError] = []
+        embedded_errors(node, default, where, errors)
+        for path, metadata in embedded_metadata(node, default, where):
+            errors += self.metadata(metadata, spelled(path))
+        yield from errors or self._values(schema, default, where)
+
+    def _values(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:
+        found: list[FieldError] = []
+        validate(compiled(_by_type(schema), None), default, ABSENT, "", found)
+        if not found:
+            yield from self._rules(schema, default, where)
+        for error in found:
+            field = error.field.removeprefix(".")
+            yield replace(error, field=where if field in ("", "<nil>") else f"{where}.{field}")
+
+    def _rules(self, schema: Document, default: Any, where: str) -> list[FieldError]:
+        """What rules find in a default that was there before, or else in one that is new."""
+        if self.rules is None:
+            return []
+        node = compiled(schema, self.rules)
+        if not node.has_rules:
+            return []
+        return _broken(node, default, default, where) or _broken(node, default, ABSENT, where)
+
+
+def _by_type(schema: Document) -> Document:
+    """The schema as defaults are checked by it: int-or-string says nothing there."""
+    if not any_schema(schema, lambda one: bool(one.get(_EITHER))):
+        return schema
+    copy = {key: value for key, value in schema.items() if key != _EITHER}
+    for name in ("items", "additionalProperties"):
+        if isinstance(copy.get(name), dict):
+            copy[name] = _by_type(copy[name])
+    if copy.get("properties"):
+        copy["properties"] = {key: _by_type(one) for key, one in copy["properties"].items()}
+    return copy
+
+
+def _broken(node: Node, value: Any, old: Any, where: str) -> list[FieldError]:
+    walk = RuleWalk(counterparts, ratcheting=False)
+    walk.check(node, value, old, where, (value, ABSENT))
+    return walk.findings.errors
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a schema. whole: the schema of the object, None without one. steps: from
+    it to here, 0 for an item. in_meta: they lead into its metadata or type."""
+
+    whole: Document | None
+    steps: tuple[str | int, ...] = ()
+    in_meta: bool = False
+
+    def below(self, step: str | int, *, in_meta: bool = False) -> _Around:
+        return _Around(self.whole, (*self.steps, step), self.in_meta or in_meta)
+
+    def object_with(self, value: Any) -> Document:
+        """An object that has nothing but a value here."""
+        for step in reversed(self.steps):
+            value = [value] if step == 0 else {step: value}
+        return {**_WHOLE, **value}

@@ -1,0 +1,75 @@
+"""Paths of JSON to a field that a schema declares (`.spec.foo`, `.spec['a.b']`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+_TOKEN: Final = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_MEANT: Final = {"'": "'", "\\": "\\", "n": "\n", "r": "\r", "t": "\t", "a": "\a",
+                 "b": "\b", "f": "\f", "v": "\v"}  # fmt: skip
+
+
+class FieldPathError(KapyError):
+    """A path names no field of a schema; the message is kube-apiserver's."""
+
+
+def field_at(
+    schema: Document, path: str, *, brackets: bool = True
+) -> tuple[tuple[str, ...], Document | None]:
+    """The names on a path, and the schema that it leads to (None: nothing is said of that).
+
+    brackets: `['name']` may stand for `.name`. Raises FieldPathError.
+    """
+    tokens = iter(_TOKEN.findall(path))
+    names: list[str] = []
+    found: Document | None = schema
+    for token in tokens:
+        if token == "[":
+            if not brackets:
+                raise FieldPathError("array notation is not allowed")
+            name = _quoted(_next(tokens))
+            found = _member(found, name)
+            if (end := _next(tokens)) != "]":
+                raise FieldPathError(f"expected ] but got {end}")
+        elif token == ".":
+            name = _next(tokens)
+            found = _member(found, name)
+        else:
+            raise FieldPathError(f"expected [ or . but got: {token}")
+        names.append(name)
+    return tuple(names), found
+
+
+def _next(tokens: Iterator[str]) -> str:
+    found = next(tokens, None)
+    if found is None:
+        raise FieldPathError("unexpected end of JSON path")
+    return found
+
+
+def _quoted(token: str) -> str:
+    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
+        raise FieldPathError(f"expected single quoted string but got {token}")
+    for escape in _ESCAPE.findall(token[1:-1]):
+        if escape not in _MEANT:
+            raise FieldPathError(f"invalid string literal: invalid escape char \\{escape}")
+    return _ESCAPE.sub(lambda one: _MEANT[one[1]], token[1:-1])
+
+
+def _member(schema: Document | None, name: str) -> Document | None:
+    properties = (schema or {}).get("properties")
+    if properties:
+        if name not in properties:
+            raise FieldPathError("does not refer to a valid field")
+        found: Document = properties[name]
+        return found
+    more = (schema or {}).get("additionalProperties")
+    if more is None:
+        raise FieldPathError("does not refer to a valid field")
+    return more if isinstance(more, dict) else None

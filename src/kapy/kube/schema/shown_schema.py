@@ -1,0 +1,139 @@
+"""A schema as kube-apiserver's errors show it: all fields of its own struct, by Go's names."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.field_errors import Shown
+
+FIELDS: Final = (
+    ("id", "ID"),
+    ("$schema", "Schema"),
+    ("$ref", "Ref"),
+    ("description", "Description"),
+    ("type", "Type"),
+    ("nullable", "Nullable"),
+    ("format", "Format"),
+    ("title", "Title"),
+    ("default", "Default"),
+    ("maximum", "Maximum"),
+    ("exclusiveMaximum", "ExclusiveMaximum"),
+    ("minimum", "Minimum"),
+    ("exclusiveMinimum", "ExclusiveMinimum"),
+    ("maxLength", "MaxLength"),
+    ("minLength", "MinLength"),
+    ("pattern", "Pattern"),
+    ("maxItems", "MaxItems"),
+    ("minItems", "MinItems"),
+    ("uniqueItems", "UniqueItems"),
+    ("multipleOf", "MultipleOf"),
+    ("enum", "Enum"),
+    ("maxProperties", "MaxProperties"),
+    ("minProperties", "MinProperties"),
+    ("required", "Required"),
+    ("items", "Items"),
+    ("allOf", "AllOf"),
+    ("oneOf", "OneOf"),
+    ("anyOf", "AnyOf"),
+    ("not", "Not"),
+    ("properties", "Properties"),
+    ("additionalProperties", "AdditionalProperties"),
+    ("patternProperties", "PatternProperties"),
+    ("dependencies", "Dependencies"),
+    ("additionalItems", "AdditionalItems"),
+    ("definitions", "Definitions"),
+    ("externalDocs", "ExternalDocs"),
+    ("example", "Example"),
+    ("x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"),
+    ("x-kubernetes-embedded-resource", "XEmbeddedResource"),
+    ("x-kubernetes-int-or-string", "XIntOrString"),
+    ("x-kubernetes-list-map-keys", "XListMapKeys"),
+    ("x-kubernetes-list-type", "XListType"),
+    ("x-kubernetes-map-type", "XMapType"),
+    ("x-kubernetes-validations", "XValidations"),
+)
+"""The fields of a schema in Go's order."""
+
+_TEXTS: Final = frozenset(("id", "$schema", "description", "type", "format", "title", "pattern"))
+_FLAGS: Final = frozenset(
+    (
+        "nullable",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "uniqueItems",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+    )
+)
+PLAIN: Final = _TEXTS | _FLAGS
+"""The fields that Go knows the zero value of only, and not whether they are there."""
+
+_RULE: Final = (
+    ("rule", "Rule", ""),
+    ("message", "Message", ""),
+    ("messageExpression", "MessageExpression", ""),
+    ("reason", "Reason", None),
+    ("fieldPath", "FieldPath", ""),
+    ("optionalOldSelf", "OptionalOldSelf", None),
+)
+
+
+def shown_schema(schema: Document) -> Shown:
+    """The schema as one value of an error."""
+    return Shown.of(schema_members(schema))
+
+
+def schema_members(schema: Document) -> Document:
+    """The schema's fields by Go's names, in Go's order."""
+    return {shown: _member(name, schema.get(name)) for name, shown in FIELDS}
+
+
+def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds of fields
+    if value is None:
+        return "" if name in _TEXTS else False if name in _FLAGS else None
+    match name:
+        case "items":
+            return _items(value)
+        case "additionalProperties" | "additionalItems":
+            schema = schema_members(value) if isinstance(value, dict) else None
+            return {"Allows": value is not False, "Schema": schema}
+        case "allOf" | "anyOf" | "oneOf":
+            return [schema_members(one) for one in value]
+        case "not":
+            return schema_members(value)
+        case "properties" | "patternProperties" | "definitions":
+            return {key: schema_members(value[key]) for key in sorted(value)}
+        case "dependencies":
+            return {key: _dependency(value[key]) for key in sorted(value)}
+        case "externalDocs":
+            return {"Description": value.get("description", ""), "URL": value.get("url", "")}
+        case "x-kubernetes-validations":
+            return [{go: one.get(key, zero) for key, go, zero in _RULE} for one in value]
+    return _sorted(value)
+
+
+def shown_items(value: Any) -> Shown:
+    """What a schema says of items, as one value of an error."""
+    return Shown.of(_items(value))
+
+
+def _items(value: Any) -> Document:
+    if isinstance(value, list):
+        return {"Schema": None, "JSONSchemas": [schema_members(one) for one in value]}
+    return {"Schema": schema_members(value), "JSONSchemas": None}
+
+
+def _dependency(value: Any) -> Document:
+    if isinstance(value, list):
+        return {"Schema": None, "Property": value}
+    return {"Schema": schema_members(value) if value else None, "Property": None}
+
+
+def _sorted(value: Any) -> Any:
+    """A value with the keys of objects in order, as Go prints maps."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(one) for one in value]
+    return value

@@ -1,0 +1,48 @@
+"""Walking through a JSON schema document as a CustomResourceDefinition holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from kapy.kube import Document
+
+JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
+_MAPS: Final = ("properties", "patternProperties", "definitions", "dependencies")
+_BELOW: Final = frozenset(
+    (*JUNCTORS, *_MAPS, "additionalProperties", "additionalItems", "items", "not")
+)
+
+
+def items_schema(schema: Document) -> Document | None:
+    """The schema of all items, None when there is none (or a list of them)."""
+    items = schema.get("items")
+    return items if isinstance(items, dict) else None
+
+
+def additional_schema(schema: Document) -> Document | None:
+    """The schema of additional properties, None when there is none (or a boolean)."""
+    more = schema.get("additionalProperties")
+    return more if isinstance(more, dict) else None
+
+
+def schemas_below(schema: Document) -> Iterator[Document]:
+    """The schemas directly within one, wherever they may stand."""
+    if _BELOW.isdisjoint(schema):
+        return
+    for name in _MAPS:
+        for one in (schema.get(name) or {}).values():
+            if isinstance(one, dict):
+                yield one
+    for name in ("additionalProperties", "additionalItems", "items", "not"):
+        found: Any = schema.get(name)
+        for one in found if isinstance(found, list) else (found,):
+            if isinstance(one, dict):
+                yield one
+    for name in JUNCTORS:
+        yield from schema.get(name) or ()
+
+
+def any_schema(schema: Document, test: Callable[[Document], bool]) -> bool:
+    """Whether a test holds for a schema or for any within."""
+    return test(schema) or any(any_schema(one, test) for one in schemas_below(schema))
