@@ -192,9 +192,10 @@ async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
     if not isinstance(document, dict):
         raise CallFailed("couldn't get version/kind; json parse error: the answer is no object")
     # What is left out is what was asked for; in v1 that is found out when the answer is verified.
-    found = document.get("apiVersion") or api_version, document.get("kind") or kind
+    found = document.get("apiVersion", ""), document.get("kind", "")
     if not all(isinstance(one, str) for one in found):
         raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
+    found = found[0] or api_version, found[1] or kind
     if found != (api_version, kind):
         given, wanted = (one.rpartition("/")[2] for one in (found[0], api_version))
         raise CallFailed(
