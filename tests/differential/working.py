@@ -26,6 +26,7 @@ AREAS: Final[tuple[str, ...]] = (
     "deletions",
     "paths",
     "builtins",
+    "crds",
     "schemas",
     "webhooks",
 )

@@ -133,6 +133,8 @@ def answer_of(document: Document, uid: str, role: Role, version: str) -> Answer:
     if not isinstance(response, dict):
         raise InvalidAnswer("webhook response was absent")
     patch, patch_type = _patch_bytes(response), response.get("patchType")
+    if patch_type is not None and not isinstance(patch_type, str):
+        raise InvalidAnswer("webhook response.patchType is no string")
     if version != V1:  # neither uid nor patchType was ever verified there
         patch, patch_type = (patch, "JSONPatch") if role == "mutating" else (b"", None)
     elif why := (
