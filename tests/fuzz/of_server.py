@@ -6,7 +6,8 @@ import json
 import logging
 from base64 import urlsafe_b64encode
 from functools import lru_cache
-from typing import Any
+from itertools import product
+from typing import Any, Final, Literal
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver import body
@@ -497,12 +498,15 @@ def _policy(data: bytes) -> None:
     policy_of(document_of(data))
 
 
+_ROLES: Final[tuple[Literal["mutating", "validating"], ...]] = ("mutating", "validating")
+
+
 def _webhook_answer(data: bytes) -> None:
     reading = _decoded(data, "admission.k8s.io/v1", "AdmissionReview")
     document = loop().run_until_complete(reading)
-    for role in ("mutating", "validating"):
+    for version, role in product(("v1", "v1beta1"), _ROLES):
         try:
-            answer = answer_of(document, "u", role)
+            answer = answer_of(document, "u", role, version)
         except InvalidAnswer:
             continue
         error = denial("w", answer.status)

@@ -16,6 +16,7 @@ from kapy.apiserver.webhooks.review_versions import KNOWN, first_known
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
+    FieldErrors,
     duplicate,
     invalid,
     not_supported,
