@@ -529,7 +529,9 @@ class _Answering:
         return await _decoded(self._data, "apiextensions.k8s.io/v1", "ConversionReview")
 
 
-_HOOK = {"webhook": {"clientConfig": {"url": "https://a"}}}
+_HOOK = {
+    "webhook": {"clientConfig": {"url": "https://a"}, "conversionReviewVersions": ["v1"]},
+}
 _OLD = {"apiVersion": "a.b/v1", "kind": "X", "metadata": {"name": "a", "labels": {"c": "d"}}}
 
 

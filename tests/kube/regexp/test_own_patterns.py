@@ -48,6 +48,7 @@ NOT_OF_OTHERS: Final = frozenset(
     (
         ("kube/cel/overloads.py", "_PART"),  # our own signatures
         ("kube/cel/functions/times.py", "_PART"),  # of what `_WHOLE` has matched
+        ("kube/cel/functions/times.py", "_WORD_PART"),  # of what the format has accepted
         ("kube/duration.py", "_PART"),  # the same
         ("kube/yaml.py", "_DIGITS_AT_END"),  # of keys that are compared
     )

@@ -48,12 +48,17 @@ class ServiceStrategy(BuiltIn):
         spec, before = {**(document.get("spec") or {})}, old.get("spec") or {}
         document["spec"] = spec
         if spec.get("type") == "ExternalName":
+            # A Service that was of another type loses what it was given, unless it is changed.
+            for field in _GIVEN:
+                if field in spec and spec[field] == before.get(field):
+                    del spec[field]
             return
-        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        for field in _GIVEN:
             if not spec.get(field) and field in before:
                 spec[field] = before[field]
 
 
+_GIVEN = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _NODE_PORTS = range(30000, 32768)
 
 

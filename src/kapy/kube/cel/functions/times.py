@@ -46,7 +46,7 @@ def timestamp(text: str) -> Timestamp:
     return Timestamp((moment - _EPOCH) // timedelta(seconds=1) * SECOND + nanos)
 
 
-_WORD_PART: Final = re.compile(r"(?<!\d)(\d+)\s*([a-z]+)")
+_WORD_PART: Final = re.compile(r"(\d+)\s*([a-z]+)")
 _WORDS: Final = {
     "ns": 1,
     "nano": 1,
