@@ -29,6 +29,7 @@ from kapy.hooks.extension import Extension
 from kapy.hooks.messages.discovery import DISCOVERY
 from kapy.hooks.posting import Answer
 from kapy.kube.errors import ApiError, KapyError
+from kapy.kube.gotemplate import Overrun
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload.kubeadm import cluster_configuration
 from kapy.providers.kubeadm.controlplane.attempts import BadAttempt, parse_attempt
@@ -367,7 +368,7 @@ HARNESSES = (
     Harness(
         "variable-template",
         _variable_template,
-        (NoValue,),
+        (NoValue, Overrun),
         (b"{{ .a }}", b"a: {{ .b.c | toJson }}\nb: [1, 2", b"- {{ index .b.c 0 | quote }}"),
         (b"{{", b"}}", b".a", b": ", b"- "),
     ),
