@@ -182,3 +182,17 @@ def test_every_function_that_is_random_in_sprig_is_replaced() -> None:
     known = set(registry.hermetic_text_func_map())
     random = {name for name in known if name.startswith(("gen", "rand", "crypto"))}
     assert random <= sprig_volatile.names() <= known
+
+
+@pytest.mark.parametrize("digits", [25, 34, 60, 5000])
+@pytest.mark.parametrize("text", ["{{{}{}", "{{{{ {} }}}}", "{{{{ 1.{}x }}}}", "{{{{ 0x{}_ }}}}"])
+def test_a_number_of_many_digits_is_refused_before_it_is_searched(text: str, digits: int) -> None:
+    zeros = "0" * digits
+    source = "{{}" + zeros if text == "{{{}{}" else text.format(zeros)
+    with pytest.raises(BadTemplate, match="more than 20 digits"):
+        parsed(source)
+
+
+def test_a_text_may_have_many_digits() -> None:
+    zeros = "0" * 64
+    assert parsed(f'{{{{ "{zeros}" }}}}{zeros}').rendered({}) == zeros * 2

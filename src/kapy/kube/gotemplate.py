@@ -11,6 +11,7 @@ Numbers among the data are for the caller to give as Go would see them (JSON's a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import lru_cache
@@ -109,6 +110,8 @@ def parsed(
             f"template: {name}: it is too long (at most {_LONGEST} characters, and "
             f"{_MOST_ACTIONS} actions of {_LONGEST_ACTIONS} characters together)"
         )
+    if _has_long_number(source):
+        raise BadTemplate(f"template: {name}: a number has more than {_MOST_DIGITS} digits")
     functions = functions_in(source) if sprig else {}
     try:
         return Template(
@@ -123,6 +126,20 @@ def parsed(
         raise BadTemplate(f"template: {name}: {error}") from None
     except RecursionError:
         raise BadTemplate(f"template: {name}: it nests too deeply") from None
+
+
+_MOST_DIGITS: Final = 20
+_TEXT_IN_ACTION: Final = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`', re.DOTALL)
+_LONG_NUMBER: Final = re.compile(rf"[0-9_]{{{_MOST_DIGITS + 1}}}")
+
+
+def _has_long_number(source: str) -> bool:
+    """Whether an action has a number that gotpl's pattern would search for ever: it takes twice as
+    long for each further digit."""
+    if not _LONG_NUMBER.search(source):
+        return False
+    actions = (part.partition("}}")[0] for part in source.split("{{")[1:])
+    return any(_LONG_NUMBER.search(_TEXT_IN_ACTION.sub("", one)) for one in actions)
 
 
 def _is_too_long(source: str) -> bool:
