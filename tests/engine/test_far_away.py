@@ -406,11 +406,12 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
             },
         )
         await asyncio.sleep(1)
-        for name, operations in (("before", []), ("applied", ["Apply"])):
+        for name, operations in (("before", ["Update", "Update"]), ("applied", ["Apply"])):
             kept = maps.raw(Key("default", name))
             assert kept is not None
             fields = kept["metadata"].get("managedFields") or []
             assert [one["operation"] for one in fields] == operations
+            assert all("fieldsV1" not in one for one in fields if one["operation"] == "Update")
 
         words = {"type": "string"}
         described = {"type": "object", "properties": {"description": words}, "description": "x"}

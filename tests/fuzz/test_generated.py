@@ -54,13 +54,7 @@ def test_mutations_are_read_or_refused(name: str) -> None:
 def test_any_bytes_are_read_or_refused(name: str) -> None:
     harness = HARNESSES[name]
 
-    @settings(
-        max_examples=few(name, EXAMPLES),
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=few(name, EXAMPLES), suppress_health_check=list(HealthCheck))
     @given(some.one_of(some.binary(max_size=200), some.text(max_size=60).map(str.encode)))
     def run(data: bytes) -> None:
         tried(harness, data)

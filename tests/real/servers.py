@@ -71,7 +71,7 @@ def place(folder: Path) -> Iterator[Place]:
         yield Place(access, os.environ.get(ADDRESS) or own_address(), Path(log) if log else None)
     elif not_real():
         with embedded(folder) as access:
-            yield Place(access, "127.0.0.1", folder / "audit.log")
+            yield Place(access, own_address(), folder / "audit.log")
     else:
         with kubernetes(Path(os.environ[ASSETS]), folder) as access:
             yield Place(access, own_address(), folder / "audit.log")

@@ -17,7 +17,21 @@ class BadManifest(ClusterctlError):
 
 
 def objects_of(text: str, source: str) -> list[Document]:
-    """The objects of a file; empty documents are none. source: its name. Raises BadManifest."""
+    """The objects of a file, whose metadata can be read as such. source: its name.
+
+    Empty documents are none. Raises BadManifest.
+    """
+    documents = documents_of(text, source)
+    for place, document in enumerate(documents, 1):
+        for field, what in _mistakes(document):
+            raise BadManifest(
+                f"failed to parse yaml: {source}: document {place}: {field} must be {what}"
+            )
+    return documents
+
+
+def documents_of(text: str, source: str) -> list[Document]:
+    """The objects of a file, with whatever is in them. Raises BadManifest."""
     try:
         values = yaml.load_all(text.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:
@@ -26,10 +40,6 @@ def objects_of(text: str, source: str) -> list[Document]:
         if not isinstance(value, dict):
             raise BadManifest(
                 f"failed to parse yaml: {source}: document {place} is no object (kind, metadata …)"
-            )
-        for field, what in _mistakes(value):
-            raise BadManifest(
-                f"failed to parse yaml: {source}: document {place}: {field} must be {what}"
             )
     return values
 

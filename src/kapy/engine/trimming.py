@@ -28,14 +28,16 @@ _SHORT = 128
 _CONTRACT = "cluster.x-k8s.io/"
 
 
-def trim_of(resource: Resource, *, metadata: bool) -> Trim:
-    """How the objects of a resource are kept."""
+def trim_of(resource: Resource, *, metadata: bool, managers: bool = True) -> Trim:
+    """How the objects of a resource are kept. managers: with the managers of other entries."""
+    if not managers:
+        return partial(whole, managers=False)
     if metadata:
         return partial(only_metadata, resource)
     return definition if resource == CRDS else whole
 
 
-def whole(document: Document) -> Document:
+def whole(document: Document, *, managers: bool = True) -> Document:
     """Everything but the fields that others own, and each short text only once."""
     metadata = document["metadata"]
     fields = metadata.get("managedFields")
@@ -43,10 +45,13 @@ def whole(document: Document) -> Document:
         metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
         document = {**document, "metadata": metadata}
     shared: Document = _shared(document)
-    if fields:
-        shared["metadata"]["managedFields"] = [
-            _entry(one) if _is_apply(one) else _stub(one) for one in fields
-        ]
+    entries = [
+        _entry(one) if _is_apply(one) else _stub(one)
+        for one in fields or ()
+        if managers or _is_apply(one)
+    ]
+    if entries:
+        shared["metadata"]["managedFields"] = entries
     return shared
 
 

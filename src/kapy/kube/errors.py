@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import MOST_ERRORS, MOST_TEXT
 
 if TYPE_CHECKING:
     from kapy.kube.field_errors import FieldError
@@ -170,6 +169,8 @@ class Invalid(ApiError):
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
         """One error from all that is wrong with an object, in kube-apiserver's words."""
+        from kapy.kube.field_errors import MOST_ERRORS  # dataclasses: commands start without
+
         causes = _causes(errors)
         lines = list(dict.fromkeys(f"{one['field']}: {one['message']}" for one in causes))
         if len(causes) >= MOST_ERRORS or len(causes) < len(errors):
@@ -186,6 +187,8 @@ class Invalid(ApiError):
 
 def _causes(errors: Sequence[FieldError]) -> list[Document]:
     """The causes of a Status: all errors, as long as they are not too many or too long."""
+    from kapy.kube.field_errors import MOST_ERRORS, MOST_TEXT
+
     causes: list[Document] = []
     room = MOST_TEXT
     for error in errors[:MOST_ERRORS]:

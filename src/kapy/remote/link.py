@@ -174,7 +174,7 @@ class Link:
             assert self.transport is not None
             reading = Client(self.transport)  # nobody waits for it: it may take its time
             resource, labels, fields, _ = selection
-            trim = trim_of(resource, metadata=False) if self.over_network else None
+            trim = trim_of(resource, metadata=False, managers=False) if self.over_network else None
             found = self.informers[selection] = Watched(resource, labels, synced, trim)
             since = listed.resource_version if listed is not None else ""
             if listed is not None:

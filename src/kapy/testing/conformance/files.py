@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.clusterctl.envsubst import BadSubstitution
-from kapy.clusterctl.manifests import BadManifest, objects_of
+from kapy.clusterctl.manifests import BadManifest, documents_of
 from kapy.clusterctl.variables import processed, variables_of
 from kapy.kube import Document
 from kapy.kube.nested import value_at
@@ -97,7 +97,7 @@ class File:
     def objects(self) -> tuple[Object, ...]:
         """Its objects, with variables in them, if it is YAML with these."""
         try:
-            found = objects_of(self.text, self.name)
+            found = documents_of(self.text, self.name)
         except BadManifest as error:
             found = self._substituted(error)
         return tuple(Object(self.name, one) for one in found)
@@ -112,7 +112,7 @@ class File:
             raise ConformanceError(_unreadable(error)) from None
         values = {name: "1" for name, default in variables_of(self.text).items() if default is None}
         try:
-            return objects_of(processed(self.text, values), self.name)
+            return documents_of(processed(self.text, values), self.name)
         except BadManifest:
             raise ConformanceError(_unreadable(error)) from None
 

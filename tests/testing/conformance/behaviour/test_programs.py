@@ -71,8 +71,8 @@ async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: P
     checks = [one for one in BEHAVIOUR if one.role == "infra-machine" and not one.stage]
     report = await judged(subject, checks, clock=system_clock, light=True, patience=HASTE)
     assert 'ended with exit code 3: "the cloud is gone"' in report.trouble
-    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
-    assert not_run["infra-machine/deletion"] == report.trouble
+    # How many checks end before the program does depends on the machine.
+    assert report.trouble in {one.reason for one in report.of(State.NOT_RUN)}
 
 
 async def test_a_program_that_asks_for_nothing_is_told(
