@@ -11,11 +11,12 @@ from kapy.api.cluster_class_variables import ClusterClassVariable, JSONSchemaPro
 from kapy.api.validation.metadata import metadata_errors
 from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.field_errors import FieldError, forbidden, invalid, not_supported, required
 from kapy.kube.regexp import cost
 from kapy.kube.remembering import remembered
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
 from kapy.kube.schema.definition import TOO_LARGE
+from kapy.kube.schema.demands import TYPES
 
 BUILTIN: Final = "builtin"
 """The variable that is there without being defined."""
@@ -97,6 +98,7 @@ def _known_errors(schema: bytes, path: str) -> Sequence[FieldError]:
     TooCostly."""
     document: Document = msgspec.json.decode(schema)
     errors = field_schema_errors(_as_structural(document), path)
+    errors = errors or list(_type_errors(document, path))
     errors = errors or list(_value_errors(document, path, rules=None))
     if not errors and has_rules(document):
         from kapy.kube.cel import rule_checker
@@ -138,6 +140,15 @@ def _value_errors(
         yield forbidden(path, _EXCLUSIVE)
     for where, inner in _within(schema, path):
         yield from _value_errors(inner, where, rules=rules)
+
+
+def _type_errors(schema: Document, path: str) -> Iterator[FieldError]:
+    """Types that there are not. The CRD says so of what users write; extensions may tell any."""
+    kind = schema.get("type")
+    if kind and kind not in TYPES:
+        yield not_supported(f"{path}.type", kind, list(TYPES))
+    for where, inner in _within(schema, path):
+        yield from _type_errors(inner, where)
 
 
 def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
