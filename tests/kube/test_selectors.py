@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from kapy.kube.selectors import InvalidSelector, parse_fields, parse_labels, selector_of
+from kapy.kube.selectors import (
+    InvalidSelector,
+    parse_fields,
+    parse_labels,
+    selector_of,
+    stored_selector_of,
+)
 
 LABELS = {"app": "web", "tier": "front", "n": "5", "empty": ""}
 
@@ -137,3 +145,32 @@ def test_a_bad_field_selector_is_told(text: str, message: str) -> None:
     with pytest.raises(InvalidSelector) as refused:
         parse_fields(text)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        {},
+        {"matchLabels": {"b": "1", "a": "2"}},
+        {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["1", "2"]}]},
+        {
+            "matchLabels": {"a": "2"},
+            "matchExpressions": [
+                {"key": "b", "operator": "Exists"},
+                {"key": "c", "operator": "DoesNotExist"},
+            ],
+        },
+    ],
+)
+def test_a_stored_selector_selects_what_it_selected_when_it_was_written(
+    document: dict[str, Any] | None,
+) -> None:
+    for labels in ({}, {"a": "2"}, {"a": "2", "b": "1"}, {"a": "2", "b": "1", "c": ""}):
+        one = {"metadata": {"labels": labels}}
+        assert stored_selector_of(document).selects(one) == selector_of(document).selects(one)
+
+
+def test_a_stored_selector_with_an_unknown_operator_is_refused() -> None:
+    with pytest.raises(InvalidSelector, match="not a valid label selector operator"):
+        stored_selector_of({"matchExpressions": [{"key": "a", "operator": "Near"}]})

@@ -98,3 +98,14 @@ def test_what_looks_like_something_else_is_quoted() -> None:
 @given(VALUES)
 def test_what_is_printed_is_read_again(value: Any) -> None:
     assert yaml.load_all(yaml.dump_all([{"v": value}])) == [{"v": value}]
+
+
+def test_a_document_has_a_hundred_tag_directives_at_most() -> None:
+    """libyaml compares each with all before it, and nothing else runs meanwhile."""
+
+    def document(count: int) -> str:
+        return "\n".join(["", *(f"%TAG !t{at}! tag:x,2000:" for at in range(count)), "---", "a: b"])
+
+    assert yaml.load_all(document(100)) == [{"a": "b"}]
+    with pytest.raises(yaml.YamlError, match="more than 100 %TAG directives"):
+        yaml.load_all(document(101), "x.yaml")

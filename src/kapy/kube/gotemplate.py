@@ -129,7 +129,7 @@ def parsed(
 
 
 _MOST_DIGITS: Final = 20
-_TEXT_IN_ACTION: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|`[^`]*(?:`|\Z)', re.DOTALL)
+_TEXT_IN_ACTION: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|`[^`]*(?:`|\Z)', re.DOTALL)
 _LONG_NUMBER: Final = re.compile(rf"[0-9_]{{{_MOST_DIGITS + 1}}}")
 
 

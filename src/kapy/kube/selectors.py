@@ -120,13 +120,35 @@ def selector_of(document: Document | None) -> LabelSelector:
         for key, value in sorted((document.get("matchLabels") or {}).items())
     ]
     for expression in document.get("matchExpressions") or []:
-        name = expression.get("operator", "")
-        operator = _DOCUMENT_OPERATORS.get(name)
-        if operator is None:
-            raise InvalidSelector(f'"{name}" is not a valid label selector operator')
+        operator = _operator_of(expression)
         values = expression.get("values")
         requirements.append(_requirement(expression.get("key", ""), operator, values))
     return LabelSelector(tuple(sorted(requirements, key=lambda one: one.key)))
+
+
+def _operator_of(expression: Document) -> Operator:
+    name = expression.get("operator", "")
+    operator = _DOCUMENT_OPERATORS.get(name)
+    if operator is None:
+        raise InvalidSelector(f'"{name}" is not a valid label selector operator')
+    return operator
+
+
+def stored_selector_of(document: Document | None) -> LabelSelector:
+    """The selector of a stored object, whose keys and values were checked when it was written.
+
+    Raises InvalidSelector.
+    """
+    if document is None:
+        return NOTHING
+    found = [
+        Requirement(key, "=", frozenset((value,)))
+        for key, value in (document.get("matchLabels") or {}).items()
+    ]
+    for one in document.get("matchExpressions") or []:
+        operator = _operator_of(one)
+        found.append(Requirement(one.get("key", ""), operator, frozenset(one.get("values") or ())))
+    return LabelSelector(tuple(found))
 
 
 def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requirement:
@@ -174,7 +196,9 @@ def _wrong_count(operator: Operator, values: list[str]) -> str:
 
 _WORD: Final = "word"
 _END: Final = "end"
-_TOKEN: Final = re.compile(r"\s*(==|!=|[()!,=<>]|[^()!,=<>\s]+)")
+_TOKEN: Final = re.compile(r"==|!=|[()!,=<>]|[^()!,=<>\s]+")
+"""What stands between white space: a search skips that, and never goes back over it."""
+
 _SIGNS: Final[dict[str, Operator]] = {
     "in": "in",
     "notin": "notin",
@@ -276,7 +300,7 @@ class _Parser:
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     for found in _TOKEN.finditer(text):
-        token = found[1]
+        token = found[0]
         yield ("sign" if token[0] in "()!,=<>" else _WORD), token
 
 

@@ -246,6 +246,9 @@ def _values(
         raise YamlError(f"{_where(source)}{told}") from error
 
 
+_MOST_DIRECTIVES = 100
+
+
 def _check_depth(text: str | bytes, source: str) -> None:
     """Refuse nesting that PyYAML's composer, which recurses in C, would not survive.
 
@@ -253,6 +256,9 @@ def _check_depth(text: str | bytes, source: str) -> None:
     only texts with documents that could be too deep by this measure are parsed to find out.
     """
     content = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    # libyaml compares each directive with all before it, and holds the process meanwhile.
+    if content.count("\n%TAG") > _MOST_DIRECTIVES:
+        raise YamlError(f"{_where(source)}more than {_MOST_DIRECTIVES} %TAG directives")
     if all(_most_levels(one) <= _MOST_LEVELS for one in content.split("\n---")):
         return
     depth = 0

@@ -186,7 +186,8 @@ def _attacks(pattern: str, length: int) -> Iterator[str]:
     pumps = [*letters, *(a + b for a in letters[:4] for b in letters[:4] if a != b)]
     for pump in pumps:
         for before in ("", *letters[:2]):
-            yield before + pump * (length // len(pump)) + "\0"
+            for after in ("\0", ""):
+                yield before + pump * (length // len(pump)) + after
 
 
 def growth(pattern: str, *, searches: bool) -> float:

@@ -6,7 +6,7 @@ from typing import Final
 
 from kapy.apiserver.plane import Plane
 from kapy.kube import Document
-from kapy.kube.selectors import InvalidSelector, selector_of
+from kapy.kube.selectors import NOTHING, InvalidSelector, LabelSelector, stored_selector_of
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
 _CONDITION: Final = "DisruptionAllowed"
@@ -25,10 +25,29 @@ def budgets_of(plane: Plane, namespace: str, *pods: Document | None) -> list[Doc
 
 def selects(budget: Document, pod: Document) -> bool:
     """Whether a budget is about a pod; one with an invalid selector is about none."""
+    return _selector(budget).selects(pod)
+
+
+_SELECTORS: dict[str, tuple[str, LabelSelector]] = {}
+_MOST_SELECTORS: Final = 1024
+
+
+def _selector(budget: Document) -> LabelSelector:
+    """The selector of a budget, kept for the state that the budget is in: a large one is read once,
+    and not for each pod."""
+    meta = budget["metadata"]
+    key = f"{meta['uid']}/{meta.get('generation', 0)}"
+    known = _SELECTORS.get(meta["uid"])
+    if known is not None and known[0] == key:
+        return known[1]
     try:
-        return selector_of((budget.get("spec") or {}).get("selector")).selects(pod)
+        found = stored_selector_of((budget.get("spec") or {}).get("selector"))
     except InvalidSelector:
-        return False
+        found = NOTHING
+    if len(_SELECTORS) >= _MOST_SELECTORS:
+        _SELECTORS.clear()
+    _SELECTORS[meta["uid"]] = key, found
+    return found
 
 
 def is_ready(pod: Document) -> bool:
