@@ -112,15 +112,16 @@ def update_errors(
     metadata, before = document["metadata"], old["metadata"]
     custom = _any_finalizer(kind)
     found = _name_errors(metadata, path_segment_errors)
-    found += _part_errors(metadata, custom=True)
-    found += _change_errors(metadata, before)
+    parts, changes = _part_errors(metadata, custom=True), _change_errors(metadata, before)
+    found += parts
+    found += changes
     looks, compared = kind.strategy.looks_at_status if subresource else kind.strategy.looks
-    for _ in range(looks):
-        found += _named(metadata, kind) + _part_errors(metadata, custom=custom)
-    for _ in range(compared):
-        found += _change_errors(metadata, before)
-        if not custom:
-            found += _standard_errors(metadata.get("finalizers") or [])
+    finalizers = [] if custom else metadata.get("finalizers") or []
+    if looks:
+        again = _part_errors(metadata, custom=False) if finalizers else parts
+        found += [*_named(metadata, kind), *again] * looks
+    if compared:
+        found += [*changes, *_standard_errors(finalizers)] * compared
     return found
 
 
