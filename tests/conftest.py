@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -81,3 +82,13 @@ def _place(test: str) -> int:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for line in not_run():
         terminalreporter.write_line(line)
+
+
+@pytest.fixture(autouse=True)
+def heard_logs() -> None:
+    """Let caplog hear kapy's loggers, whatever a program that ran in this process set."""
+    logging.disable(logging.NOTSET)
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] == "kapy":
+            logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
