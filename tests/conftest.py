@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -85,10 +85,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def heard_logs() -> None:
-    """Let caplog hear kapy's loggers, whatever a program that ran in this process set."""
-    logging.disable(logging.NOTSET)
-    for name, logger in logging.root.manager.loggerDict.items():
-        if isinstance(logger, logging.Logger) and name.partition(".")[0] == "kapy":
-            logger.disabled, logger.propagate = False, True
-            logger.setLevel(logging.NOTSET)
+def logging_is_left_as_it_was() -> Iterator[None]:
+    """A program that runs in this process must not switch off the logs of what comes after it."""
+    yield
+    assert logging.root.manager.disable == logging.NOTSET

@@ -9,6 +9,7 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 
 def main() -> None:
@@ -16,7 +17,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("names", nargs="*", help="harnesses; without any, they are listed")
     parser.add_argument("--seconds", type=int, default=60, help="of CPU, for each search")
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/kapy-fuzz"), help="of findings")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(gettempdir()) / "kapy-fuzz", help="of findings"
+    )
     parser.add_argument("--keep", action="store_true", help="write the kept corpus instead")
     parser.add_argument("--here", action="store_true", help="search in this process")
     asked = parser.parse_args()

@@ -104,17 +104,17 @@ def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
     from kapy.apps.settings import EMBEDDED_GATES
     from kapy.testing.virtual_time import VirtualTimeLoop
 
-    if not persistent().verbosity:
-        logging.disable(logging.CRITICAL)  # what controllers log is in the plan, as a problem
-
     async def main() -> Plan:
         clock = loop_clock(system_clock())
         return await planned(world, wishes, clock=clock, gates=EMBEDDED_GATES)
 
-    loop = VirtualTimeLoop()
+    loop, before = VirtualTimeLoop(), logging.root.manager.disable
+    if not persistent().verbosity:
+        logging.disable(logging.CRITICAL)  # what controllers log is in the plan, as a problem
     try:
         return loop.run_until_complete(main())
     finally:
+        logging.disable(before)
         loop.close()
 
 
