@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent / "corpus"
+from tests.oracle.recorded import SAMPLES
+
+FOLDER: Final = SAMPLES / "fuzz"
 
 
 def kept(name: str) -> list[bytes]:
