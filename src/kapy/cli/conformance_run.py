@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from kapy.testing.conformance.subject import Subject, Way
 
 
+REMAINS = 5
+"""The exit code where something that was made is left."""
+
+
 @command(missing="please name the folder of a release")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -100,7 +104,8 @@ def run(
     program takes about half a minute for each kind.
 
     The exit code is that of check: 2, 3 or 4 where a MUST, a SHOULD or a MAY is broken, down to
-    --fail-on; 1 where the provider does not start, dies, or something cannot be read.
+    --fail-on; 1 where the provider does not start, dies, or something cannot be read; and 5,
+    before all others, where something that was made could not be removed.
     """
     from kapy.testing.conformance.check import completed, report_of
     from kapy.testing.conformance.release import releases_at
@@ -113,7 +118,9 @@ def run(
     code = printed([completed(report_of(release), behaviour)], output, fail_on)
     if behaviour.trouble:
         click.echo(f"Error: {behaviour.trouble}", err=True)
-    return code or (1 if behaviour.trouble else 0)
+    for one in behaviour.remains:
+        click.echo(f"Error: something remains: {one}", err=True)
+    return REMAINS if behaviour.remains else code or (1 if behaviour.trouble else 0)
 
 
 def _only(releases: list[Any], path: Path) -> Any:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from kapy._aio.clock import system_clock
+from kapy._aio.services import running
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.client.kubeconfig import Kubeconfig
@@ -21,6 +22,7 @@ from kapy.testing.conformance.findings import Report
 from kapy.testing.conformance.ground import Ground, elsewhere
 from kapy.testing.conformance.pool_machines import FINALIZER
 from kapy.testing.conformance.run import on_ground
+from kapy.testing.conformance.seen import Seen
 from kapy.testing.conformance.subject import REAL, Limits, Patience, Subject
 from kapy.testing.conformance.verdicts import Verdicts, report
 from kapy.testing.played_core import PlayedCore
@@ -59,7 +61,7 @@ async def judged_elsewhere(
                 await _refuse_core(ground, patience)
                 await on_ground(ground, subject, checks, patience, verdicts)
             finally:
-                await _tidied(ground)
+                verdicts.remains += await _tidied(ground, patience)
     finally:
         await transport.aclose()
     return report(subject, verdicts)
@@ -83,8 +85,9 @@ async def _refuse_core(ground: Ground, patience: Patience) -> None:
         )
 
 
-async def _tidied(ground: Ground) -> None:
-    """Ask for the deletion of all that was made; the provider, which goes on, frees what is its."""
+async def _tidied(ground: Ground, patience: Patience) -> list[str]:
+    """Delete all namespaces of the kit and wait until they are gone; the provider, which goes on,
+    frees what is its. Returns those that are still there, and what to do."""
     for namespace in sorted(ground.namespaces):
         with suppress(KapyError):
             for one in (await ground.client.list(Machine.RESOURCE, namespace)).items:
@@ -92,3 +95,27 @@ async def _tidied(ground: Ground) -> None:
                     patch: Document = {"metadata": {"finalizers": None}}
                     await ground.client.patch(Machine.RESOURCE, Key.of(one), patch)
             await ground.client.delete(NAMESPACES, Key("", namespace))
+    return await _remaining(ground, patience)
+
+
+async def _remaining(ground: Ground, patience: Patience) -> list[str]:
+    """The namespaces of the kit that do not go in time."""
+    seen = Seen(ground.client, None)
+    async with running(seen=seen.run):
+        try:
+            async with asyncio.timeout(patience.within):
+                await seen.follow(NAMESPACES)
+                for namespace in ground.namespaces:
+                    await seen.until(NAMESPACES, Key("", namespace), _is_gone, patience.within)
+        except TimeoutError:
+            pass
+        there = [one for one in ground.namespaces if seen.last(NAMESPACES, Key("", one))]
+        return [
+            f"namespace {one}: it does not go, find out what is in it and why (kubectl get "
+            f"namespace {one} -o yaml), then: kubectl delete namespace {one}"
+            for one in sorted(there)
+        ]
+
+
+def _is_gone(document: Document | None) -> bool:
+    return document is None

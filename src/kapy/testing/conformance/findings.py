@@ -52,11 +52,12 @@ class Result:
 @dataclass(frozen=True)
 class Report:
     """What is known of one release. name: what the release is called. trouble: why not everything
-    could be looked at, "" where all was."""
+    could be looked at, "" where all was. remains: what the kit made and could not remove."""
 
     name: str
     results: tuple[Result, ...]
     trouble: str = ""
+    remains: tuple[str, ...] = ()
 
     def of(self, state: State) -> list[Result]:
         """The rules with a state."""

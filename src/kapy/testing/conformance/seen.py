@@ -46,6 +46,10 @@ class Seen:
         """Each state that an object was in, the oldest first."""
         return [one for one in self._states[resource, key] if one is not None]
 
+    def last(self, resource: Resource, key: Key) -> Document | None:
+        """The state of an object now; None where it is not there."""
+        return self._last((resource, key))
+
     def news(self) -> asyncio.Event:
         """Set whenever anything changes."""
         self._news.append(asyncio.Event())

@@ -22,6 +22,7 @@ class Verdicts:
     """What came of the checks so far, by rule.
 
     finished: the looks that came to their end. died: how the provider ended, "" where it did not.
+    remains: what the kit made and could not remove, with the command that removes it.
     """
 
     findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
@@ -30,6 +31,7 @@ class Verdicts:
     not_applicable: dict[str, str] = field(default_factory=dict)
     finished: set[tuple[Check, Resource]] = field(default_factory=set)
     died: str = ""
+    remains: list[str] = field(default_factory=list)
 
     def result(self, rule: Rule) -> Result | None:
         """What is known of a rule; None where no check was tried."""
@@ -46,7 +48,7 @@ class Verdicts:
 
 def report(subject: Subject, verdicts: Verdicts) -> Report:
     """What is known of every rule that a look at the running provider tells."""
-    return Report(subject.name, tuple(_results(subject, verdicts)), verdicts.died)
+    return Report(subject.name, tuple(_results(subject, verdicts)), verdicts.died, tuple(verdicts.remains))
 
 
 def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:
