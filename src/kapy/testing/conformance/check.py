@@ -45,4 +45,4 @@ def completed(static: Report, behaviour: Report) -> Report:
     """One report of what files show and of what the running provider does."""
     seen = {one.rule.id: one for one in behaviour.results}
     results = tuple(seen.get(one.rule.id, one) for one in static.results)
-    return Report(static.name, results, behaviour.trouble)
+    return Report(static.name, results, behaviour.trouble, behaviour.remains)

@@ -48,7 +48,8 @@ class Verdicts:
 
 def report(subject: Subject, verdicts: Verdicts) -> Report:
     """What is known of every rule that a look at the running provider tells."""
-    return Report(subject.name, tuple(_results(subject, verdicts)), verdicts.died, tuple(verdicts.remains))
+    results = tuple(_results(subject, verdicts))
+    return Report(subject.name, results, verdicts.died, tuple(verdicts.remains))
 
 
 def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:
