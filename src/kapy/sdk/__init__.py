@@ -30,6 +30,7 @@ from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
+from kapy.kube.boot import BadBootData, BootPlan, RunCommand, WriteFile, as_command, for_containers
 from kapy.kube.field_errors import (
     FieldError,
     duplicate,
@@ -59,6 +60,7 @@ from kapy.sdk.answers import (
     Waiting,
 )
 from kapy.sdk.applied_objects import AppliedObjects
+from kapy.sdk.boot_plan import boot_plan
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
@@ -114,6 +116,8 @@ __all__ = [
     "Allocated",
     "Applied",
     "AppliedObjects",
+    "BadBootData",
+    "BootPlan",
     "BootstrapConfigStatus",
     "BootstrapData",
     "BootstrapOrder",
@@ -190,6 +194,7 @@ __all__ = [
     "Result",
     "Right",
     "Rulebook",
+    "RunCommand",
     "Runtime",
     "Sessions",
     "Setting",
@@ -198,6 +203,7 @@ __all__ = [
     "Unreadable",
     "Version",
     "Waiting",
+    "WriteFile",
     "add_bootstrap",
     "add_control_plane",
     "add_control_plane_of_machines",
@@ -205,11 +211,14 @@ __all__ = [
     "add_infra_machine",
     "add_infra_machine_pool",
     "add_ipam",
+    "as_command",
     "awaited",
+    "boot_plan",
     "cloned",
     "conditions",
     "created",
     "duplicate",
+    "for_containers",
     "forbidden",
     "in_v1beta1",
     "invalid",

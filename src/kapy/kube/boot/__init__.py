@@ -1,0 +1,57 @@
+"""Boot data of machines as steps: what cloud-init or Ignition would do, for who does it instead.
+
+Pure: nothing is fetched, written or run. Input from anybody is bounded, in its size and in that of
+everything that is packed in it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kapy.kube.boot import cloud_config, ignition
+from kapy.kube.boot.containers import PREFLIGHT_ERRORS, for_containers
+from kapy.kube.boot.steps import (
+    STARTED,
+    SUCCEEDED,
+    BadBootData,
+    BootPlan,
+    RunCommand,
+    Step,
+    WriteFile,
+    as_command,
+)
+
+__all__ = [
+    "FORMATS",
+    "PREFLIGHT_ERRORS",
+    "STARTED",
+    "SUCCEEDED",
+    "BadBootData",
+    "BootPlan",
+    "RunCommand",
+    "Step",
+    "WriteFile",
+    "as_command",
+    "for_containers",
+    "read_boot_data",
+]
+
+FORMATS: Final = (cloud_config.FORMAT, ignition.FORMAT)
+
+
+def read_boot_data(
+    data: bytes, data_format: str = "", *, instance: Mapping[str, str] | None = None
+) -> BootPlan:
+    """The steps of boot data.
+
+    data_format: the key `format` of a bootstrap Secret; the empty one is cloud-config. instance:
+    metadata of the machine (`local_hostname`, `instance_id`) for variables in a cloud-config.
+    Raises BadBootData. Reading can take a second per megabyte; `kapy.sdk.boot_plan` does it beside
+    the event loop.
+    """
+    if data_format in ("", cloud_config.FORMAT):
+        return cloud_config.read_cloud_config(data, instance)
+    if data_format == ignition.FORMAT:
+        return ignition.read_ignition(data)
+    raise BadBootData(
+        f'format "{data_format}" of the boot data is not known; use cloud-config or ignition'
+    )

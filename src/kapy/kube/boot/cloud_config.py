@@ -1,0 +1,186 @@
+"""Reads cloud-init's cloud-config into steps.
+
+`bootcmd`, `write_files` and `runcmd` are applied in cloud-init's order, whatever the order in the
+document. As with upstream's docker provider each command of `runcmd` is a process of its own, and
+the first that fails ends the boot; cloud-init runs all of them as one script and goes on.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.boot.contents import MOST_STEPS, Contents, text_of
+from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile, shell
+from kapy.kube.yaml import YamlError, load
+
+FORMAT: Final = "cloud-config"
+
+_APPLIED: Final = frozenset({"bootcmd", "write_files", "runcmd"})
+_JINJA: Final = re.compile(r"\A##\s*template:\s*jinja", re.IGNORECASE)
+_VARIABLE: Final = re.compile(
+    r"""\{\{-?[ \t]*((?:ds\.meta_data|v1)(?:\.\w+|\[['"]\w+['"]\])|\w+)[ \t]*-?\}\}"""
+)
+_WORDS: Final = re.compile(r"\w+")
+_OWNER: Final = re.compile(r"[^\s:-][^\s:]*(?::[^\s:]*)?")
+_HIGHEST_MODE: Final = 0o7777
+_LARGEST_NUMBER: Final = 1 << 64
+_MOST_WORDS: Final = 100_000
+
+
+def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) -> BootPlan:
+    """The steps of a cloud-config.
+
+    instance: metadata such as `local_hostname`, for the variables of boot data that declares itself
+    a Jinja template. Only plain variables with a value here are replaced; nothing else of Jinja is
+    executed. Raises BadBootData.
+    """
+    text = text_of(data, FORMAT)
+    if text.startswith("#!"):
+        raise BadBootData(f"{FORMAT}: the boot data is a script, not a cloud-config")
+    if instance and _JINJA.match(text):
+        text = _VARIABLE.sub(lambda found: _value(found, instance), text)
+    config = _document(text)
+    contents = Contents()
+    written = list(_files(_entries(config, "write_files"), contents))
+    steps: list[Step] = [
+        *_commands(_entries(config, "bootcmd"), "bootcmd"),
+        *(step for step, deferred in written if not deferred),
+        *(step for step, deferred in written if deferred),
+        *_commands(_entries(config, "runcmd"), "runcmd"),
+    ]
+    ignored = tuple(key for key, value in config.items() if key not in _APPLIED and value)
+    return BootPlan(tuple(steps), ignored)
+
+
+def _value(found: re.Match[str], instance: Mapping[str, str]) -> str:
+    *parents, name = _WORDS.findall(found[1])
+    if not parents and name not in ("local_hostname", "instance_id"):
+        return found[0]
+    return instance.get(name, found[0])
+
+
+def _document(text: str) -> Document:
+    try:
+        value = load(text, FORMAT)
+    except YamlError as error:
+        raise BadBootData(str(error)) from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadBootData(f"{FORMAT}: the boot data is not a YAML mapping")
+    return value
+
+
+def _entries(config: Document, section: str) -> list[Any]:
+    value = config.get(section)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise BadBootData(f"{section}: the value must be a list")
+    if len(value) > MOST_STEPS:
+        raise BadBootData(f"{section}: there are {len(value)} entries, more than {MOST_STEPS}")
+    return value
+
+
+def _commands(entries: list[Any], section: str) -> Iterator[RunCommand]:
+    words = 0
+    for index, command in enumerate(entries):
+        entry = f"{section}[{index}]"
+        if isinstance(command, str):
+            yield shell(_checked(command, entry), entry)
+        elif isinstance(command, list):
+            words += len(command)
+            if words > _MOST_WORDS:  # which aliases can make of a short text
+                raise BadBootData(f"{entry}: the commands have more than {_MOST_WORDS} words")
+            argv = tuple(_checked(_word(one, entry), entry) for one in command)
+            if argv:
+                yield RunCommand(argv, entry)
+        elif command is not None or section == "runcmd":
+            raise BadBootData(f"{entry}: a command must be a string or a list of strings")
+
+
+def _word(value: Any, entry: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
+        raise BadBootData(f"{entry}: each word of a command must be a string or a whole number")
+    return str(value)
+
+
+def _checked(text: str, entry: str) -> str:
+    if "\0" in text:
+        raise BadBootData(f"{entry}: a command cannot contain a NUL character")
+    return text
+
+
+def _files(entries: list[Any], contents: Contents) -> Iterator[tuple[WriteFile, bool]]:
+    """Each file, and whether it is written after all others."""
+    for index, file in enumerate(entries):
+        entry = f"write_files[{index}]"
+        if not isinstance(file, dict):
+            raise BadBootData(f"{entry}: the entry must be a mapping")
+        path = _path(_string(file, "path", entry), entry)
+        entry = f"{entry} ({path})"
+        if file.get("source"):
+            raise BadBootData(f"{entry}: source would have to be fetched; give content")
+        encoding, content = _string(file, "encoding", entry), _string(file, "content", entry)
+        written = WriteFile(
+            path,
+            contents.decoded(content, encoding, entry),
+            entry,
+            mode=_mode(file.get("permissions"), entry),
+            owner=_owner(_string(file, "owner", entry), entry),
+            append=_flag(file, "append", entry),
+        )
+        yield written, _flag(file, "defer", entry)
+
+
+def _string(file: Document, field: str, entry: str) -> str:
+    value = file.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadBootData(f"{entry}: {field} must be a string")
+    return value
+
+
+def _flag(file: Document, field: str, entry: str) -> bool:
+    value = file.get(field)
+    if value is not None and not isinstance(value, bool):
+        raise BadBootData(f"{entry}: {field} must be true or false")
+    return bool(value)
+
+
+def _path(text: str, entry: str) -> str:
+    path = "/" + posixpath.normpath(text.strip()).lstrip("/") if text.strip() else "/"
+    if path in ("/", "/.") or "\0" in path:
+        raise BadBootData(f"{entry}: path must name a file")
+    return path
+
+
+def _mode(value: Any, entry: str) -> int:
+    """Permission bits: an octal number in a string, or a number that YAML read as octal."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return 0o644
+    mode = -1
+    if isinstance(value, int) and not isinstance(value, bool):
+        mode = value
+    elif isinstance(value, str):
+        try:
+            mode = int(value.strip(), 8)
+        except ValueError:
+            mode = -1
+    if not 0 <= mode <= _HIGHEST_MODE:
+        raise BadBootData(f"{entry}: permissions must be an octal number such as '0640'")
+    return mode
+
+
+def _owner(text: str, entry: str) -> str:
+    owner = text.strip() or "root:root"
+    if not _OWNER.fullmatch(owner) or "\0" in owner:
+        raise BadBootData(f"{entry}: owner must be USER or USER:GROUP")
+    return owner

@@ -1,0 +1,153 @@
+"""What upstream's docker provider changes in boot data for machines that are containers.
+
+kubeadm ignores preflight checks that a container cannot pass, the kubelet leaves the host's disk
+and swap alone, and kube-proxy the host's sysctls. A file says that kubeadm was started.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.boot.steps import STARTED, BadBootData, BootPlan, RunCommand, Step, WriteFile
+from kapy.kube.foreign_json import is_too_deep
+from kapy.kube.yaml import YamlError, dump, load
+
+PREFLIGHT_ERRORS: Final = (
+    "SystemVerification",
+    "Swap",
+    "FileContent--proc-sys-net-bridge-bridge-nf-call-iptables",
+)
+"""The checks of `kubeadm init` and `join` that fail in a container."""
+
+_INIT_FILE: Final = "/run/kubeadm/kubeadm.yaml"
+_JOIN_FILE: Final = "/run/kubeadm/kubeadm-join-config.yaml"
+_IGNITION_FILE: Final = "/etc/kubeadm.yml"
+_IGNITION_SCRIPT: Final = "/etc/kubeadm.sh"
+_KUBE_PROXY: Final = b"""
+---
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+conntrack:
+  # The maximum of tracked connections is a setting of the host.
+  maxPerCore: 0
+"""
+_KINDS: Final = ("InitConfiguration", "JoinConfiguration")
+_SEPARATOR: Final = re.compile(r"^---[ \t]*\n", re.MULTILINE)
+_SUBCOMMANDS: Final = ("init", "join")
+_OLD_KUBEADM: Final = re.compile(r"kubeadm\.k8s\.io/v1beta[123]\Z")
+_CRI_SOCKET: Final = "unix:///var/run/containerd/containerd.sock"
+_KUBELET: Final = {
+    "image-gc-high-threshold": "100",
+    "eviction-hard": "nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
+    "fail-swap-on": "false",
+}
+_PRIVATE_CGROUPS: Final = {
+    "cgroup-root": "/kubelet",
+    "runtime-cgroups": "/system.slice/containerd.service",
+}
+
+
+def for_containers(
+    plan: BootPlan,
+    *,
+    private_cgroups: bool = True,
+    preflight_errors: Sequence[str] = PREFLIGHT_ERRORS,
+) -> BootPlan:
+    """The plan for a machine that is a container with containerd.
+
+    private_cgroups: whether the container has a cgroup namespace of its own, as node images of kind
+    0.20 and later need. preflight_errors: the checks of kubeadm that are ignored, of cloud-config;
+    an Ignition config ignores all. Raises BadBootData.
+    """
+    kubelet = {**_KUBELET, **(_PRIVATE_CGROUPS if private_cgroups else {})}
+    ignoring = f"--ignore-preflight-errors={','.join(preflight_errors)}"
+    steps: list[Step] = []
+    for step in plan.steps:
+        if isinstance(step, WriteFile):
+            steps.append(_file(step, kubelet))
+        else:
+            steps.append(_command(step, ignoring))
+    return replace(plan, steps=tuple(steps))
+
+
+def _file(step: WriteFile, kubelet: dict[str, str]) -> WriteFile:
+    if step.path in (_INIT_FILE, _JOIN_FILE):
+        content = _registered(step, kubelet)
+        return replace(step, content=content + _KUBE_PROXY * (step.path == _INIT_FILE))
+    if step.path == _IGNITION_FILE:
+        return replace(step, content=step.content + _KUBE_PROXY)
+    if step.path == _IGNITION_SCRIPT:
+        return replace(step, content=_script(step.content))
+    return step
+
+
+def _script(content: bytes) -> bytes:
+    started = b"mkdir -p /run/cluster-api && echo started > " + STARTED.encode()
+    for subcommand in (b"kubeadm init", b"kubeadm join"):
+        command = started + b" && " + subcommand + b" --ignore-preflight-errors=all"
+        content = content.replace(subcommand, command)
+    return content
+
+
+def _command(step: RunCommand, ignoring: str) -> RunCommand:
+    started, argv = f"echo started > {STARTED} &&", step.argv
+    if argv[:2] == ("/bin/sh", "-c") and len(argv) > 2:
+        script = argv[2]
+        for subcommand in _SUBCOMMANDS:
+            command = f"{started} kubeadm {subcommand} {ignoring}"
+            script = script.replace(f"kubeadm {subcommand}", command, 1)
+        return replace(step, argv=(*argv[:2], script, *argv[3:]))
+    if argv[0] == "kubeadm" and len(argv) > 1 and argv[1] in _SUBCOMMANDS:
+        script = f"{started} {shlex.join(argv[:2])} {ignoring} {shlex.join(argv[2:])}".rstrip()
+        return replace(step, argv=("/bin/sh", "-c", script))
+    return step
+
+
+def _registered(step: WriteFile, kubelet: dict[str, str]) -> bytes:
+    """kubeadm's configuration with settings of the kubelet; other documents stay as they are."""
+    parts = _SEPARATOR.split(step.content.decode("utf-8", "replace"))
+    changed = [_with_registration(part, kubelet, step.entry) for part in parts]
+    return "---\n".join(changed).encode()
+
+
+def _with_registration(text: str, kubelet: dict[str, str], entry: str) -> str:
+    try:
+        document = load(text)
+    except YamlError as error:
+        raise BadBootData(f"{entry}: kubeadm's configuration is not YAML: {error}") from error
+    if is_too_deep(document):
+        raise BadBootData(f"{entry}: kubeadm's configuration is nested too deeply")
+    if not isinstance(document, dict) or document.get("kind") not in _KINDS:
+        return text
+    registration = document.get("nodeRegistration") or {}
+    if not isinstance(registration, dict):
+        raise BadBootData(f"{entry}: nodeRegistration of kubeadm's configuration must be a mapping")
+    registered: Document = {**registration}
+    registered["criSocket"] = registration.get("criSocket") or _CRI_SOCKET
+    old = _OLD_KUBEADM.match(str(document.get("apiVersion"))) is not None
+    given = registration.get("kubeletExtraArgs") or ({} if old else [])
+    registered["kubeletExtraArgs"] = _arguments(given, kubelet, entry)
+    try:
+        return dump({**document, "nodeRegistration": registered})
+    except ValueError as error:  # a number with thousands of digits
+        raise BadBootData(f"{entry}: kubeadm's configuration cannot be written: {error}") from error
+
+
+def _arguments(given: Any, kubelet: dict[str, str], entry: str) -> Any:
+    """Arguments as kubeadm's version spells them: a mapping, or a list of names and values.
+
+    Ours win over those that are there, as upstream's do.
+    """
+    if isinstance(given, dict):
+        return {**given, **kubelet}
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise BadBootData(f"{entry}: kubeletExtraArgs of kubeadm's configuration must be a list")
+    names = {str(one.get("name")) for one in given}
+    kept = [{**one, "value": kubelet.get(str(one.get("name")), one.get("value"))} for one in given]
+    added = [{"name": name, "value": kubelet[name]} for name in kubelet if name not in names]
+    return [*kept, *added]

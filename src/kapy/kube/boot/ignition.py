@@ -1,0 +1,230 @@
+"""Reads Ignition configs of versions 2 and 3 into steps.
+
+Folders, files, links and systemd units become steps, in this order. A unit that is enabled is
+started at once, because the machine runs already when the steps are carried out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.boot.contents import MOST_STEPS, Contents, check_hash, text_of
+from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile
+from kapy.kube.foreign_json import BadJson, decoded
+
+FORMAT: Final = "ignition"
+
+UNITS: Final = "/etc/systemd/system"
+
+_UNIT_NAME: Final = re.compile(r"[\w:.\\@-]+\.[a-z]+")
+_DROP_IN_NAME: Final = re.compile(r"[^/\0]+\.conf")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+_APPLIED: Final = frozenset(
+    {"storage.directories", "storage.files", "storage.links", "systemd.units"}
+)
+_ELSEWHERE: Final = ("append", "replace", "merge")
+_HIGHEST_MODE: Final = 0o7777
+_NO_ID: Final = (1 << 32) - 1
+
+
+def read_ignition(data: bytes) -> BootPlan:
+    """The steps of an Ignition config. Raises BadBootData."""
+    text = text_of(data, FORMAT)
+    try:
+        config = decoded(text)
+    except BadJson as error:
+        raise BadBootData(f"{FORMAT}: the boot data is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise BadBootData(f"{FORMAT}: the boot data is not a JSON object")
+    _check_header(_mapping(config, "ignition", ""))
+    storage, systemd = _mapping(config, "storage", ""), _mapping(config, "systemd", "")
+    steps: list[Step] = [
+        *_folders(_entries(storage, "directories", "storage.directories")),
+        *_files(_entries(storage, "files", "storage.files")),
+        *_links(_entries(storage, "links", "storage.links")),
+        *_units(_entries(systemd, "units", "systemd.units")),
+    ]
+    return BootPlan(tuple(steps), tuple(_ignored(config)))
+
+
+def _check_header(header: Document) -> None:
+    version = header.get("version") or "2.0.0"
+    if not isinstance(version, str) or version.partition(".")[0] not in ("2", "3"):
+        raise BadBootData(f"{FORMAT}: version {version!r:.20} is not read; use version 2 or 3")
+    parts = _mapping(header, "config", "ignition")
+    for field in _ELSEWHERE:
+        if parts.get(field):
+            raise BadBootData(
+                f"ignition.config.{field}: configs from elsewhere are not read; give one config"
+            )
+
+
+def _ignored(config: Document) -> Iterator[str]:
+    for section, value in config.items():
+        if section == "ignition" or not value:
+            continue
+        if not isinstance(value, dict):
+            yield section
+            continue
+        for part, inner in value.items():
+            if inner and f"{section}.{part}" not in _APPLIED:
+                yield f"{section}.{part}"
+
+
+def _folders(folders: list[Document]) -> Iterator[Step]:
+    for index, folder in enumerate(folders):
+        path, entry = _path(folder, f"storage.directories[{index}]")
+        mode, owner = _mode(folder, 0o755, entry), _owner(folder, entry)
+        script = 'mkdir -p -- "$1" && chown -- "$2" "$1" && chmod -- "$3" "$1"'
+        argv = ("/bin/sh", "-c", script, "sh", path, owner, f"{mode:04o}")
+        yield RunCommand(argv, entry, repeatable=True)
+
+
+def _files(files: list[Document]) -> Iterator[Step]:
+    contents = Contents()
+    for index, file in enumerate(files):
+        path, entry = _path(file, f"storage.files[{index}]")
+        mode, owner = _mode(file, 0o644, entry), _owner(file, entry)
+        append = file.get("append")
+        additions = _entries(file, "append", entry) if not isinstance(append, bool) else []
+        if file.get("contents") is not None or not additions:
+            content = _content(_mapping(file, "contents", entry), contents, entry)
+            yield WriteFile(path, content, entry, mode, owner, append=append is True)
+        for number, one in enumerate(additions):
+            added = f"{entry}.append[{number}]"
+            content = _content(one, contents, added)
+            yield WriteFile(path, content, added, mode, owner, append=True)
+
+
+def _content(resource: Document, contents: Contents, entry: str) -> bytes:
+    source, compression = _text(resource, "source", entry), _text(resource, "compression", entry)
+    content = contents.of_source(source, compression, entry)
+    if expected := _text(_mapping(resource, "verification", entry), "hash", entry):
+        check_hash(content, expected, entry)
+    return content
+
+
+def _links(links: list[Document]) -> Iterator[Step]:
+    for index, link in enumerate(links):
+        path, entry = _path(link, f"storage.links[{index}]")
+        target = _text(link, "target", entry)
+        if not target or "\0" in target:
+            raise BadBootData(f"{entry}: target must name a file")
+        options = "-fn" if _flag(link, "hard", entry) else "-sfn"
+        script = f'mkdir -p -- "$1" && ln {options} -- "$2" "$3" && chown -h -- "$4" "$3"'
+        folder, owner = posixpath.dirname(path), _owner(link, entry)
+        argv = ("/bin/sh", "-c", script, "sh", folder, target, path, owner)
+        yield RunCommand(argv, entry, repeatable=True)
+
+
+def _units(units: list[Document]) -> Iterator[Step]:
+    contents = Contents()
+    started: list[RunCommand] = []
+    for index, unit in enumerate(units):
+        entry = f"systemd.units[{index}]"
+        name = _text(unit, "name", entry)
+        if not _UNIT_NAME.fullmatch(name):
+            raise BadBootData(f"{entry}: name {name!r:.80} is not the name of a systemd unit")
+        entry = f"{entry} ({name})"
+        yield from _unit_files(unit, name, contents, entry)
+        if _flag(unit, "enabled", entry) or _flag(unit, "enable", entry):
+            argv = ("systemctl", "enable", "--now", name)
+            journal = ("journalctl", "--no-pager", "--lines=50", "--output=cat", f"--unit={name}")
+            started.append(RunCommand(argv, entry, diagnosis=journal))
+    if units:
+        reload = ("systemctl", "daemon-reload")
+        yield RunCommand(reload, "systemd.units", repeatable=True)
+    yield from started
+
+
+def _unit_files(unit: Document, name: str, contents: Contents, entry: str) -> Iterator[Step]:
+    if _flag(unit, "mask", entry):
+        argv = ("ln", "-sfn", "--", "/dev/null", f"{UNITS}/{name}")
+        yield RunCommand(argv, entry, repeatable=True)
+    elif text := _text(unit, "contents", entry):
+        yield WriteFile(f"{UNITS}/{name}", contents.decoded(text, "", entry), entry)
+    # Version 2 has both spellings.
+    for field in ("dropins", "dropin"):
+        for index, drop_in in enumerate(_entries(unit, field, entry)):
+            inner = f"{entry}.{field}[{index}]"
+            file = _text(drop_in, "name", inner)
+            if not _DROP_IN_NAME.fullmatch(file):
+                raise BadBootData(f"{inner}: name {file!r:.80} is not the name of a drop-in file")
+            content = contents.decoded(_text(drop_in, "contents", inner), "", inner)
+            yield WriteFile(f"{UNITS}/{name}.d/{file}", content, inner)
+
+
+def _path(node: Document, entry: str) -> tuple[str, str]:
+    """The path of a file, folder or link, and the entry with it."""
+    path = _text(node, "path", entry)
+    if not path.startswith("/") or "\0" in path or posixpath.normpath(path) in ("/", "//"):
+        raise BadBootData(f"{entry}: path {path!r:.80} is not an absolute path")
+    path = "/" + posixpath.normpath(path).lstrip("/")
+    return path, f"{entry} ({path})"
+
+
+def _mode(node: Document, default: int, entry: str) -> int:
+    mode = node.get("mode")
+    if mode is None:
+        return default
+    if not isinstance(mode, int) or isinstance(mode, bool) or not 0 <= mode <= _HIGHEST_MODE:
+        raise BadBootData(f"{entry}: mode must be a number from 0 to {_HIGHEST_MODE}")
+    return mode
+
+
+def _owner(node: Document, entry: str) -> str:
+    return ":".join(_account(_mapping(node, field, entry), entry) for field in ("user", "group"))
+
+
+def _account(account: Document, entry: str) -> str:
+    number, name = account.get("id"), _text(account, "name", entry)
+    if name:
+        if not _NAME.fullmatch(name):
+            raise BadBootData(f"{entry}: {name!r:.80} is not the name of a user or group")
+        return name
+    if number is None:
+        return "root"
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < _NO_ID:
+        raise BadBootData(f"{entry}: the ID of a user or group must be a number")
+    return str(number)
+
+
+def _mapping(parent: Document, field: str, entry: str) -> Document:
+    value = parent.get(field)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        where = f"{entry}: " if entry else ""
+        raise BadBootData(f"{where}{field} must be an object")
+    return value
+
+
+def _entries(parent: Document, field: str, entry: str) -> list[Document]:
+    value: Any = parent.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise BadBootData(f"{entry}: {field} must be a list of objects")
+    if len(value) > MOST_STEPS:
+        raise BadBootData(f"{entry}: there are {len(value)} entries, more than {MOST_STEPS}")
+    return value
+
+
+def _text(parent: Document, field: str, entry: str) -> str:
+    value = parent.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadBootData(f"{entry}: {field} must be a string")
+    return value
+
+
+def _flag(parent: Document, field: str, entry: str) -> bool:
+    value = parent.get(field)
+    if value is not None and not isinstance(value, bool):
+        raise BadBootData(f"{entry}: {field} must be true or false")
+    return bool(value)

@@ -1,0 +1,85 @@
+"""Steps that prepare a machine: files to write and commands to run, in order."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+STARTED: Final = "/run/cluster-api/capd.bootstrap.started"
+"""The file that a machine in a container has from the moment when kubeadm was started in it."""
+
+SUCCEEDED: Final = "/run/cluster-api/bootstrap-success.complete"
+"""The file that a machine has when kubeadm has succeeded (Cluster API's contract)."""
+
+
+class BadBootData(KapyError):
+    """Boot data that cannot be turned into steps. The message names the entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """Write a file, whose folder is created when it is missing.
+
+    mode: permission bits, set in any case. owner: `USER`, `USER:GROUP` or `USER:`, by name or ID.
+    entry: where the step stands in the boot data, for messages.
+    """
+
+    path: str
+    content: bytes
+    entry: str
+    mode: int = 0o644
+    owner: str = "root:root"
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """Run a program without a terminal and wait for its end; exit code 0 is success.
+
+    stdin: what it reads. repeatable: whether it may be run again after a failure. diagnosis: a
+    command that prints why this one failed, when that is not in its own output.
+    """
+
+    argv: tuple[str, ...]
+    entry: str
+    stdin: bytes = b""
+    repeatable: bool = False
+    diagnosis: tuple[str, ...] = ()
+
+
+Step = WriteFile | RunCommand
+
+
+@dataclass(frozen=True, slots=True)
+class BootPlan:
+    """The steps of boot data. ignored: sections that are not applied, by name."""
+
+    steps: tuple[Step, ...]
+    ignored: tuple[str, ...] = ()
+
+
+_WRITE: Final = (
+    'mkdir -p -- "$1" && (umask 077 && cat {redirect} "$2") && chown -- "$3" "$2" &&'
+    ' chmod -- "$4" "$2"'
+)
+
+
+def as_command(step: Step) -> RunCommand:
+    """The step as one command, for machines to which files cannot be copied.
+
+    The machine needs a POSIX shell, `cat`, `mkdir`, `chown` and `chmod`.
+    """
+    if isinstance(step, RunCommand):
+        return step
+    script = _WRITE.format(redirect=">>" if step.append else ">")
+    folder = posixpath.dirname(step.path)
+    argv = ("/bin/sh", "-c", script, "sh", folder, step.path, step.owner, f"{step.mode:04o}")
+    return RunCommand(argv, step.entry, stdin=step.content, repeatable=not step.append)
+
+
+def shell(script: str, entry: str) -> RunCommand:
+    """A command line for the POSIX shell."""
+    return RunCommand(("/bin/sh", "-c", script), entry)

@@ -1,0 +1,153 @@
+"""Boot data changed for machines that are containers."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from kapy.kube.boot import (
+    BadBootData,
+    BootPlan,
+    RunCommand,
+    WriteFile,
+    for_containers,
+    read_boot_data,
+)
+from kapy.kube.yaml import load_all
+
+STARTED = "echo started > /run/cluster-api/capd.bootstrap.started"
+IGNORED = (
+    "--ignore-preflight-errors=SystemVerification,Swap,"
+    "FileContent--proc-sys-net-bridge-bridge-nf-call-iptables"
+)
+
+
+def _kubeadm_file(path: str, content: str, *, private_cgroups: bool = True) -> str:
+    step = WriteFile(path, textwrap.dedent(content).encode(), "write_files[0]")
+    (changed,) = for_containers(BootPlan((step,)), private_cgroups=private_cgroups).steps
+    assert isinstance(changed, WriteFile)
+    return changed.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("runcmd", "argv"),
+    [
+        (
+            "kubeadm init --config /x && echo kubeadm init",
+            (
+                "/bin/sh",
+                "-c",
+                f"{STARTED} && kubeadm init {IGNORED} --config /x && echo kubeadm init",
+            ),
+        ),
+        (
+            ["kubeadm", "join", "--config", "/a b"],
+            ("/bin/sh", "-c", f"{STARTED} && kubeadm join {IGNORED} --config '/a b'"),
+        ),
+        (["kubeadm", "init"], ("/bin/sh", "-c", f"{STARTED} && kubeadm init {IGNORED}")),
+        (["kubeadm", "version"], ("kubeadm", "version")),
+        ("echo hello", ("/bin/sh", "-c", "echo hello")),
+    ],
+)
+def test_kubeadm_commands(runcmd: str | list[str], argv: tuple[str, ...]) -> None:
+    plan = read_boot_data(f"runcmd: [{runcmd!r}]".encode())
+    (step,) = for_containers(plan).steps
+    assert isinstance(step, RunCommand)
+    assert step.argv == argv
+
+
+def test_other_preflight_errors() -> None:
+    plan = for_containers(read_boot_data(b"runcmd: [kubeadm join]"), preflight_errors=["all"])
+    (step,) = plan.steps
+    assert isinstance(step, RunCommand)
+    assert step.argv[2] == f"{STARTED} && kubeadm join --ignore-preflight-errors=all"
+
+
+def test_the_kubelet_of_the_first_machine() -> None:
+    content = """\
+        ---
+        apiVersion: kubeadm.k8s.io/v1beta4
+        kind: ClusterConfiguration
+        # stays
+        ---
+        apiVersion: kubeadm.k8s.io/v1beta4
+        kind: InitConfiguration
+        nodeRegistration:
+          kubeletExtraArgs:
+          - {name: eviction-hard, value: mine}
+          - {name: v, value: "5"}
+          taints: []
+        """
+    changed = _kubeadm_file("/run/kubeadm/kubeadm.yaml", content)
+    assert "# stays" in changed
+    cluster, init, proxy = load_all(changed)
+    assert cluster["kind"] == "ClusterConfiguration"
+    registration = init["nodeRegistration"]
+    assert registration["criSocket"] == "unix:///var/run/containerd/containerd.sock"
+    assert registration["taints"] == []
+    assert registration["kubeletExtraArgs"] == [
+        {
+            "name": "eviction-hard",
+            "value": "nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
+        },
+        {"name": "v", "value": "5"},
+        {"name": "image-gc-high-threshold", "value": "100"},
+        {"name": "fail-swap-on", "value": "false"},
+        {"name": "cgroup-root", "value": "/kubelet"},
+        {"name": "runtime-cgroups", "value": "/system.slice/containerd.service"},
+    ]
+    assert proxy["conntrack"] == {"maxPerCore": 0}
+
+
+def test_the_kubelet_of_a_machine_that_joins_with_an_older_kubeadm() -> None:
+    content = """\
+        ---
+        apiVersion: kubeadm.k8s.io/v1beta3
+        kind: JoinConfiguration
+        nodeRegistration: {criSocket: unix:///x, kubeletExtraArgs: {v: "5"}}
+        """
+    path = "/run/kubeadm/kubeadm-join-config.yaml"
+    (join,) = load_all(_kubeadm_file(path, content, private_cgroups=False))
+    assert join["nodeRegistration"]["criSocket"] == "unix:///x"
+    assert join["nodeRegistration"]["kubeletExtraArgs"] == {
+        "v": "5",
+        "image-gc-high-threshold": "100",
+        "eviction-hard": "nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
+        "fail-swap-on": "false",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: [", "write_files[0]: kubeadm's configuration is not YAML"),
+        ("kind: InitConfiguration\nnodeRegistration: a", "nodeRegistration of kubeadm's"),
+        (
+            "kind: InitConfiguration\nnodeRegistration: {kubeletExtraArgs: a}",
+            "write_files[0]: kubeletExtraArgs of kubeadm's configuration must be a list",
+        ),
+        ("kind: InitConfiguration\na: " + "[" * 400 + "]" * 400, "nested too deeply"),
+        ("kind: InitConfiguration\na: 0x" + "f" * 9000, "cannot be written"),
+    ],
+)
+def test_a_configuration_that_is_refused(content: str, message: str) -> None:
+    with pytest.raises(BadBootData) as caught:
+        _kubeadm_file("/run/kubeadm/kubeadm.yaml", content)
+    assert message in str(caught.value)
+
+
+def test_ignition() -> None:
+    script = WriteFile("/etc/kubeadm.sh", b"set -e\nkubeadm init --config x\n", "a", mode=0o700)
+    config = WriteFile("/etc/kubeadm.yml", b"---\nkind: InitConfiguration\n", "b")
+    changed, configuration = for_containers(BootPlan((script, config))).steps
+    assert isinstance(changed, WriteFile)
+    assert isinstance(configuration, WriteFile)
+    assert changed.content.decode() == (
+        f"set -e\nmkdir -p /run/cluster-api && {STARTED} && kubeadm init"
+        " --ignore-preflight-errors=all --config x\n"
+    )
+    assert [one["kind"] for one in load_all(configuration.content)] == [
+        "InitConfiguration",
+        "KubeProxyConfiguration",
+    ]
