@@ -1,0 +1,1 @@
+"""Machines that are containers of Docker or Podman (the docker backend of upstream)."""

@@ -1,0 +1,41 @@
+"""A container engine (Docker Engine or Podman) by its HTTP API.
+
+    async with Engine.from_environment() as engine:
+        await engine.ensure_image("kindest/node:v1.36.1")
+        await engine.create("node", {"Image": "kindest/node:v1.36.1"})
+
+`engine` holds the operations, `address` finds the engine, `errors` has one sentence with a remedy
+for each way in which an engine refuses. The library behind it is aiodocker; no other module of kapy
+imports it, and it is imported when the first engine is opened.
+"""
+
+from kapy.providers.docker.engine.address import engine_address
+from kapy.providers.docker.engine.engine import Engine
+from kapy.providers.docker.engine.errors import (
+    DiskFull,
+    EngineError,
+    EngineUnreachable,
+    ImageUnavailable,
+    NameInUse,
+    NoSuchObject,
+    NotPermitted,
+    PortInUse,
+)
+from kapy.providers.docker.engine.records import CommandResult, Container, EngineInfo, File
+
+__all__ = [
+    "CommandResult",
+    "Container",
+    "DiskFull",
+    "Engine",
+    "EngineError",
+    "EngineInfo",
+    "EngineUnreachable",
+    "File",
+    "ImageUnavailable",
+    "NameInUse",
+    "NoSuchObject",
+    "NotPermitted",
+    "PortInUse",
+    "engine_address",
+]

@@ -1,0 +1,64 @@
+"""Where the container engine listens: environment, Docker context, or a well-known socket."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from kapy.providers.docker.engine.errors import EngineUnreachable
+
+DEFAULT_CONTEXT: Final = "default"
+_SCHEMES: Final = ("unix://", "tcp://", "http://", "https://", "ssh://", "npipe://")
+
+
+def engine_address(environment: Mapping[str, str], home: Path) -> str | None:
+    """The engine's URL; None when a Docker context names it, which the library resolves.
+
+    The order is that of the `docker` command: `DOCKER_HOST`, then the Docker context, then the
+    sockets of Docker and Podman. `CONTAINER_HOST` is Podman's own variable. Raises
+    EngineUnreachable when there is none of them.
+    """
+    for variable in ("DOCKER_HOST", "CONTAINER_HOST"):
+        if value := environment.get(variable, ""):
+            if not value.startswith(_SCHEMES):
+                raise EngineUnreachable(
+                    f"{variable} is {value!r}, which is no address of a container engine: write "
+                    "it as unix:///path/to/socket or tcp://host:port"
+                )
+            return value
+    if _context(environment, home) not in ("", DEFAULT_CONTEXT):
+        return None
+    sockets = list(_sockets(environment, home))
+    for path in sockets:
+        if path.is_socket():
+            return f"unix://{path}"
+    looked_at = ", ".join(map(str, sockets))
+    raise EngineUnreachable(
+        f"no container engine was found (looked for {looked_at}): start Docker or Podman "
+        "(`systemctl start docker`, `systemctl start podman.socket`), or set DOCKER_HOST to the "
+        "address of an engine"
+    )
+
+
+def _context(environment: Mapping[str, str], home: Path) -> str:
+    if name := environment.get("DOCKER_CONTEXT", ""):
+        return name
+    try:
+        configuration = json.loads((home / ".docker" / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return ""
+    found = configuration.get("currentContext") if isinstance(configuration, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _sockets(environment: Mapping[str, str], home: Path) -> Iterable[Path]:
+    yield Path("/run/docker.sock")
+    yield Path("/var/run/docker.sock")
+    runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    yield Path(runtime) / "docker.sock"
+    yield home / ".docker" / "run" / "docker.sock"
+    yield Path(runtime) / "podman" / "podman.sock"
+    yield Path("/run/podman/podman.sock")

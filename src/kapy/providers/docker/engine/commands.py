@@ -1,0 +1,95 @@
+"""A command in a container: its input, the end of its output, its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from kapy.providers.docker.engine.errors import EngineError
+from kapy.providers.docker.engine.records import CommandResult
+
+if TYPE_CHECKING:
+    from aiodocker.containers import DockerContainer
+    from aiodocker.stream import Stream
+
+OUTPUT: Final = 64 << 10
+"""Bytes that are kept of what a command writes to each of its outputs: the last ones."""
+PIECE: Final = 256 << 10
+ENDED: Final = 100
+"""How often is asked whether a command has ended whose output has."""
+
+_SCRIPT = 'n=$1; shift; head -c "$n" | { "$@"; code=$?; cat > /dev/null; exit $code; }'
+WITH_INPUT: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
+"""Ends a command's input after so many bytes, and reads what the command leaves of it.
+
+Not every connection to an engine can be closed in one direction only (TLS cannot), and an engine
+does not end a command's connection while input is on its way.
+"""
+
+
+class Tail:
+    """The last bytes of an output of any length."""
+
+    def __init__(self, most: int = OUTPUT) -> None:
+        self._most = most
+        self._kept = bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Take in what was written."""
+        self._kept += data
+        if len(self._kept) > 2 * self._most:
+            del self._kept[: -self._most]
+
+    def text(self) -> str:
+        """What is kept."""
+        return self._kept[-self._most :].decode(errors="replace")
+
+
+async def run_command(
+    container: DockerContainer,
+    command: Sequence[str],
+    stdin: bytes | BinaryIO,
+    environment: Mapping[str, str],
+) -> CommandResult:
+    """Run a command and wait for its end."""
+    source = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
+    size = _size(source)
+    if size:
+        command = (*WITH_INPUT, str(size), *command)
+    process = await container.exec(
+        list(command), stdin=size > 0, privileged=True, environment=environment or None
+    )
+    outputs = {1: Tail(), 2: Tail()}
+    async with process.start() as stream:
+        try:
+            async with asyncio.TaskGroup() as group:
+                feeding = group.create_task(_feed(stream, source))
+                while (message := await stream.read_out()) is not None:
+                    outputs.get(message.stream, outputs[1]).add(message.data)
+                feeding.cancel()
+        except ExceptionGroup as several:  # of one: the other task is cancelled
+            raise several.exceptions[0] from None
+    for _ in range(ENDED):
+        found = await process.inspect()
+        if not found["Running"]:
+            return CommandResult(int(found["ExitCode"] or 0), outputs[1].text(), outputs[2].text())
+        # A timer, because the engine tells of the end of an exec only who asks.
+        await asyncio.sleep(0.1)
+    raise EngineError(f"{command[0]} closed its outputs, but does not end")
+
+
+def _size(source: BinaryIO) -> int:
+    begin = source.tell()
+    end = source.seek(0, io.SEEK_END)
+    source.seek(begin)
+    return end - begin
+
+
+async def _feed(stream: Stream, source: BinaryIO) -> None:
+    # A command need not read all of its input. The pieces come from memory or the page cache.
+    with suppress(ConnectionError, RuntimeError):
+        while piece := source.read(PIECE):
+            await stream.write_in(piece)

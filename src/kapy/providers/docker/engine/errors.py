@@ -1,0 +1,147 @@
+"""Why an engine did not do what it was asked for; each message says what to do about it.
+
+* EngineError                   every failure of an engine
+  + EngineUnreachable           nobody answers, or the socket may not be used
+  + NoSuchObject                no such container, network or exec
+  + ImageUnavailable            the image is neither there nor can it be pulled
+  + NameInUse                   another container or network has the name
+  + PortInUse                   another program listens on the port
+  + DiskFull                    the engine has no space left
+  + NotPermitted                the engine may not start privileged containers
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+LONGEST: Final = 500
+"""Characters that are quoted of what an engine says."""
+
+
+class EngineError(KapyError):
+    """The engine refused or failed."""
+
+
+class EngineUnreachable(EngineError):
+    """No engine answers; the outcome of a request is unknown."""
+
+
+class NoSuchObject(EngineError):
+    """The engine does not know the container, network or image."""
+
+
+class ImageUnavailable(EngineError):
+    """An image cannot be had."""
+
+
+class NameInUse(EngineError):
+    """The name belongs to another object of the engine."""
+
+
+class PortInUse(EngineError):
+    """A port of the engine's machine belongs to another program."""
+
+
+class DiskFull(EngineError):
+    """The engine's disk has no space left."""
+
+
+class NotPermitted(EngineError):
+    """The engine's machine does not allow what the container needs."""
+
+
+def unreachable(address: str, error: BaseException) -> EngineUnreachable:
+    """The failure of a connection to the engine."""
+    reason = _root(error)
+    if isinstance(reason, PermissionError):
+        return EngineUnreachable(
+            f"the container engine at {address} may not be used by this user (permission "
+            "denied): add the user to the group of the socket (`usermod -aG docker $USER`, then "
+            "log in again), or set DOCKER_HOST to the socket of a rootless engine"
+        )
+    if isinstance(reason, TimeoutError):
+        return EngineUnreachable(
+            f"the container engine at {address} does not answer in time: look at its logs "
+            "(`journalctl -u docker`)"
+        )
+    return EngineUnreachable(
+        f"no container engine answers at {address} ({quoted(str(reason)) or type(reason).__name__})"
+        ": start Docker or Podman, or set DOCKER_HOST to the address of an engine"
+    )
+
+
+def _root(error: BaseException) -> BaseException:
+    """What the operating system said, beneath the layers of the library."""
+    found = getattr(error, "os_error", None)
+    if isinstance(found, BaseException):
+        return found
+    return error.__cause__ if isinstance(error.__cause__, OSError) else error
+
+
+_NAME = re.compile(r'name "?/?([\w.-]+)"? is already in use|already exists', re.ASCII)
+_PORT = re.compile(
+    r"port is already allocated|address already in use|bind for (\S+) failed", re.ASCII | re.I
+)
+_DISK = re.compile(r"no space left on device|disk quota exceeded", re.I)
+_RIGHTS = re.compile(
+    r"unable to apply caps|operation not permitted|permission denied|"
+    r"cannot set capabilities|write sysctl|requires? root",
+    re.I,
+)
+_IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
+
+
+def refused(what: str, status: int, message: str) -> EngineError:
+    """The engine's answer to a request. what: what it was asked for, as in "start container a"."""
+    said = quoted(message)
+    failed = f"cannot {what}: {said}"
+    if _DISK.search(message):
+        return DiskFull(
+            f"{failed}: the engine's disk is full; free space on it (`docker system df` shows "
+            "what uses it, `docker system prune` removes what nobody uses)"
+        )
+    if _PORT.search(message):
+        return PortInUse(
+            f"{failed}: another program uses the port; stop it (`ss -ltnp` shows it) or choose "
+            "another port"
+        )
+    if _IMAGE.search(message):
+        return ImageUnavailable(
+            f"{failed}: put the image into the engine (`docker pull`, `docker load`) or choose "
+            "another one"
+        )
+    if status == 409 and _NAME.search(message):
+        return NameInUse(
+            f"{failed}: remove what has the name if it is not needed (`docker rm -f`), or choose "
+            "another name"
+        )
+    if status == 404:
+        return NoSuchObject(failed)
+    if _RIGHTS.search(message):
+        return NotPermitted(
+            f"{failed}: the engine's machine does not grant what a privileged container needs; "
+            "run the engine as root with all capabilities, or make a runtime that asks for less "
+            "the engine's default or name it in KAPY_CONTAINER_RUNTIME"
+        )
+    return EngineError(failed)
+
+
+def pull_failed(image: str, message: str) -> EngineError:
+    """A pull that the engine or the registry ended."""
+    said = quoted(message)
+    if _DISK.search(message):
+        return refused(f"pull image {image}", 500, message)
+    return ImageUnavailable(
+        f"image {image} is not in the container engine and cannot be pulled: {said}; check the "
+        "name and the engine's way to the registry, or put the image into the engine "
+        "(`docker load`, `docker tag`)"
+    )
+
+
+def quoted(message: str) -> str:
+    """One line of what somebody else wrote, of a length that fits a condition."""
+    line = " ".join(message.split()).rstrip(".:;, ")
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

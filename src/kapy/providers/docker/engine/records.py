@@ -1,0 +1,152 @@
+"""What an engine knows of containers and of itself, as far as kapy reads it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A container as it is.
+
+    state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network;
+    an address that it has not is empty. ports: host ports by container port (`6443/tcp`).
+    exit_code: of its last end. started: when, as the engine writes it.
+    """
+
+    id: str
+    name: str
+    image: str
+    state: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    addresses: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    ports: Mapping[str, str] = field(default_factory=dict)
+    exit_code: int = 0
+    started: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its first process runs."""
+        return self.state == "running"
+
+    def address(self, network: str = "") -> tuple[str, str]:
+        """IPv4 and IPv6 in a network, or in the first one that gave it any."""
+        if network in self.addresses:
+            return self.addresses[network]
+        return next((one for one in self.addresses.values() if any(one)), ("", ""))
+
+
+def container_of(found: JSON) -> Container:
+    """From `GET /containers/{id}/json`."""
+    state, config = _part(found, "State"), _part(found, "Config")
+    network = _part(found, "NetworkSettings")
+    return Container(
+        id=str(found.get("Id", "")),
+        name=str(found.get("Name", "")).lstrip("/"),
+        image=str(config.get("Image", "")),
+        state=str(state.get("Status", "")),
+        labels=_labels(config.get("Labels")),
+        addresses=_addresses(network),
+        ports=_bound_ports(network),
+        exit_code=int(state.get("ExitCode") or 0),
+        started=str(state.get("StartedAt", "")),
+    )
+
+
+def listed_container_of(found: JSON) -> Container:
+    """From an item of `GET /containers/json`."""
+    names = found.get("Names") or [""]
+    return Container(
+        id=str(found.get("Id", "")),
+        name=str(names[0]).lstrip("/"),
+        image=str(found.get("Image", "")),
+        state=str(found.get("State", "")),
+        labels=_labels(found.get("Labels")),
+        addresses=_addresses(_part(found, "NetworkSettings")),
+        ports={
+            f"{one.get('PrivatePort')}/{one.get('Type', 'tcp')}": str(one["PublicPort"])
+            for one in found.get("Ports") or ()
+            if one.get("PublicPort")
+        },
+    )
+
+
+def _part(found: JSON, name: str) -> JSON:
+    part = found.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _labels(found: Any) -> Mapping[str, str]:
+    return {str(name): str(value) for name, value in (found or {}).items()}
+
+
+def _addresses(settings: JSON) -> Mapping[str, tuple[str, str]]:
+    return {
+        str(name): (str(one.get("IPAddress") or ""), str(one.get("GlobalIPv6Address") or ""))
+        for name, one in _part(settings, "Networks").items()
+        if isinstance(one, dict)
+    }
+
+
+def _bound_ports(settings: JSON) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for port, bindings in _part(settings, "Ports").items():
+        for binding in bindings or ():
+            found.setdefault(str(port), str(binding.get("HostPort") or ""))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What matters of the engine itself. security: its security options (`name=rootless` …)."""
+
+    name: str
+    version: str
+    storage_driver: str
+    security: tuple[str, ...] = ()
+    cgroup_version: str = ""
+
+    @property
+    def is_rootless(self) -> bool:
+        """Whether the engine runs as an ordinary user."""
+        return self._has("rootless")
+
+    @property
+    def remaps_users(self) -> bool:
+        """Whether containers have user namespaces unless they ask for the host's."""
+        return self._has("userns")
+
+    def _has(self, name: str) -> bool:
+        options = {part for one in self.security for part in one.split(",")}
+        return f"name={name}" in options or name in options
+
+
+def engine_info_of(found: JSON) -> EngineInfo:
+    """From `GET /info`."""
+    return EngineInfo(
+        name=str(found.get("Name", "")),
+        version=str(found.get("ServerVersion", "")),
+        storage_driver=str(found.get("Driver", "")),
+        security=tuple(map(str, found.get("SecurityOptions") or ())),
+        cgroup_version=str(found.get("CgroupVersion", "")),
+    )
+
+
+class CommandResult(NamedTuple):
+    """How a command ended, and the last part of what it wrote."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class File(NamedTuple):
+    """A file to put into a container."""
+
+    path: str
+    content: bytes
+    mode: int = 0o644

@@ -1,0 +1,143 @@
+"""A container engine that answers what was recorded of a real one, on a unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "data" / "container_engine.json").read_text()
+)
+"""By name: what dockerd answered to a request (method, path, status, body)."""
+
+REASONS = {200: "OK", 201: "Created", 204: "No Content", 304: "Not Modified"}
+_TAKES = re.compile(r"n=\$1")
+
+
+class Asked(NamedTuple):
+    """A request as the engine got it."""
+
+    method: str
+    path: str
+    query: dict[str, list[str]]
+    body: bytes
+
+
+class Ran(NamedTuple):
+    """A command that was run, and its whole input."""
+
+    command: list[str]
+    stdin: bytes
+    privileged: bool
+
+
+@dataclass
+class EngineServer:
+    """answers: names of recorded answers by `METHOD /path` (a regular expression); the first that
+    matches answers. run: what a command does."""
+
+    answers: list[tuple[str, str | bytes]] = field(default_factory=list)
+    run: Callable[[Ran], tuple[int, bytes, bytes]] = lambda _: (0, b"", b"")
+    asked: list[Asked] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    execs: list[dict[str, Any]] = field(default_factory=list)
+    codes: dict[int, int] = field(default_factory=dict)
+
+    def answer(self, pattern: str, name: str | bytes) -> None:
+        """Give this recorded answer (or these lines) from now on."""
+        self.answers.insert(0, (pattern, name))
+
+    @asynccontextmanager
+    async def listening(self, folder: Path) -> AsyncIterator[str]:
+        """The address of the engine, while the context is open."""
+        path = folder / "engine.sock"
+        server = await asyncio.start_unix_server(self._serve, path)
+        try:
+            yield f"unix://{path}"
+        finally:
+            server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (asked := await _request(reader)) is not None:
+                self.asked.append(asked)
+                if re.search(r"/exec/\d+/start$", asked.path):
+                    await self._execute(int(asked.path.split("/")[-2]), reader, writer)
+                    break
+                writer.write(self._reply(asked))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _reply(self, asked: Asked) -> bytes:
+        if asked.path.endswith("/exec"):
+            self.execs.append(json.loads(asked.body))
+            return _written(201, {**RECORDED["exec"]["body"], "Id": str(len(self.execs) - 1)})
+        if found := re.search(r"/exec/(\d+)/json$", asked.path):
+            code = self.codes.get(int(found[1]))
+            seen = {"Running": False, "ExitCode": code}
+            return _written(200, {**RECORDED["exec-inspect"]["body"], **seen})
+        for pattern, name in self.answers:
+            if re.search(pattern, f"{asked.method} {asked.path}"):
+                if isinstance(name, bytes):
+                    return _written(200, name)
+                return _written(RECORDED[name]["status"], RECORDED[name]["body"])
+        return _written(404, {"message": f"no answer was recorded for {asked.path}"})
+
+    async def _execute(
+        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        wanted = self.execs[number]
+        command, stdin = wanted["Cmd"], b""
+        writer.write(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+        await writer.drain()
+        if wanted["AttachStdin"] and _TAKES.match(command[2]):  # the wrapper that counts its input
+            stdin = await reader.readexactly(int(command[4]))
+            command = command[5:]
+        ran = Ran(command, stdin, wanted["Privileged"])
+        self.ran.append(ran)
+        self.codes[number], out, err = self.run(ran)
+        for stream, data in ((1, out), (2, err)):
+            for begin in range(0, len(data), 1000):
+                piece = data[begin : begin + 1000]
+                writer.write(struct.pack(">BxxxL", stream, len(piece)) + piece)
+        await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader) -> Asked | None:
+    head = await reader.readuntil(b"\r\n\r\n") if not reader.at_eof() else b""
+    if not head:
+        return None
+    first, *lines = head.decode().strip().split("\r\n")
+    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+    method, target, _ = first.split(" ")
+    parts = urlsplit(target)
+    if headers.get("transfer-encoding") == "chunked":
+        body = b""
+        while size := int(await reader.readline(), 16):
+            body += await reader.readexactly(size)
+            await reader.readexactly(2)
+        await reader.readexactly(2)
+    else:
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Asked(method, parts.path, parse_qs(parts.query), body)
+
+
+def _written(status: int, body: Any) -> bytes:
+    content = (
+        b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    )
+    head = f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}\r\nContent-Type: application/json\r\n"
+    if status in (204, 304):
+        return f"{head}\r\n".encode()
+    return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content

@@ -1,0 +1,226 @@
+"""The engine module against answers that were recorded of a real dockerd."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from kapy.providers.docker.engine import (
+    Engine,
+    EngineError,
+    EngineUnreachable,
+    File,
+    ImageUnavailable,
+    NameInUse,
+    NoSuchObject,
+    PortInUse,
+)
+from kapy.providers.docker.engine.commands import OUTPUT
+from tests.providers.docker.engine_server import RECORDED, EngineServer, Ran
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.fixture
+def server() -> EngineServer:
+    return EngineServer([("GET /version", "version"), ("GET .*/info", "info")])
+
+
+@pytest.fixture
+async def engine(server: EngineServer, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with server.listening(tmp_path) as address, Engine(address) as engine:
+        yield engine
+
+
+async def test_tells_what_the_engine_is(engine: Engine) -> None:
+    info = await engine.info()
+    assert info.version == RECORDED["version"]["body"]["Version"]
+    assert (info.storage_driver, info.cgroup_version) == ("overlay2", "1")
+    assert not info.is_rootless
+    assert not info.remaps_users
+
+
+async def test_reads_a_container(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/containers/t1/json", "running")
+    found = await engine.container("t1")
+    assert found is not None
+    assert found.is_running
+    assert (found.name, found.image) == ("t1", "kapyreal/base:bookworm")
+    assert found.labels["io.x-k8s.kind.role"] == "control-plane"
+    assert found.address("bridge")[0].startswith("10.88.0.")
+    assert found.address("another")[0] == found.address("bridge")[0]
+    assert found.ports["6443/tcp"].isdigit()
+
+
+async def test_a_container_that_is_not_there_is_none(engine: Engine, server: EngineServer) -> None:
+    server.answer("/containers/t1", "no-container")
+    assert await engine.container("t1") is None
+    assert not await engine.remove("t1")
+
+
+async def test_a_killed_container_is_not_running(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/containers/t1/json", "exited")
+    found = await engine.container("t1")
+    assert found is not None
+    assert (found.state, found.exit_code, found.address()) == ("exited", 137, ("", ""))
+
+
+async def test_lists_by_label(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/containers/json", "list")
+    found = await engine.containers({"io.x-k8s.kind.cluster": "c", "other": ""}, name="^t1$")
+    assert [one.name for one in found] == ["t1"]
+    assert found[0].ports.keys() == {"6443/tcp"}
+    query = server.asked[-1].query
+    assert query["all"] == ["true"]
+    assert json.loads(query["filters"][0]) == {
+        "label": ["io.x-k8s.kind.cluster=c", "other"],
+        "name": ["^t1$"],
+    }
+
+
+async def test_creates_starts_and_removes(engine: Engine, server: EngineServer) -> None:
+    server.answer("POST .*/containers/create", "create")
+    server.answer("POST .*/start", "start-again")
+    server.answer("DELETE .*/containers/t1", "remove")
+    assert await engine.create("t1", {"Image": "i"}) == RECORDED["create"]["body"]["Id"]
+    assert server.asked[-1].query == {"name": ["t1"]}
+    await engine.start("t1")
+    assert await engine.remove("t1")
+    assert server.asked[-1].query == {"force": ["1"], "v": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "error", "remedy"),
+    [
+        ("name-in-use", NameInUse, "docker rm -f"),
+        ("create-no-image", ImageUnavailable, "docker load"),
+        ("port-in-use", PortInUse, "ss -ltnp"),
+        ("no-container", NoSuchObject, "No such container"),
+        ("kill-stopped", EngineError, "is not running"),
+    ],
+)
+async def test_a_refusal_says_what_to_do(
+    engine: Engine, server: EngineServer, recorded: str, error: type[EngineError], remedy: str
+) -> None:
+    server.answer("POST .*/containers/create", recorded)
+    with pytest.raises(error, match=remedy) as caught:
+        await engine.create("t1", {"Image": "i"})
+    assert type(caught.value) is error
+    assert "cannot create container t1" in str(caught.value)
+
+
+async def test_puts_files_as_an_archive(engine: Engine, server: EngineServer) -> None:
+    server.answer("PUT .*/archive", b"")
+    await engine.put_files("t1", [File("/usr/local/etc/a.cfg", b"text", 0o600)])
+    asked = server.asked[-1]
+    assert asked.query == {"path": ["/"]}
+    with tarfile.open(fileobj=io.BytesIO(asked.body)) as archive:
+        entry = archive.getmember("usr/local/etc/a.cfg")
+        content = archive.extractfile(entry)
+        assert content is not None
+        assert (content.read(), entry.mode, entry.uid) == (b"text", 0o600, 0)
+
+
+async def test_runs_a_command(engine: Engine, server: EngineServer) -> None:
+    server.run = lambda _: (3, b"out\n", b"err\n")
+    assert await engine.run("t1", ["ls", "/"]) == (3, "out\n", "err\n")
+    assert server.ran == [Ran(["ls", "/"], b"", privileged=True)]
+
+
+async def test_gives_a_command_its_whole_input(engine: Engine, server: EngineServer) -> None:
+    data = bytes(range(256)) * 4000
+    await engine.run("t1", ["cat"], stdin=data)
+    await engine.run("t1", ["cat"], stdin=io.BytesIO(b"12"))
+    assert [(one.command, one.stdin) for one in server.ran] == [(["cat"], data), (["cat"], b"12")]
+
+
+async def test_keeps_the_end_of_a_long_output(engine: Engine, server: EngineServer) -> None:
+    server.run = lambda _: (0, b"a" * 3 * OUTPUT + b"the end", b"")
+    found = await engine.run("t1", ["yes"])
+    assert len(found.stdout) == OUTPUT
+    assert found.stdout.endswith("athe end")
+
+
+async def test_a_stopped_container_gets_no_signal(engine: Engine, server: EngineServer) -> None:
+    server.answer("POST .*/kill$", "kill-stopped")
+    with pytest.raises(EngineError, match=r"cannot send SIGHUP to container t1: .*is not running"):
+        await engine.kill("t1", "SIGHUP")
+
+
+async def test_pulls_with_progress(engine: Engine, server: EngineServer) -> None:
+    lines = [
+        {"status": "Pulling from library/a", "id": "1"},
+        {"status": "Pulling fs layer", "progressDetail": {}, "id": "l1"},
+        {"status": "Pulling fs layer", "progressDetail": {}, "id": "l2"},
+        {
+            "status": "Downloading",
+            "progressDetail": {"current": 5_000_000, "total": 10_000_000},
+            "id": "l1",
+        },
+        {"status": "Pull complete", "progressDetail": {}, "id": "l1"},
+        {"status": "Status: Downloaded newer image for a:1"},
+    ]
+    server.answer("GET .*/images/a:1/json", "no-image")
+    server.answer("POST .*/images/create", "\n".join(map(json.dumps, lines)).encode() + b"\n")
+    told: list[str] = []
+    await engine.ensure_image("a:1", told.append)
+    assert told == [
+        "pulling image a:1",
+        "pulling image a:1: 0 of 1 layers",
+        "pulling image a:1: 0 of 2 layers",
+        "pulling image a:1: 0 of 2 layers, 5 of 10 MB",
+        "pulling image a:1: 1 of 2 layers, 5 of 10 MB",
+    ]
+
+
+async def test_does_not_pull_what_is_there(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/images/.*/json", "image")
+    await engine.ensure_image("a:1")
+    assert not [one for one in server.asked if one.method == "POST"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "pull-failed",
+        b'{"errorDetail": {"message": "dial tcp: lookup registry"}, "error": "denied"}\n',
+    ],
+)
+async def test_a_failed_pull_names_the_image(
+    engine: Engine, server: EngineServer, answer: str | bytes
+) -> None:
+    server.answer("POST .*/images/create", answer)
+    with pytest.raises(ImageUnavailable, match=r"kindest/nope:v1.*dial tcp.*docker load"):
+        await engine.pull("kindest/nope:v1")
+
+
+async def test_reads_networks(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/networks/", "network")
+    server.answer("GET .*/networks/nope", "no-network")
+    assert await engine.network_subnets("kind") == ["172.17.0.0/16"]
+    assert await engine.network_subnets("nope") is None
+
+
+async def test_another_network_of_that_name_is_a_name_in_use(
+    engine: Engine, server: EngineServer
+) -> None:
+    server.answer("POST .*/networks/create", "network-exists")
+    with pytest.raises(NameInUse):
+        await engine.create_network("kind", {})
+
+
+async def test_nobody_listens(tmp_path: Path) -> None:
+    async with Engine(f"unix://{tmp_path}/none.sock") as engine:
+        with pytest.raises(EngineUnreachable, match=r"none\.sock.*start Docker or Podman"):
+            await engine.info()
+
+
+async def test_an_answer_that_is_none(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/info", b"<html>a proxy</html>")
+    with pytest.raises(EngineError, match="no answer of a container engine"):
+        await engine.info()

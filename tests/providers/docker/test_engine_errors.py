@@ -1,0 +1,96 @@
+"""Where an engine is found, and what is said when it cannot be used. Without sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from kapy.providers.docker.engine import (
+    DiskFull,
+    EngineError,
+    EngineUnreachable,
+    NotPermitted,
+    engine_address,
+)
+from kapy.providers.docker.engine.errors import LONGEST, pull_failed, refused, unreachable
+from kapy.providers.docker.engine.records import EngineInfo
+
+
+def test_docker_host_comes_first(tmp_path: Path) -> None:
+    environment = {"DOCKER_HOST": "tcp://10.0.0.1:2376", "DOCKER_CONTEXT": "other"}
+    assert engine_address(environment, tmp_path) == "tcp://10.0.0.1:2376"
+    assert engine_address({"CONTAINER_HOST": "unix:///p.sock"}, tmp_path) == "unix:///p.sock"
+
+
+def test_an_address_without_a_scheme_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(EngineUnreachable, match=r"DOCKER_HOST is '/run/x'.*unix:///path"):
+        engine_address({"DOCKER_HOST": "/run/x"}, tmp_path)
+
+
+def test_a_docker_context_is_left_to_the_library(tmp_path: Path) -> None:
+    assert engine_address({"DOCKER_CONTEXT": "desktop"}, tmp_path) is None
+    (tmp_path / ".docker").mkdir()
+    (tmp_path / ".docker" / "config.json").write_text(json.dumps({"currentContext": "colima"}))
+    assert engine_address({}, tmp_path) is None
+
+
+def test_podmans_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "podman"
+    folder.mkdir()
+    monkeypatch.chdir(folder)  # the path of a socket may not be long
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("podman.sock")
+        environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+        found = engine_address(environment, tmp_path)
+    assert found is not None
+    assert found.endswith(("podman/podman.sock", "docker.sock"))
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "remedy"),
+    [
+        ("write /x: no space left on device", DiskFull, "docker system prune"),
+        (
+            "OCI runtime create failed: unable to apply caps: operation not permitted",
+            NotPermitted,
+            "KAPY_CONTAINER_RUNTIME",
+        ),
+    ],
+)
+def test_refusals(message: str, error: type[EngineError], remedy: str) -> None:
+    found = refused("start container a", 500, message)
+    assert type(found) is error
+    assert remedy in str(found)
+    assert "start container a" in str(found)
+
+
+def test_a_pull_onto_a_full_disk_is_a_full_disk() -> None:
+    assert isinstance(pull_failed("a:1", "no space left on device"), DiskFull)
+
+
+def test_what_an_engine_says_is_one_bounded_line() -> None:
+    found = str(refused("start a", 500, "first\nsecond " + "x" * 10_000))
+    assert "first second" in found
+    assert len(found) < LONGEST + 100
+
+
+def test_a_socket_of_somebody_else() -> None:
+    error = OSError("cannot connect")
+    error.__cause__ = PermissionError(13, "Permission denied")
+    assert "usermod -aG docker" in str(unreachable("unix:///s", error))
+
+
+def test_a_silent_engine() -> None:
+    assert "does not answer in time" in str(unreachable("unix:///s", TimeoutError()))
+
+
+def test_rootless_and_remapped_engines_are_recognised() -> None:
+    def with_options(*options: str) -> EngineInfo:
+        return EngineInfo(name="", version="", storage_driver="", security=options)
+
+    assert with_options("name=seccomp,profile=default", "name=rootless").is_rootless
+    assert with_options("name=userns").remaps_users
+    assert not with_options("name=seccomp,profile=rootless").is_rootless
