@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +15,23 @@ from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.testing.conformance.findings import Report
+    from kapy.testing.conformance.session import Session
     from kapy.testing.conformance.subject import Subject, Way
 
 
 REMAINS = 5
 """The exit code where something that was made is left."""
+TERMINATED = 143
+"""The exit code after SIGTERM, as shells have it."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the user has said about the run. seconds: quiet, and within. seeds: of bad days."""
+
+    seconds: tuple[float | None, float | None]
+    seeds: range
+    session: Session
 
 
 @command(missing="please name the folder of a release")
@@ -61,6 +75,13 @@ REMAINS = 5
     help="How long it is watched for what it must not do.  [default: 5]",
 )
 @click.option(
+    "--parallel",
+    type=click.IntRange(0),
+    default=0,
+    metavar="CHECKS",
+    help="How many checks are done at a time, for a provider with little room; 0: all of them.",
+)
+@click.option(
     "--faults",
     type=click.IntRange(0, 1000),
     default=0,
@@ -78,6 +99,7 @@ def run(
     examples: Path | None,
     within: float | None,
     quiet: float | None,
+    parallel: int,
     faults: int,
     output: str,
     fail_on: str,
@@ -95,8 +117,12 @@ def run(
       --kubeconfig FILE         runs already, on a cluster without core's controllers
 
     The kit plays core, on an API server of its own unless there is a kubeconfig, and needs no
-    cloud but the provider's own. It takes less than three minutes, unless --within says that the
-    provider is slow; a function of Python runs on virtual time.
+    cloud but the provider's own. How much room the provider needs is told first; with --parallel
+    it is less. It takes less than three minutes, unless --within says that the provider is slow; a
+    function of Python runs on virtual time.
+
+    What was made is removed in the end, also after Ctrl-C, SIGTERM and a crash of the provider.
+    What could not be removed is listed, with the way to do it.
 
     On a bad day (--faults) requests, answers and events are lost, late, refused or come twice, and
     the provider is killed between two writes. Afterwards everything has to be as on a good day:
@@ -109,17 +135,19 @@ def run(
     """
     from kapy.testing.conformance.check import completed, report_of
     from kapy.testing.conformance.release import releases_at
+    from kapy.testing.conformance.session import Session
 
     release = _only(releases_at(path), path)
     values = dict(map(_variable, variables))
-    way, judge = _chosen(program, in_process, kubeconfig, (quiet, within), range(faults))
+    session = Session(parallel, lambda line: click.echo(line, err=True))
+    told = Told((quiet, within), range(faults), session)
+    way, judge = _chosen(program, in_process, kubeconfig, told)
     subject = _subject(release, way, values, examples)
-    behaviour = judge(subject)
+    with _remains_told(session):
+        behaviour = judge(subject)
     code = printed([completed(report_of(release), behaviour)], output, fail_on)
     if behaviour.trouble:
         click.echo(f"Error: {behaviour.trouble}", err=True)
-    for one in behaviour.remains:
-        click.echo(f"Error: something remains: {one}", err=True)
     return REMAINS if behaviour.remains else code or (1 if behaviour.trouble else 0)
 
 
@@ -149,19 +177,15 @@ def _chosen(
     program: tuple[str, ...],
     in_process: str,
     kubeconfig: Path | None,
-    told: tuple[float | None, float | None],
-    seeds: range,
+    told: Told,
 ) -> tuple[Way, Callable[[Subject], Report]]:
-    """How the provider runs, and who judges it then.
-
-    told: seconds that the user has given. seeds: of bad days.
-    """
+    """How the provider runs, and who judges it then."""
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
         raise click.UsageError(
             "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "
             "--kubeconfig FILE"
         )
-    if kubeconfig and seeds:
+    if kubeconfig and told.seeds:
         raise click.UsageError(
             "--faults needs an API server of its own: name a program, or use --in-process"
         )
@@ -172,13 +196,20 @@ def _chosen(
     from kapy.testing.conformance.run import judged
     from kapy.testing.conformance.subject import REAL
 
-    patience = REAL.told(*told)
+    patience, session = REAL.told(*told.seconds), told.session
     if program:
         from kapy.testing.conformance.command import Command
 
         def really(subject: Subject) -> Report:
-            told = judged(subject, BEHAVIOUR, clock=system_clock, patience=patience, seeds=seeds)
-            return asyncio.run(told)
+            course = judged(
+                subject,
+                BEHAVIOUR,
+                clock=system_clock,
+                patience=patience,
+                seeds=told.seeds,
+                session=session,
+            )
+            return asyncio.run(_stoppable(course))
 
         return Command(program), really
     if in_process:
@@ -187,7 +218,8 @@ def _chosen(
 
         def virtually(subject: Subject) -> Report:
             with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                return runner.run(judged(subject, BEHAVIOUR, seeds=seeds))
+                course = judged(subject, BEHAVIOUR, seeds=told.seeds, session=session)
+                return runner.run(_stoppable(course))
 
         return InProcess(added_by(in_process)), virtually
     assert kubeconfig is not None
@@ -195,4 +227,45 @@ def _chosen(
     from kapy.testing.conformance.elsewhere import Elsewhere, judged_elsewhere
 
     access = parse(kubeconfig.read_bytes(), str(kubeconfig))
-    return Elsewhere(), lambda one: asyncio.run(judged_elsewhere(one, BEHAVIOUR, access, patience))
+
+    def there(subject: Subject) -> Report:
+        course = judged_elsewhere(subject, BEHAVIOUR, access, patience, session)
+        return asyncio.run(_stoppable(course))
+
+    return Elsewhere(), there
+
+
+async def _stoppable(course: Coroutine[Any, Any, Report]) -> Report:
+    """Let SIGTERM end a run as Ctrl-C does: what was made is removed before."""
+    import asyncio
+    import signal
+
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    try:
+        return await course
+    except asyncio.CancelledError:
+        if stopped:
+            raise SystemExit(TERMINATED) from None
+        raise
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+@contextmanager
+def _remains_told(session: Session) -> Iterator[None]:
+    """Tell what remains, where there is no report that could."""
+    try:
+        yield
+    except BaseException:
+        for one in session.remains:
+            click.echo(f"Error: {one.object} was not removed: {one.remedy}", err=True)
+        raise

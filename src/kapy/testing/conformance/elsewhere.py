@@ -7,25 +7,27 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Final
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import ConformanceError
-from kapy.testing.conformance.findings import Report
+from kapy.testing.conformance.findings import Remainder, Report
 from kapy.testing.conformance.ground import Ground, elsewhere
 from kapy.testing.conformance.pool_machines import FINALIZER
-from kapy.testing.conformance.run import on_ground
-from kapy.testing.conformance.seen import Seen
+from kapy.testing.conformance.run import in_time, on_ground
+from kapy.testing.conformance.session import Session
 from kapy.testing.conformance.subject import REAL, Limits, Patience, Subject
 from kapy.testing.conformance.verdicts import Verdicts, report
 from kapy.testing.played_core import PlayedCore
+
+_STEP: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ class Elsewhere:
 
 
 async def judged_elsewhere(
-    subject: Subject, checks: Sequence[Check], access: Kubeconfig, patience: Patience = REAL
+    subject: Subject,
+    checks: Sequence[Check],
+    access: Kubeconfig,
+    patience: Patience = REAL,
+    session: Session | None = None,
 ) -> Report:
     """What is known of every rule of behaviour, on a management cluster without core's controllers.
 
@@ -52,19 +58,20 @@ async def judged_elsewhere(
     """
     from kapy.client.https import Https
 
-    transport, verdicts = Https(access), Verdicts()
+    transport, verdicts, session = Https(access), Verdicts(), session or Session()
     prefix = f"conformance-{secrets.token_hex(3)}"
     try:
         async with elsewhere(transport, clock=system_clock) as ground:
             ground.prefix = prefix
             try:
-                await _refuse_core(ground, patience)
-                await on_ground(ground, subject, checks, patience, verdicts)
+                async with in_time(checks, patience, verdicts, session):
+                    await _refuse_core(ground, patience)
+                    await on_ground(ground, subject, checks, patience, verdicts, session)
             finally:
-                verdicts.remains += await _tidied(ground, patience)
+                session.remains += await _removed(ground, patience)
     finally:
         await transport.aclose()
-    return report(subject, verdicts)
+    return report(subject, verdicts, session.remains)
 
 
 async def _refuse_core(ground: Ground, patience: Patience) -> None:
@@ -85,37 +92,43 @@ async def _refuse_core(ground: Ground, patience: Patience) -> None:
         )
 
 
-async def _tidied(ground: Ground, patience: Patience) -> list[str]:
-    """Delete all namespaces of the kit and wait until they are gone; the provider, which goes on,
-    frees what is its. Returns those that are still there, and what to do."""
-    for namespace in sorted(ground.namespaces):
-        with suppress(KapyError):
-            for one in (await ground.client.list(Machine.RESOURCE, namespace)).items:
-                if FINALIZER in (one["metadata"].get("finalizers") or ()):
-                    patch: Document = {"metadata": {"finalizers": None}}
-                    await ground.client.patch(Machine.RESOURCE, Key.of(one), patch)
-            await ground.client.delete(NAMESPACES, Key("", namespace))
-    return await _remaining(ground, patience)
+async def _removed(ground: Ground, patience: Patience) -> list[Remainder]:
+    """Delete all namespaces of the kit. Returns those that are still there."""
+    left = sorted(ground.namespaces)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(patience.within):
+            for namespace in left:
+                with suppress(KapyError):
+                    await _let_machines_go(ground, namespace)
+                    await ground.client.delete(NAMESPACES, Key("", namespace))
+            # A timer: what holds a namespace up is no object of ours.
+            while left := [one for one in left if await _is_there(ground, one)]:  # noqa: ASYNC110
+                await asyncio.sleep(_STEP)
+    return [_remainder(one) for one in left]
 
 
-async def _remaining(ground: Ground, patience: Patience) -> list[str]:
-    """The namespaces of the kit that do not go in time."""
-    seen = Seen(ground.client, None)
-    async with running(seen=seen.run):
-        try:
-            async with asyncio.timeout(patience.within):
-                await seen.follow(NAMESPACES)
-                for namespace in ground.namespaces:
-                    await seen.until(NAMESPACES, Key("", namespace), _is_gone, patience.within)
-        except TimeoutError:
-            pass
-        there = [one for one in ground.namespaces if seen.last(NAMESPACES, Key("", one))]
-        return [
-            f"namespace {one}: it does not go, find out what is in it and why (kubectl get "
-            f"namespace {one} -o yaml), then: kubectl delete namespace {one}"
-            for one in sorted(there)
-        ]
+async def _let_machines_go(ground: Ground, namespace: str) -> None:
+    """Those of pools, of which the kit has its hand."""
+    for one in (await ground.client.list(Machine.RESOURCE, namespace)).items:
+        if FINALIZER in (one["metadata"].get("finalizers") or ()):
+            patch: Document = {"metadata": {"finalizers": None}}
+            await ground.client.patch(Machine.RESOURCE, Key.of(one), patch)
 
 
-def _is_gone(document: Document | None) -> bool:
-    return document is None
+async def _is_there(ground: Ground, namespace: str) -> bool:
+    """Whether a namespace is, as far as is known."""
+    try:
+        await ground.client.get(NAMESPACES, Key("", namespace))
+    except NotFound:
+        return False
+    except KapyError:
+        return True
+    return True
+
+
+def _remainder(namespace: str) -> Remainder:
+    return Remainder(
+        f"Namespace {namespace}",
+        f"kubectl delete namespace {namespace}; where it does not go, its status.conditions name "
+        f"what holds it up (kubectl get namespace {namespace} -o yaml)",
+    )

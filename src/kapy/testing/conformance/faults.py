@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kapy._aio.clock import Clock, loop_clock
+from kapy._aio.clock import Clock
 from kapy._aio.services import running
 from kapy.client.kinds import Kinds
 from kapy.kube import Document
@@ -25,8 +25,9 @@ from kapy.testing.conformance.following import watched
 from kapy.testing.conformance.ground import embedded
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import Scene, quoted
+from kapy.testing.conformance.session import Session
 from kapy.testing.conformance.storm import Storm
-from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Patience, Subject
+from kapy.testing.conformance.subject import Kind, Patience, Subject
 from kapy.testing.conformance.verdicts import Verdicts
 
 _NAMESPACE: Final = "conformance-faults"
@@ -47,15 +48,23 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Days:
-    """The days of one kind's objects."""
+class Course:
+    """Whose days, and how they go. light: see `ground.embedded`."""
 
     subject: Subject
-    kind: Kind
-    plot: Plot
     clock: Clock
     light: bool
     patience: Patience
+    session: Session
+
+
+@dataclass(frozen=True)
+class Days:
+    """The days of one kind's objects."""
+
+    course: Course
+    kind: Kind
+    plot: Plot
 
     async def judge(self, seeds: Sequence[int], to: Verdicts) -> None:
         """Compare bad days with a good one."""
@@ -75,49 +84,41 @@ class Days:
     async def _tried(self, seed: int | None, to: Verdicts) -> Day | None:
         day = "without faults" if seed is None else f"with the faults of seed {seed}"
         try:
-            async with asyncio.timeout(self.patience.whole):
+            async with asyncio.timeout(self.course.patience.whole):
                 return await self._day(seed)
         except* TimeoutError:
-            why = f"it took longer than {self.patience.whole:g} seconds"
+            why = f"it took longer than {self.course.patience.whole:g} seconds"
         except* (SubjectError, CannotRun) as errors:
             why = str(errors.exceptions[0])
         to.not_run[self.plot.once] = f"{day}: {why}"
         return None
 
     async def _day(self, seed: int | None) -> Day:
-        network, began = self.subject.way.network, asyncio.Event()
-        async with embedded(self.subject, clock=self.clock, light=self.light) as ground:
+        course, began = self.course, asyncio.Event()
+        subject, network = course.subject, course.subject.way.network
+        async with embedded(subject, clock=course.clock, light=course.light) as ground:
             assert ground.server is not None  # it is ours
             storm = Storm(ground.server, seed or 0, network=network)
 
             async def living() -> None:
-                await storm.living(self.subject, ground, began)
+                await storm.living(subject, ground, began)
 
-            async with (
-                watched(ground, self.subject, self.patience) as world,
-                running(provider=living),
-            ):
-                await began.wait()
-                scene = await world.scene(self.kind, _NAMESPACE)
-                return await _lived(scene, self.plot, storm, raging=seed is not None)
+            async with watched(ground, subject, course.patience, course.session) as world:
+                try:
+                    async with running(provider=living):
+                        await began.wait()
+                        scene = await world.scene(self.kind, _NAMESPACE)
+                        return await _lived(scene, self.plot, storm, raging=seed is not None)
+                finally:
+                    storm.end()
 
 
-async def add_faults(
-    subject: Subject,
-    seeds: Sequence[int],
-    to: Verdicts,
-    *,
-    clock: Clock | None = None,
-    light: bool = False,
-    patience: Patience | None = None,
-) -> None:
-    """Add what bad days show to the verdicts. light: see `ground.embedded`."""
-    patience = patience or (REAL if subject.way.network else VIRTUAL)
-    for kind in subject.kinds:
+async def add_faults(course: Course, seeds: Sequence[int], to: Verdicts) -> None:
+    """Add what bad days show to the verdicts."""
+    for kind in course.subject.kinds:
         plot = plot_of(kind)
         if plot is not None:
-            days = Days(subject, kind, plot, clock or loop_clock(), light, patience)
-            await days.judge(seeds, to)
+            await Days(course, kind, plot).judge(seeds, to)
 
 
 async def _lived(scene: Scene, plot: Plot, storm: Storm, *, raging: bool) -> Day:

@@ -50,6 +50,14 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Remainder:
+    """Something that the kit made and could not remove. remedy: how to remove it."""
+
+    object: str
+    remedy: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What is known of one release. name: what the release is called. trouble: why not everything
     could be looked at, "" where all was. remains: what the kit made and could not remove."""
@@ -57,7 +65,7 @@ class Report:
     name: str
     results: tuple[Result, ...]
     trouble: str = ""
-    remains: tuple[str, ...] = ()
+    remains: tuple[Remainder, ...] = ()
 
     def of(self, state: State) -> list[Result]:
         """The rules with a state."""

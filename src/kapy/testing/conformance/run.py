@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy.kube.errors import KapyError
 from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.capacity import needed, told
+from kapy.testing.conformance.clearing import clear
 from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectError
-from kapy.testing.conformance.faults import add_faults
+from kapy.testing.conformance.faults import Course, add_faults
 from kapy.testing.conformance.findings import Finding, Report
 from kapy.testing.conformance.following import watched
 from kapy.testing.conformance.ground import Ground, embedded
+from kapy.testing.conformance.progress import progress
 from kapy.testing.conformance.rules import RULES
 from kapy.testing.conformance.scene import ONLY, World
+from kapy.testing.conformance.session import Session
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
 from kapy.testing.conformance.verdicts import Verdicts, report
 
@@ -30,26 +35,41 @@ async def judged(
     light: bool = False,
     patience: Patience | None = None,
     seeds: Sequence[int] = (),
+    session: Session | None = None,
 ) -> Report:
     """What is known of every rule of behaviour, on an API server of our own.
 
-    light: see `ground.embedded`. seeds: of bad days, see `faults`. Raises SubjectError where the
-    provider does not start.
+    light: see `ground.embedded`. seeds: of bad days, see `faults`. session: how it is conducted,
+    and what could not be removed. Raises SubjectError where the provider does not start.
     """
     patience = patience or (REAL if subject.way.network else VIRTUAL)
-    verdicts = Verdicts()
+    verdicts, session = Verdicts(), session or Session()
+    async with (
+        in_time(checks, patience, verdicts, session),
+        embedded(subject, clock=clock or loop_clock(), light=light) as ground,
+    ):
+        await on_ground(ground, subject, checks, patience, verdicts, session)
+    if seeds:
+        session.tell(f"Bad days: {len(seeds)} for each kind")
+        days = Course(subject, clock or loop_clock(), light, patience, session)
+        await add_faults(days, seeds, verdicts)
+    return report(subject, verdicts, session.remains)
+
+
+@asynccontextmanager
+async def in_time(
+    checks: Sequence[Check], patience: Patience, verdicts: Verdicts, session: Session
+) -> AsyncIterator[None]:
+    """Stop the body when the time for all checks is over; what has no verdict is not run then."""
+    whole = patience.whole * session.rounds(len(checks))
     try:
-        async with asyncio.timeout(patience.whole):
-            async with embedded(subject, clock=clock or loop_clock(), light=light) as ground:
-                await on_ground(ground, subject, checks, patience, verdicts)
+        async with asyncio.timeout(whole):
+            yield
     except TimeoutError:
         for check in checks:
             if verdicts.result(RULES[check.rule]) is None:
-                why = f"the time for all checks ({patience.whole:g} seconds) was over"
+                why = f"the time for all checks ({whole:g} seconds) was over"
                 verdicts.not_run[check.rule] = why
-    if seeds:
-        await add_faults(subject, seeds, verdicts, clock=clock, light=light, patience=patience)
-    return report(subject, verdicts)
 
 
 async def on_ground(
@@ -58,27 +78,38 @@ async def on_ground(
     checks: Sequence[Check],
     patience: Patience,
     verdicts: Verdicts,
+    session: Session,
 ) -> None:
     """Do the checks, stage by stage. Raises SubjectError where the provider does not start."""
-    async with watched(ground, subject, patience) as world:
-        for stage in sorted({check.stage for check in checks}):
+    session.tell(told(needed(subject, checks, session.parallel)))
+    telling = progress(verdicts, session) if subject.way.network else nullcontext()
+    async with watched(ground, subject, patience, session) as world, telling:
+        stages = sorted({check.stage for check in checks})
+        for stage in stages:
             chosen = [check for check in checks if check.stage == stage]
+            session.tell(
+                f"Part {stages.index(stage) + 1} of {len(stages)}: {len(chosen)} checks, "
+                f"{patience.check:g} seconds at most for each"
+            )
             if stage and not subject.way.restarts:
                 for check in chosen:
                     verdicts.not_run[check.rule] = "somebody else runs the provider"
             elif stage in LIMITS:
-                await _stage(world, chosen, LIMITS[stage], verdicts)
+                await _stage(world, chosen, LIMITS[stage], (verdicts, session))
             else:
-                await _side_by_side(world, chosen, verdicts)
+                await _side_by_side(world, chosen, verdicts, session)
 
 
-async def _stage(world: World, checks: Sequence[Check], limits: Limits, to: Verdicts) -> None:
+async def _stage(
+    world: World, checks: Sequence[Check], limits: Limits, both: tuple[Verdicts, Session]
+) -> None:
     """Checks beside each other, while the provider runs; when it dies, the rest is not run."""
-    started = False
+    started, to = False, both[0]
     try:
         async with world.subject.way.running(world.ground, limits):
             started = True
-            await _side_by_side(world, checks, to)
+            await _side_by_side(world, checks, *both, clearing=True)
+            await clear(world, world.ground.namespaces - world.cleared)
     except SubjectError as error:
         if not started and limits == Limits():
             raise
@@ -98,10 +129,30 @@ def _unstarted(subject: Subject, limits: Limits, error: SubjectError) -> Finding
     return Finding("", subject.name, flags, str(error), mend)
 
 
-async def _side_by_side(world: World, checks: Sequence[Check], to: Verdicts) -> None:
+async def _side_by_side(
+    world: World,
+    checks: Sequence[Check],
+    to: Verdicts,
+    session: Session,
+    *,
+    clearing: bool = False,
+) -> None:
+    """clearing: the objects of a check are deleted as soon as it is over."""
+    looks = _looks(world.subject, checks, to)
+    turns = asyncio.Semaphore(session.parallel or len(looks) or 1)
+
+    async def look(number: int, check: Check, kind: Kind) -> None:
+        name = f"{world.ground.prefix}-{check.stage}-{number}"
+        async with turns:
+            to.begun[name] = check.rule
+            await _looked(world, check, kind, name, to)
+            if clearing:
+                await clear(world, (name,))
+            del to.begun[name]
+
     async with asyncio.TaskGroup() as group:
-        for number, (check, kind) in enumerate(_looks(world.subject, checks, to)):
-            group.create_task(_looked(world, check, kind, number, to), name=check.rule)
+        for number, (check, kind) in enumerate(looks):
+            group.create_task(look(number, check, kind), name=check.rule)
 
 
 def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tuple[Check, Kind]]:
@@ -118,9 +169,8 @@ def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tupl
     return found
 
 
-async def _looked(world: World, check: Check, kind: Kind, number: int, to: Verdicts) -> None:
-    """One look, which takes what goes wrong with it as its result."""
-    name = f"{world.ground.prefix}-{check.stage}-{number}"
+async def _looked(world: World, check: Check, kind: Kind, name: str, to: Verdicts) -> None:
+    """One look in a namespace, which takes what goes wrong with it as its result."""
     try:
         async with asyncio.timeout(world.patience.check):
             scene = await world.scene(kind, name)

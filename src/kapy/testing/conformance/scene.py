@@ -25,6 +25,8 @@ CLUSTER: Final = "blue"
 NAME: Final = "worker-0"
 ONLY: Final = "conformance-only"
 """The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
+_FEW: Final = 3
+"""Objects for which every provider has room."""
 _MOST: Final = 3
 """Writes that evidence quotes."""
 
@@ -35,7 +37,7 @@ class World:
 
     another: another ground for the same provider, with nothing on it. answered: the kinds of which
     it is known that the provider looks at them. turn, moved: of checks that share what is costly,
-    as what came of a move.
+    as what came of a move. cleared: namespaces whose objects were deleted.
     """
 
     ground: Ground
@@ -46,6 +48,7 @@ class World:
     answered: set[Resource] = field(default_factory=set)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     moved: object = None
+    cleared: set[str] = field(default_factory=set)
 
     @property
     def client(self) -> Client:
@@ -169,9 +172,22 @@ class Scene:
         """Wait for an object to be so. Raises CannotRun: "… was never `what`"."""
         found = await self.reached(holds, name, resource)
         if found is None:
-            kind = (resource or self.kind.resource).kind
-            raise CannotRun(f"{kind} {name} was never {what}, in {self.patience.within:g} seconds")
+            wanted, within = resource or self.kind.resource, self.patience.within
+            raise CannotRun(
+                f"{wanted.kind} {name} was never {what}, in {within:g} seconds{self.crowd(wanted)}"
+            )
         return found
+
+    def crowd(self, resource: Resource) -> str:
+        """How many objects a provider had to do with while one of them never was ready."""
+        found = self.world.seen.all(resource)
+        count = sum(not one["metadata"].get("deletionTimestamp") for one in found)
+        if count <= _FEW:
+            return ""
+        return (
+            f", while there were {count} {resource.kind} in all: if the provider has room for "
+            "fewer, do fewer checks at a time (--parallel)"
+        )
 
     async def gone(self, name: str = NAME, resource: Resource | None = None) -> bool:
         """Wait for an object to go; whether it did, in time."""

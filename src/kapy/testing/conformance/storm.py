@@ -67,6 +67,11 @@ class Storm:
         self._faults.calm()
         self._crashes = self._left = 0
 
+    def end(self) -> None:
+        """There is no storm any more: whoever runs from now on is somebody new."""
+        self.calm()
+        self.crash.clear()
+
     def _plan(self) -> None:
         self._left = self._random.randint(1, _WRITES) if self._crashes else 0
         self._crashes = max(0, self._crashes - 1)

@@ -9,7 +9,7 @@ from typing import Final
 
 from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.findings import Finding, Report, Result, State
+from kapy.testing.conformance.findings import Finding, Remainder, Report, Result, State
 from kapy.testing.conformance.rules import RULES, Checked, Rule
 from kapy.testing.conformance.subject import Subject
 
@@ -22,7 +22,7 @@ class Verdicts:
     """What came of the checks so far, by rule.
 
     finished: the looks that came to their end. died: how the provider ended, "" where it did not.
-    remains: what the kit made and could not remove, with the command that removes it.
+    begun: the rules of looks that are under way, by namespace.
     """
 
     findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
@@ -31,7 +31,7 @@ class Verdicts:
     not_applicable: dict[str, str] = field(default_factory=dict)
     finished: set[tuple[Check, Resource]] = field(default_factory=set)
     died: str = ""
-    remains: list[str] = field(default_factory=list)
+    begun: dict[str, str] = field(default_factory=dict)
 
     def result(self, rule: Rule) -> Result | None:
         """What is known of a rule; None where no check was tried."""
@@ -46,10 +46,13 @@ class Verdicts:
         return None
 
 
-def report(subject: Subject, verdicts: Verdicts) -> Report:
-    """What is known of every rule that a look at the running provider tells."""
+def report(subject: Subject, verdicts: Verdicts, remains: Iterable[Remainder] = ()) -> Report:
+    """What is known of every rule that a look at the running provider tells.
+
+    remains: what the kit could not remove.
+    """
     results = tuple(_results(subject, verdicts))
-    return Report(subject.name, results, verdicts.died, tuple(verdicts.remains))
+    return Report(subject.name, results, verdicts.died, tuple(remains))
 
 
 def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:

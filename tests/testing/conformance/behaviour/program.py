@@ -12,8 +12,35 @@ from kapy._aio.clock import system_clock
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.engine.options import ManagerOptions
+from kapy.kube import Document
 from kapy.sdk import Runtime
 from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
+
+
+class OfFiles(Plain):
+    """With a file for each object, where there is a folder. clings: nothing is let go."""
+
+    folder: Path | None = None
+    clings = False
+
+    async def create(self, found: Document) -> None:
+        if self.folder is not None:
+            self.file(found).touch()
+        await super().create(found)
+
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if self.clings:
+            return
+        if self.folder is not None:
+            self.file(found).unlink(missing_ok=True)
+        await super().let_go(found, owner, cluster)
+
+    def file(self, found: Document) -> Path:
+        assert self.folder is not None
+        metadata = found["metadata"]
+        return self.folder / f"{self.role}.{metadata['namespace']}.{metadata['name']}"
 
 
 def main() -> None:
@@ -21,19 +48,22 @@ def main() -> None:
     parser.add_argument("--namespace", default="")
     parser.add_argument("--watch-filter", default="")
     parser.add_argument("--die-after", type=float, default=0.0)
+    parser.add_argument("--cloud", type=Path)
+    parser.add_argument("--cling", action="store_true")
     parser.add_argument("--ask", action=argparse.BooleanOptionalAction, default=True)
     told = parser.parse_args()
     if not told.ask:
         asyncio.run(asyncio.sleep(60))
     access = parse(Path(os.environ["KUBECONFIG"]).read_text())
     options = ManagerOptions(namespace=told.namespace, watch_filter=told.watch_filter)
+    OfFiles.folder, OfFiles.clings = told.cloud, told.cling
     asyncio.run(run(access, options, told.die_after))
 
 
 async def run(access: Kubeconfig, options: ManagerOptions, die_after: float) -> None:
     runtime = Runtime.on(Https(access), clock=system_clock, options=options)
     for role in RESOURCES:
-        Plain(runtime, role)
+        OfFiles(runtime, role)
     async with asyncio.TaskGroup() as group:
         group.create_task(runtime.run())
         if die_after:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,8 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Serving, Settings
+from kapy.cli.conformance_run import TERMINATED
+from kapy.cli.main import INTERRUPTED
 from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.command import Command
@@ -100,6 +105,56 @@ async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
     not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
     assert not_run["clusterctl/namespace-flag"] == "somebody else runs the provider"
     assert [one for one in left if one.startswith("conformance")] == []
+
+
+async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_path: Path) -> None:
+    subject = program(tmp_path, "--cling")
+    checks = [one for one in BEHAVIOUR if one.rule == "infra-cluster/watch"]
+    haste = replace(HASTE, within=3)
+    async with embedded(subject, clock=system_clock, light=True) as ground:
+        assert ground.access is not None
+        async with subject.way.running(ground, Limits()):
+            there = replace(subject, way=Elsewhere())
+            report = await judged_elsewhere(there, checks, ground.access, haste)
+    cluster, namespace = sorted(report.remains, key=lambda one: one.object, reverse=True)
+    assert cluster.object.startswith("PlainCluster conformance-")
+    assert "finalizer plain.example.dev/thing" in cluster.object
+    assert "delete plainclusters.infrastructure.cluster.x-k8s.io worker-0" in cluster.remedy
+    assert namespace.object.startswith("Namespace conformance-")
+    assert namespace.remedy.startswith("kubectl delete namespace conformance-")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
+)
+async def test_a_run_that_is_told_to_end_removes_what_was_made(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    cloud = tmp_path / "cloud"
+    cloud.mkdir()
+    kit = (sys.executable, "-m", "kapy.cli.main", "conformance", "run")
+    place = release.write(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        *kit,
+        *(str(place), "--variable", "SIZE=3", "--parallel", "4", "--"),
+        *(*PROGRAM, "--cloud", str(cloud)),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    lines = []
+    async with asyncio.timeout(60):
+        while not list(cloud.iterdir()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)  # files have no events here
+    process.send_signal(number)
+    async with asyncio.timeout(60):
+        lines = (await process.communicate())[1].decode().splitlines()
+    assert process.returncode == code, lines
+    assert list(cloud.iterdir()) == []
+    assert "The provider needs room for 6 PlainCluster and 8 PlainMachine" in lines[0]
+    assert not any("was not removed" in one for one in lines)
 
 
 async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:

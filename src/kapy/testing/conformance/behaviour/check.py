@@ -25,13 +25,15 @@ class Check:
 
     stage: when it is done. 0: beside all others; 1: with the provider started anew, limited to one
     namespace and one watch filter; 2: at last, when the provider was stopped. of: the part of the
-    kinds that it is about, where that is not the rule's document.
+    kinds that it is about, where that is not the rule's document. makes: the most objects of its
+    kind that it makes.
     """
 
     rule: str
     look: Look
     stage: int = 0
     of: str = ""
+    makes: int = 1
 
     @property
     def role(self) -> str:

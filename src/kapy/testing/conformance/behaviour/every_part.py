@@ -32,12 +32,13 @@ _LOOKS: Final[dict[str, tuple[Look, int]]] = {
     "immutable": (template_changes.immutable, 0),
     "instances": (limits.instances, 1),
 }
+_MAKES: Final = {"stopped": 2, "instances": 3}
 
 
 def checks(part: str) -> list[Check]:
     """Those that a part has rules for."""
     return [
-        Check(f"{part}/{name}", look, stage)
+        Check(f"{part}/{name}", look, stage, makes=_MAKES.get(name, 1))
         for name, (look, stage) in _LOOKS.items()
         if f"{part}/{name}" in RULES
     ]

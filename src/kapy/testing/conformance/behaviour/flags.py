@@ -25,7 +25,8 @@ async def initialized(scene: Scene) -> AsyncIterator[Finding]:
             raise CannotRun(f"{scene.kind.resource.kind} {NAME} is not answered at all")
         yield scene.fault(
             flag,
-            f"it was not set in {scene.patience.within:g} seconds",
+            f"it was not set in {scene.patience.within:g} seconds"
+            f"{scene.crowd(scene.kind.resource)}",
             "set it when everything is there that the owner waits for",
         )
         return

@@ -105,10 +105,10 @@ def _unknown(addresses: Iterable[dict[str, str]]) -> set[str]:
 
 CHECKS: Final = (
     *every_part.checks("infra-machine"),
-    Check("infra-machine/deletion", deletion.early_deletion),
+    Check("infra-machine/deletion", deletion.early_deletion, makes=3),
     Check("infra-machine/infrastructure-wait", infrastructure_wait),
     Check("infra-machine/bootstrap-wait", bootstrap_wait),
-    Check("infra-machine/provider-id-value", provider_id_value),
+    Check("infra-machine/provider-id-value", provider_id_value, makes=2),
     Check("infra-machine/failure-domain", failure_domain),
     Check("infra-machine/address-types", address_types),
 )

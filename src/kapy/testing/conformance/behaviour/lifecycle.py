@@ -85,6 +85,8 @@ async def restored(scene: Scene) -> AsyncIterator[Finding]:
             f"{scene.patience.within:g} seconds",
             "see to the finalizer each time that the object is looked at",
         )
+        # Else nobody would free what was made for it.
+        await scene.patch({"metadata": {"finalizers": was}})
 
 
 async def idle(scene: Scene) -> AsyncIterator[Finding]:

@@ -23,6 +23,7 @@ from kapy.clusterctl.move.refusals import identity
 from kapy.clusterctl.move.tell import silent
 from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour import belonging, stage
+from kapy.testing.conformance.clearing import clear
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
@@ -116,6 +117,7 @@ async def _moved(scene: Scene) -> Moved:
         await _make_ready(target.client, there)
         async with subject.way.running(target.ground, Limits()):
             after = await _done_again(there)
+            await clear(target, (there.namespace,))
     return Moved(while_paused, before, after)
 
 

@@ -41,6 +41,8 @@ def _report(report: Report) -> Iterator[str]:
     yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n"
     if report.trouble:
         yield f"<p>Not everything was looked at: {escape(report.trouble)}</p>\n"
+    for one in report.remains:
+        yield f"<p>Not removed: {escape(one.object)} → {escape(one.remedy)}</p>\n"
     yield "<table>\n"
     yield "<tr><th>rule</th><th>level</th><th>state</th><th></th></tr>\n"
     for state in State:

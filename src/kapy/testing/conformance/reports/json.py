@@ -22,6 +22,7 @@ def _report(report: Report) -> dict[str, Any]:
         "name": report.name,
         "worst": worst,
         "trouble": report.trouble,
+        "remains": list(map(asdict, report.remains)),
         "results": list(map(_result, report.results)),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -25,20 +25,29 @@ def _suite(root: Element, report: Report) -> None:
     judged = [one for one in report.results if one.state is not State.AUTHOR]
     broken = len(report.of(State.BROKEN))
     passed = len(report.of(State.PASSED))
+    errors = list(_errors(report))
     suite = SubElement(
         root,
         "testsuite",
         name=_clean(report.name),
-        tests=str(len(judged) + bool(report.trouble)),
+        tests=str(len(judged) + len(errors)),
         failures=str(broken),
-        errors="1" if report.trouble else "0",
+        errors=str(len(errors)),
         skipped=str(len(judged) - broken - passed),
     )
     for one in judged:
         _case(suite, one)
+    for name, message in errors:
+        case = SubElement(suite, "testcase", classname="conformance", name=name)
+        SubElement(case, "error", message=_clean(message))
+
+
+def _errors(report: Report) -> Iterator[tuple[str, str]]:
+    """What went wrong beside the rules."""
     if report.trouble:
-        case = SubElement(suite, "testcase", classname="conformance", name="runs")
-        SubElement(case, "error", message=_clean(report.trouble))
+        yield "runs", report.trouble
+    for one in report.remains:
+        yield f"removed: {_clean(one.object)}", f"{one.object}: {one.remedy}"
 
 
 def _case(suite: Element, result: Result) -> None:

@@ -26,6 +26,10 @@ def _lines(report: Report) -> Iterator[str]:
     for result in unknown:
         yield ""
         yield f"  not run  {result.rule.id}: {result.reason}"
+    for one in report.remains:
+        yield ""
+        yield f"  not removed  {one.object}"
+        yield f"        → {one.remedy}"
     yield ""
     yield f"  {_summary(report)}"
 

@@ -1,0 +1,96 @@
+"""A provider whose objects cost something: a cloud knows what is there, and what ever was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from kapy.kube import Document, Key
+from kapy.sdk import Result, Runtime, requeue
+from kapy.testing.conformance.in_process import InProcess, Services
+from kapy.testing.conformance.subject import Subject
+from tests.testing.conformance.behaviour.mutants import subject
+from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
+
+ROLES: Final = tuple(RESOURCES)
+
+
+@dataclass
+class Cloud:
+    """room: how many things of each kind it has room for, 0: any number. most: the most that were
+    there at a time. dies_with: how many things there are when the provider dies, once."""
+
+    room: int = 0
+    dies_with: int = 0
+    holds: bool = False
+    there: set[tuple[str, str, str]] = field(default_factory=set)
+    most: Counter[str] = field(default_factory=Counter)
+    ever: int = 0
+    full: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def make(self, one: tuple[str, str, str]) -> bool:
+        """Whether there is room for it."""
+        count = sum(other[0] == one[0] for other in self.there - {one}) + 1
+        if self.room and count > self.room:
+            return False
+        self.ever += one not in self.there
+        self.there.add(one)
+        self.most[one[0]] = max(self.most[one[0]], count)
+        if self.dies_with and len(self.there) >= self.dies_with:
+            self.dies_with = 0
+            self.full.set()
+        return True
+
+    async def run(self) -> None:
+        """Die at the time."""
+        await self.full.wait()
+        self.full.clear()
+        raise OSError("the cloud is gone")
+
+
+class NoRoom(Exception):
+    """The cloud is full."""
+
+
+class Costly(Plain):
+    """A kind whose objects are in a cloud."""
+
+    cloud: Cloud
+
+    async def reconcile(self, key: Key) -> Result:
+        try:
+            return await super().reconcile(key)
+        except NoRoom:
+            return requeue(after=timedelta(seconds=5), because="there is no room")
+
+    async def create(self, found: Document) -> None:
+        if not self.cloud.make(self.place(found)):
+            raise NoRoom
+        await super().create(found)
+
+    async def let_go(
+        self, found: Document, owner: Document | None, cluster: Document | None
+    ) -> None:
+        if not self.cloud.holds:
+            self.cloud.there.discard(self.place(found))
+            await super().let_go(found, owner, cluster)
+
+    def place(self, found: Document) -> tuple[str, str, str]:
+        metadata = found["metadata"]
+        return self.resource.kind, metadata["namespace"], metadata["name"]
+
+
+def costly(cloud: Cloud) -> Subject:
+    """Clusters, machines and pools of a cloud."""
+
+    def add(runtime: Runtime) -> Services:
+        for role in ROLES:
+            type("OfCloud", (Costly,), {"cloud": cloud})(runtime, role)
+        return {"cloud": cloud.run}
+
+    found = [subject(Plain, role) for role in ROLES]
+    kinds = tuple(kind for one in found for kind in one.kinds)
+    return replace(found[0], kinds=kinds, way=InProcess(add))
