@@ -13,7 +13,7 @@ from kapy.sdk import Result, Runtime, requeue
 from kapy.testing.conformance.in_process import InProcess, Services
 from kapy.testing.conformance.subject import Subject
 from tests.testing.conformance.behaviour.mutants import subject
-from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
+from tests.testing.conformance.behaviour.plain import RESOURCES, Plain, status
 
 ROLES: Final = tuple(RESOURCES)
 
@@ -21,11 +21,13 @@ ROLES: Final = tuple(RESOURCES)
 @dataclass
 class Cloud:
     """room: how many things of each kind it has room for, 0: any number. most: the most that were
-    there at a time. dies_with: how many things there are when the provider dies, once."""
+    there at a time. dies_with: how many things there are when the provider dies, once. holds:
+    nothing is ever let go. forgets: no finalizer that got lost is set again."""
 
     room: int = 0
     dies_with: int = 0
     holds: bool = False
+    forgets: bool = False
     there: set[tuple[str, str, str]] = field(default_factory=set)
     most: Counter[str] = field(default_factory=Counter)
     ever: int = 0
@@ -65,6 +67,11 @@ class Costly(Plain):
             return await super().reconcile(key)
         except NoRoom:
             return requeue(after=timedelta(seconds=5), because="there is no room")
+
+    async def hold(self, found: Document) -> Document:
+        if self.cloud.forgets and status(found).get("initialization"):
+            return found
+        return await super().hold(found)
 
     async def create(self, found: Document) -> None:
         if not self.cloud.make(self.place(found)):

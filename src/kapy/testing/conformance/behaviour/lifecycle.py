@@ -76,8 +76,15 @@ async def restored(scene: Scene) -> AsyncIterator[Finding]:
     was = stage.finalizers(found)
     if not was:
         raise NotApplicable("the provider sets no finalizer")
-    await scene.patch({"metadata": {"finalizers": None}})
-    again = await scene.reached(lambda one: set(was) <= set(stage.finalizers(one)))
+    again = None
+    try:
+        await scene.patch({"metadata": {"finalizers": None}})
+        again = await scene.reached(lambda one: set(was) <= set(stage.finalizers(one)))
+    finally:  # else nobody would free what was made for it
+        if again is None:
+            await scene.client.patch(
+                scene.kind.resource, scene.key(), {"metadata": {"finalizers": was}}
+            )
     if again is None:
         yield scene.fault(
             "metadata.finalizers",
@@ -85,8 +92,6 @@ async def restored(scene: Scene) -> AsyncIterator[Finding]:
             f"{scene.patience.within:g} seconds",
             "see to the finalizer each time that the object is looked at",
         )
-        # Else nobody would free what was made for it.
-        await scene.patch({"metadata": {"finalizers": was}})
 
 
 async def idle(scene: Scene) -> AsyncIterator[Finding]:
