@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +15,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.conditions import false, true
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import EVENTS, SECRETS
 from kapy.sdk import (
@@ -285,3 +286,58 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told() ->
             assert conditions(machine)["Ready"] == told
             cloud.broken = False
             await bench.until(RESOURCE, "worker-0", is_ready)
+
+
+class Annotating(PaperCloud):
+    """Serves machines of few sheets; another provider serves the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.formats: dict[str, str] = {}
+
+    def serves(self, document: Document) -> bool:
+        return bool(document["spec"]["sheets"] < 5)
+
+    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+        self.formats[order.key.name] = order.bootstrap_format
+        return Provisioned(provider_id="paper://a", annotations={"paper.example.dev/tray": "2"})
+
+
+async def test_annotations_and_the_format_of_boot_data_travel() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        cloud = Annotating()
+        add_infra_machine(bench.runtime, PaperMachine, cloud, finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"{}")
+            await asyncio.sleep(1)
+            found = await bench.get(RESOURCE, "worker-0")
+            assert found is not None
+            assert found["metadata"]["annotations"] == {"paper.example.dev/tray": "2"}
+            assert cloud.formats == {"worker-0": "cloud-config"}
+            secret = next(
+                one
+                for one in (await bench.client.list(SECRETS, namespace="default")).items
+                if "value" in (one.get("data") or {})
+            )
+            patch = {"data": {"format": base64.b64encode(b"ignition").decode()}}
+            await bench.client.patch(SECRETS, Key.of(secret), patch)
+            await bench.client.patch(RESOURCE, key("worker-0"), {"metadata": {"labels": {"a": ""}}})
+            await asyncio.sleep(1)
+            assert cloud.formats == {"worker-0": "ignition"}
+
+
+async def test_a_machine_of_another_provider_is_not_let_go() -> None:
+    async with provider_bench([RESOURCE]) as bench:
+        add_infra_machine(bench.runtime, PaperMachine, Annotating(), finalizer=FINALIZER)
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            metadata = {"finalizers": [FINALIZER]}
+            others = {**MACHINE, "metadata": metadata, "spec": {"sheets": 5}}
+            await bench.machine("blue", "worker-0", others, bootstrap_data=b"x")
+            await bench.client.delete(RESOURCE, key("worker-0"))
+            await asyncio.sleep(60)
+            found = await bench.get(RESOURCE, "worker-0")
+            assert found is not None
+            assert found["metadata"]["finalizers"] == [FINALIZER]
+            assert "status" not in found

@@ -62,6 +62,7 @@ class Balancer(ControlPlaneLoadBalancer[Document]):
         self.members: dict[str, Member] = {}
         self.looks = 0
         self.draining = False
+        self.drained: set[str] = set()
 
     async def endpoint(self, order: ClusterOrder[Document]) -> Endpoint | Waiting:
         self.looks += 1
@@ -72,6 +73,9 @@ class Balancer(ControlPlaneLoadBalancer[Document]):
     async def register(self, member: Member) -> None:
         self.members[member.key.name] = member
         self.diary.note(f"{member.key.name} joined")
+
+    async def drain(self, member: Member) -> None:
+        self.drained.add(member.key.name)
 
     async def deregister(self, member: Member) -> Waiting | None:
         if self.draining:
@@ -189,3 +193,21 @@ async def test_a_machine_waits_for_its_connections_and_leaves_without_its_machin
         scene.balancer.draining = False
         await bench.until_gone(MACHINES, "cp-0")
         assert scene.diary.once[-2:] == ["cp-0 left", "cp-0 goes"]
+
+
+async def test_a_machine_is_drained_from_the_moment_when_its_machine_is_deleted() -> None:
+    async with playing() as scene:
+        bench = scene.bench
+        await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        hold = {"metadata": {"finalizers": ["core.example.dev/drains-the-node"]}}
+        await bench.client.patch(Machine.RESOURCE, key("cp-0"), hold)
+        assert not scene.balancer.drained
+        await bench.client.delete(Machine.RESOURCE, key("cp-0"))
+        await asyncio.sleep(1)
+        assert scene.balancer.drained == {"cp-0"}
+        assert "cp-0" in scene.balancer.members
+        joined = scene.diary.entries.count("cp-0 joined")
+        await bench.client.patch(MACHINES, key("cp-0"), {"metadata": {"labels": {"a": "b"}}})
+        await asyncio.sleep(60)
+        assert scene.diary.entries.count("cp-0 joined") == joined

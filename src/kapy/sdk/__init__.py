@@ -104,6 +104,7 @@ from kapy.sdk.owned import Making
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
+from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
 __all__ = [
     "CA_LIFE",
@@ -180,6 +181,7 @@ __all__ = [
     "Member",
     "Model",
     "News",
+    "NotConnected",
     "NotYet",
     "Object",
     "Observed",
@@ -203,6 +205,7 @@ __all__ = [
     "Unreadable",
     "Version",
     "Waiting",
+    "WorkloadClusters",
     "WriteFile",
     "add_bootstrap",
     "add_control_plane",

@@ -48,13 +48,15 @@ class Provisioned:
     """The machine's infrastructure is there (contract: initialization completed).
 
     provider_id: equal to the `spec.providerID` of the machine's Node, and never changes.
-    failure_domain: where the machine really is. conditions: `Ready` sums them up; without any,
-    the machine is Ready. look_again: ask again after that time, `because` of what.
+    failure_domain: where the machine really is. annotations: to have on the infrastructure machine.
+    conditions: `Ready` sums them up; without any, the machine is Ready. look_again: ask again after
+    that time, `because` of what.
     """
 
     provider_id: str
     addresses: Sequence[Address] = ()
     failure_domain: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""

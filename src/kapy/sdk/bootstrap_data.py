@@ -6,7 +6,7 @@ label: then it is asked for, with back-off, as nothing would tell that it came.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from kapy.api.names import Label
 from kapy.engine.failure import NotYet
@@ -20,6 +20,16 @@ LABELLED: Final = Label.CLUSTER_NAME
 """Selects the Secrets of clusters; one watch for all who use this selector."""
 
 
+FORMAT: Final = "format"
+
+
+class BootstrapSecret(NamedTuple):
+    """What a bootstrap Secret holds. format: how the data is written, "" where it does not say."""
+
+    data: bytes
+    format: str = ""
+
+
 class BootstrapReader:
     """Reads bootstrap data Secrets."""
 
@@ -27,17 +37,19 @@ class BootstrapReader:
         self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)
         self._client = runtime.client
 
-    async def read(self, key: Key, *, required: bool = True) -> bytes:
+    async def read(self, key: Key, *, required: bool = True) -> BootstrapSecret:
         """The data. required: a Secret without any is waited for, too, else it is empty.
 
         Raises NotYet while the Secret is not there, BadSecret when it is damaged.
         """
-        value = secret_value(await self._secret(key), KUBECONFIG_VALUE)
+        secret = await self._secret(key)
+        value = secret_value(secret, KUBECONFIG_VALUE)
         if value is None and not required:
-            return b""
+            return BootstrapSecret(b"")
         if value is None:
             raise NotYet(f"the bootstrap data Secret {key} has no key {KUBECONFIG_VALUE}")
-        return value
+        form = secret_value(secret, FORMAT) or b""
+        return BootstrapSecret(value, form.decode(errors="replace"))
 
     async def _secret(self, key: Key) -> Document:
         cached = self.secrets.raw(key)

@@ -25,8 +25,9 @@ def is_update(change: Change, seen: Any) -> bool:
 
 
 def wishes(machine: Document) -> Any:
-    """What a Machine or MachinePool should be."""
-    return machine.get("spec"), machine["metadata"].get("labels")
+    """What a Machine or MachinePool should be, and whether it should be at all."""
+    metadata = machine["metadata"]
+    return machine.get("spec"), metadata.get("labels"), metadata.get("deletionTimestamp")
 
 
 def gates(cluster: Document) -> Any:

@@ -7,12 +7,12 @@ SDK does the rest of the InfraCluster contract: `kapy.sdk.infra_cluster_controll
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kapy.api.cluster import Cluster
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
 from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
 from kapy.sdk.credentials import Credential
@@ -51,6 +51,14 @@ class InfraClusterProvider(ABC, Generic[T]):
     @abstractmethod
     async def release(self, order: ClusterOrder[T]) -> Released | Waiting:
         """Move one step towards nothing. Must answer Released for a cluster never made."""
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        """What readers of v1beta1 are told of what is reported, if they are told anything.
+
+        Their Ready sums it up. A condition that is not given stays as it was told last.
+        """
+        del reported
+        return ()
 
     def serves(self, document: Document) -> bool:
         """Whether the object is this provider's own: others may serve some objects of its kind."""

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint
 from kapy.api.names import Reason
 from kapy.conditions.paused import is_paused
@@ -39,6 +40,7 @@ from kapy.sdk.infra_objects import Extras, InfraObjects
 from kapy.sdk.lens import InfraClusterLens
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
+from kapy.sdk.readiness import report_v1beta1
 
 T = TypeVar("T")
 
@@ -109,6 +111,8 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
+        if not self._provider.serves(document):
+            return DONE
         draft = Draft(self._runtime.client, self._lens, document)
         if is_externally_managed(draft.object.metadata):
             return DONE
@@ -116,7 +120,7 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         cluster = None if owner is None else self._clusters.get(owner)
         if draft.object.deleting:
             return await self._deleting(draft, owner, cluster)
-        if cluster is None or not self._provider.serves(document):
+        if cluster is None:
             return DONE  # core sets the owner reference, which changes the object
         if (refused := await self._hold(draft, cluster)) is not None:
             return refused
@@ -167,6 +171,18 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         status.initialization.provisioned = True
         status.failure_domains = list(answer.failure_domains)
         self._report(draft, answer.conditions, None)
+
+    def _report(
+        self,
+        draft: Draft[InfraClusterLens],
+        conditions: Sequence[Condition],
+        ready: Condition | None,
+    ) -> None:
+        super()._report(draft, conditions, ready)
+        legacy = self._provider.for_v1beta1(conditions)
+        types = [one.type for one in legacy]
+        now, counted = self._runtime.clock(), not draft.object.deleting
+        report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
     async def _deleting(
         self, draft: Draft[InfraClusterLens], owner: Key | None, cluster: Cluster | None

@@ -28,7 +28,8 @@ class MachineOrder(Making, Generic[T]):
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
     machine: the owner, None when it is gone already. version: the Kubernetes version to run.
     failure_domain: where the machine must be placed, "" for anywhere. bootstrap_data: what the
-    machine runs when it starts; empty in `release`. reported: the conditions of the last look.
+    machine runs when it starts; empty in `release`. bootstrap_format: how it is written
+    (`cloud-config`, `ignition`). reported: the conditions of the last look.
     credential: what to sign in with, where the infrastructure of the cluster names something.
     """
 
@@ -41,6 +42,7 @@ class MachineOrder(Making, Generic[T]):
     version: str = ""
     failure_domain: str = ""
     bootstrap_data: bytes = field(default=b"", repr=False)
+    bootstrap_format: str = ""
     reported: Mapping[str, Condition] = field(default_factory=dict)
     credential: Credential | None = None
 

@@ -7,8 +7,9 @@ Upstream's document: `providers/contracts/infra-machine.md`. In the order in whi
 * nothing happens while the Cluster or the object is paused, and Paused says so;
 * the provider is asked only when the cluster's infrastructure and the bootstrap data are there;
 * `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
-* machines of the control plane join a load balancer before they are provisioned, and leave it
-  before they are released;
+* machines of the control plane join a load balancer before they are provisioned, get no new
+  requests of it once their Machine is being deleted, and leave it before they are released;
+* an object that the provider does not serve is left alone, in its deletion, too;
 * deletion releases the machine, however far it got, and then removes the finalizer.
 
 A machine of a MachinePool has a Machine too, which knows neither version nor boot data: these are
@@ -112,12 +113,14 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
+        if not self._provider.serves(document):
+            return DONE
         draft = Draft(self._runtime.client, self._lens, document)
         machine = self._machine(draft.object)
         cluster = self._cluster(draft.object, machine)
         if draft.object.deleting:
             return await self._deleting(draft, machine, cluster)
-        if machine is None or cluster is None or not self._provider.serves(document):
+        if machine is None or cluster is None:
             return DONE  # core sets the owner reference, which changes the object
         if (refused := await self._hold(draft, cluster)) is not None:
             return refused
@@ -173,8 +176,10 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             version = version or pool.spec.template.spec.version
         secret = Key(machine.metadata.namespace, bootstrap.data_secret_name or "")
         required = self._provider.needs_bootstrap_data
-        data = await self._bootstrap.read(secret, required=required)
-        return replace(order, version=version, bootstrap_data=data)
+        found = await self._bootstrap.read(secret, required=required)
+        return replace(
+            order, version=version, bootstrap_data=found.data, bootstrap_format=found.format
+        )
 
     def _not_started(
         self, draft: Draft[InfraMachineLens], order: MachineOrder[T], reason: str
@@ -198,6 +203,7 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         waiting = await self._members.begun(order, answer.provider_id, answer.addresses)
         if waiting is not None:
             return self._waiting(draft, waiting, Reason.NOT_READY)
+        draft.object.metadata.annotations.update(answer.annotations)
         status = draft.object.status
         status.initialization.provisioned = True
         status.failure_domain = answer.failure_domain

@@ -104,13 +104,15 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
+        if not self._provider.serves(document):
+            return DONE
         draft = Draft(self._runtime.client, self._lens, document)
         owner = pool_key(draft.object.metadata)
         pool = None if owner is None else self._pools.get(owner)
         cluster = self._cluster(draft.object, pool)
         if draft.object.deleting:
             return await self._deleting(draft, pool, cluster)
-        if pool is None or cluster is None or not self._provider.serves(document):
+        if pool is None or cluster is None:
             return DONE  # core sets the owner reference, which changes the object
         paused, result = is_paused(draft.object, cluster), DONE
         if not paused:
@@ -132,7 +134,7 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
         try:
             key = Key(pool.metadata.namespace, secret or "")
             required = self._provider.needs_bootstrap_data
-            data = await self._bootstrap.read(key, required=required)
+            found = await self._bootstrap.read(key, required=required)
         except NotYet:
             reason = Reason.WAITING_FOR_BOOTSTRAP_DATA
             self._report(draft, (), false(ConditionType.READY, reason))
@@ -140,7 +142,7 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             raise
         order = self._order(draft.before, pool, cluster)
         async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._answer(draft, replace(order, bootstrap_data=data), cluster)
+            answer = await self._answer(draft, replace(order, bootstrap_data=found.data), cluster)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
             return await self._provisioned(draft, answer)

@@ -90,6 +90,7 @@ class InfraClusterSpec(Model):
 class InfraClusterStatus(LensStatus):
     initialization: Initialization = field(default_factory=Initialization)
     failure_domains: list[FailureDomain] = field(default_factory=list)
+    deprecated: DeprecatedConditions | None = None
 
 
 class InfraClusterLens(Lens):

@@ -1,9 +1,10 @@
 """A load balancer before the API servers of a cluster: what a provider answers that has one.
 
-Where the cluster is reached (`endpoint`), and who answers there (`register`, `deregister`). The SDK
-asks for the endpoint before the rest of the cluster's infrastructure; registers a control plane
-machine once it is there, before it says so; and deregisters it before it is released, however far
-it got. All three are asked again and again, after a crash too, and change nothing when it is done.
+Where the cluster is reached (`endpoint`), and who answers there (`register`, `drain`,
+`deregister`). The SDK asks for the endpoint before the rest of the cluster's infrastructure;
+registers a control plane machine once it is there, before it says so; drains it from the moment
+when its Machine is deleted; and deregisters it before it is released, however far it got. All are
+asked again and again, after a crash too, and change nothing when it is done.
 
     balancer = PaperBalancer(cloud)
     add_infra_cluster(runtime, PaperCluster, land, finalizer=…, load_balancer=balancer)
@@ -58,6 +59,15 @@ class ControlPlaneLoadBalancer(ABC, Generic[T]):
     async def register(self, member: Member) -> Waiting | None:
         """Send requests to the member, too; None once that is so."""
 
+    async def drain(self, member: Member) -> Waiting | None:
+        """Send it no new requests while others can take them: its Machine is being deleted.
+
+        Asked from that moment on, in the place of `register`, long before `deregister`: the
+        machine still runs while its Node is drained. None once that is so.
+        """
+        del member
+        return None
+
     @abstractmethod
     async def deregister(self, member: Member) -> Waiting | None:
         """Send it no more requests; None once that is so, and for one that never was a member."""
@@ -72,10 +82,13 @@ class Membership:
     async def begun(
         self, order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]
     ) -> Waiting | None:
-        """A machine is there."""
+        """A machine is there, for as long as its Machine is not deleted."""
         if self._balancer is None or not order.control_plane:
             return None
-        return await self._balancer.register(_member(order, provider_id, addresses))
+        member = _member(order, provider_id, addresses)
+        if order.machine is not None and order.machine.deleting:
+            return await self._balancer.drain(member)
+        return await self._balancer.register(member)
 
     async def ended(self, order: MachineOrder[Any], obj: InfraMachineLens) -> Waiting | None:
         """A machine is about to go; any, where its Machine cannot tell whether it was a member."""

@@ -1,0 +1,82 @@
+"""The workload clusters, for providers that read or write something there, such as Nodes.
+
+    clusters = WorkloadClusters(runtime)
+    controller = add_infra_machine(runtime, PaperMachine, PaperCloud(clusters), …)
+    clusters.wake(controller, machines_of)
+
+    try:
+        nodes = clusters.watch(controller, order.cluster, NODES, keys_of)     # in `converge`
+        await clusters.client(order.cluster).patch(NODES, key, patch)
+    except NotConnected:
+        …                                                 # `wake` enqueues once there is one
+
+One connection per cluster, made with the Secret `<cluster>-kubeconfig` and kept as long as the
+Secret is there. `add_to` of a Provider returns `{"workload clusters": clusters.run}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.http import Transport
+from kapy.kube.names import Resource
+from kapy.remote.connections import Connections
+from kapy.remote.connections import NotConnected as NotConnected
+
+
+class WorkloadClusters:
+    """Clients and watches of workload clusters.
+
+    connections: those that the program has already; then `run` must not be called.
+    """
+
+    def __init__(self, runtime: Runtime, connections: Connections | None = None) -> None:
+        self._connections = connections or Connections(runtime, dial=_dial)
+
+    def client(self, cluster: Key) -> Client:
+        """A client of the cluster. Raises NotConnected."""
+        return self._connections.client(cluster)
+
+    def watch(
+        self,
+        controller: Controller,
+        cluster: Key,
+        resource: Resource,
+        keys: Callable[[Key, Change], Iterable[Key]],
+    ) -> Informer[Document]:
+        """The objects of a kind, whose changes enqueue `keys(cluster, change)`.
+
+        Call it in every reconcile that reads the kind: a lost connection ends the watch. Raises
+        NotConnected while there is no connection, or it has not read the objects yet.
+        """
+        return self._connections.watch(controller, cluster, resource, keys)
+
+    def wake(self, controller: Controller, keys: Callable[[Key], Iterable[Key]]) -> None:
+        """Enqueue `keys(cluster)` whenever the connection to a cluster comes or goes."""
+
+        def changed(cluster: Key) -> None:
+            for key in keys(cluster):
+                controller.enqueue(key)
+
+        self._connections.subscribe(changed)
+
+    async def run(self) -> None:
+        """Keep the connections; until cancelled."""
+        await self._connections.run()
+
+
+LARGEST_ANSWER: Final = 64 << 20
+"""Bytes of an answer of a workload cluster, which may be anybody's."""
+
+
+def _dial(kubeconfig: Kubeconfig) -> Transport:
+    from kapy.client.https import Https  # aiohttp: half of a small provider's start
+
+    return Https(kubeconfig, most=LARGEST_ANSWER)
