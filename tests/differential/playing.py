@@ -19,6 +19,7 @@ INITIAL_END = "k8s.io/initial-events-end"
 PAUSE = 0.05
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
+_PORT = re.compile(r'(nodePort[\\"]+:)3[0-2][0-9]{3}')
 _PREFIX = re.compile(r'metadata\.generateName: Invalid value: "((?:[^"\\]|\\.)*)"')
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _WORD = re.compile(r"\$\{([^}]+)\}")
@@ -170,9 +171,10 @@ def _of_now(answer: Json) -> Json:
 
 
 def _told(message: str, made: re.Pattern[str] | None) -> str:
-    """A message without the server's present resourceVersion, its addresses, and a name that it
-    made of a generateName that is wrong."""
+    """A message without the server's present resourceVersion, its addresses and node ports, and a
+    name that it made of a generateName that is wrong."""
     message = _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
+    message = _PORT.sub(r"\1${port}", message)
     return message if made is None else made.sub("${gen}", message)
 
 

@@ -46,9 +46,11 @@ class Part:
 
 @dataclass
 class Found:
-    """What a part found: answers compared, equal ones, and of each class its cases by number."""
+    """What a part found: answers compared, equal ones, and of each class its cases by number.
+    dropped: steps to which the real server gave no answer, and those after them."""
 
     answers: int = 0
+    dropped: int = 0
     equal: int = 0
     causes: dict[str, list[int]] = field(default_factory=dict)
     unequal: dict[str, int] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Found:
     def add(self, other: Found) -> None:
         """Take in what another part found."""
         self.answers += other.answers
+        self.dropped += other.dropped
         self.equal += other.equal
         for cause, numbers in other.causes.items():
             self.causes.setdefault(cause, []).extend(numbers)
@@ -89,6 +92,7 @@ async def _compare(part: Part) -> Found:
         for number in numbers:
             outcome = await both.compare(generated(part.area, part.seed, number))
             found.answers += outcome.answers
+            found.dropped += outcome.dropped
             found.equal += outcome.answers - len(outcome.unequal)
             if outcome.cause:
                 found.causes.setdefault(outcome.cause, []).append(number)

@@ -82,7 +82,7 @@ WORK: dict[str, Callable[[int], Any]] = {
     ),
     "items in order": lambda n: patched(
         {"items": items(n)},
-        {"items": items(n, "w"), "$setElementOrder/items": items(n)[::-1]},
+        {"items": items(n, "w")[::-1], "$setElementOrder/items": items(n)[::-1]},
     ),
     "only an order": lambda n: patched(
         {"items": items(n)}, {"$setElementOrder/items": items(n)[::-1]}

@@ -122,23 +122,33 @@ def merge_patch(draw: Draw, kind: Kind, document: Json) -> Step:
     return patch(kind.at("alpha"), MERGE_PATCH, maybe_mutated(draw, part, 0.2), query=_query(draw))
 
 
+KEYED: Final = ("containers", "env", "ports", "volumes")
+"""Lists that merge by a key. kube-apiserver panics at an order of other lists of maps."""
+
+
 def _directives(draw: Draw, node: Json) -> Json:
-    """A part with directives of strategic merge in some places."""
+    """A part with a directive of strategic merge in some place: with two, it depends on the order
+    of Go's maps which of them kube-apiserver finds wrong."""
     node = copy.deepcopy(node)
-    holders = [node, *_dicts(node)]
-    for holder in holders:
-        if draw.chance(0.12):
-            holder["$patch"] = draw.one(("replace", "delete", "merge", "other", 1))
-        lists = [key for key, value in holder.items() if isinstance(value, list)]
-        for key in lists:
-            if draw.chance(0.15):
-                holder[f"$setElementOrder/{key}"] = draw.one(
-                    (holder[key], [{"name": "main"}, {"name": "side"}], ["a"], "x", [])
-                )
-            if draw.chance(0.12):
-                holder[f"$deleteFromPrimitiveList/{key}"] = draw.one((["a"], ["x"], "a", [1]))
-        if draw.chance(0.08):
-            holder["$retainKeys"] = draw.one((list(holder)[:1], ["name"], "x"))
+    if draw.chance(0.5):
+        return node
+    holder = draw.one([node, *_dicts(node)])
+    lists = [key for key in holder if isinstance(holder[key], list)]
+    how = draw.weighted({"patch": 3.0, "order": 3.0, "delete": 3.0, "retain": 2.0})
+    if how == "patch":
+        holder["$patch"] = draw.one(("replace", "delete", "merge", "other", 1))
+    elif how == "retain":
+        holder["$retainKeys"] = draw.one((list(holder), list(holder)[:1], ["name"], "x"))
+    elif lists and how == "delete":
+        key = draw.one(lists)
+        holder[f"$deleteFromPrimitiveList/{key}"] = draw.one((["a"], ["x"], "a", [1]))
+        if draw.chance(0.8):
+            holder.pop(key)
+    elif lists:
+        key = draw.one(lists)
+        order = [holder[key], [{"name": "main"}, {"name": "side"}], ["a"], "x", []]
+        if key in KEYED or not _dicts(holder[key]):
+            holder[f"$setElementOrder/{key}"] = draw.one(order)
     return node
 
 
@@ -176,10 +186,10 @@ def strategic(draw: Draw, kind: Kind) -> Step:
                 ({}, {"finalizers": ["a.b/c"]}, {"$deleteFromPrimitiveList/finalizers": ["a.b/c"]})
             ),
         }
-    body = _directives(draw, body)
-    return patch(
-        kind.at("alpha"), STRATEGIC_PATCH, maybe_mutated(draw, body, 0.12), query=_query(draw)
-    )
+    plain, body = body, _directives(draw, body)
+    if body == plain:
+        body = maybe_mutated(draw, body, 0.2)
+    return patch(kind.at("alpha"), STRATEGIC_PATCH, body, query=_query(draw))
 
 
 def odd(draw: Draw, kind: Kind) -> Step:

@@ -86,7 +86,7 @@ LIVE: dict[str, Any] = {
         (
             {"containers": [{"name": "new", "image": "z", "env": None}]},
             "containers",
-            [{"name": "new", "image": "z"}, *LIVE["containers"]],
+            [{"name": "new", "image": "z", "env": None}, *LIVE["containers"]],
         ),
         (
             {"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}]},
@@ -113,7 +113,12 @@ LIVE: dict[str, Any] = {
                 LIVE["containers"][1],
             ],
         ),
-        ({"unknown": {"$retainKeys": [], "a": [{"$patch": "delete"}]}}, "unknown", {"a": []}),
+        (
+            {"unknown": {"$retainKeys": [], "b": None, "a": [{"$patch": "delete"}]}},
+            "unknown",
+            {"$retainKeys": [], "a": []},
+        ),
+        ({"$deleteFromPrimitiveList/args": "a"}, "args", ["a", "b"]),
     ],
 )
 def test_a_field_merges_by_its_strategy(patch: Any, field: str, expected: Any) -> None:
@@ -138,8 +143,24 @@ def test_a_patch_that_changes_nothing_returns_the_object_itself() -> None:
             "map: map[image:x] does not contain declared merge key: name",
         ),
         (
-            {"$setElementOrder/containers": [], "containers": [{"name": "one"}]},
+            {"$setElementOrder/containers": [{"name": "x"}], "containers": [{"name": "one"}]},
             "The order in patch list:\n[map[name:one]]\n doesn't match $setElementOrder list:",
+        ),
+        ({"$setElementOrder/args": "x"}, "expected a []interface {}, but received a string"),
+        ({"$setElementOrder": []}, "invalid patch format of setElementOrder list"),
+        ({"$deleteFromPrimitiveList": []}, "invalid patch format of primitive list"),
+        ({"labels": {"$patch": 1}}, "unknown patch type: %!s(int64=1) in map: map[$patch:1]"),
+        (
+            {"$setElementOrder/finalizers": [{"name": "one"}], "$setElementOrder/other": []},
+            'unable to find api field in struct Pod for the json field "other"',
+        ),
+        (
+            {"labels": {"a": None, "$setElementOrder/z": []}},
+            "merging an object in json but data type is not struct, instead is: map",
+        ),
+        (
+            {"$setElementOrder/labels": []},
+            "expected a []interface {}, but received a map[string]interface {}",
         ),
         (
             {"strategy": {"$retainKeys": ["type"], "rolling": {}}},

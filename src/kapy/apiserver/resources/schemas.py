@@ -149,7 +149,7 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
     """The metadata as Go's struct keeps it; what is shared with `settled` is not looked at."""
     known: Document = {}
     if settled and isinstance(found, dict):
-        known = {key: value for key, value in found.items() if settled.get(key) is value}
+        known = {key: value for key, value in found.items() if settled.get(key, found) is value}
         found = {key: value for key, value in found.items() if key not in known}
     misplaced: list[str] = []
     try:
@@ -158,5 +158,8 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
         # kube-apiserver names the first by name, of metadata that it sorted.
         _metadata(sorted_by_name(found), None, [])
         raise
+    if len(misplaced) > 1:
+        misplaced.clear()
+        _metadata(sorted_by_name(found), None, misplaced)
     unknown.extend(f"metadata.{path}" for path in misplaced)
     return known | metadata if known else metadata

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from kapy.apiserver import body, metadata
 from kapy.apiserver.admission import Review
@@ -14,13 +13,14 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.metadata import without_repeated_owners
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
-from kapy.apiserver.resources.structs import Misfit, decoder, field_type, in_go_order
+from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation, options_of
+from kapy.apiserver.verbs.patch_results import Patched
 from kapy.apiserver.webhooks.foreseen import Unforeseen, foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.errors import BadRequest, Invalid
-from kapy.kube.field_errors import EnoughErrors, FieldError, invalid
+from kapy.kube.errors import BadRequest
+from kapy.kube.field_errors import EnoughErrors, FieldError
 from kapy.kube.names import split_api_version
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
@@ -34,36 +34,34 @@ def typed(
     document: Document,
     checks: Validation,
     *,
-    live: Document | None = None,
+    patched: Patched | None = None,
     applied: bool = False,
 ) -> Document:
     """The object pruned and with defaults; unknown fields are warned about, or refused.
 
-    live: what the object was made from, so that shared parts need no second look. applied: it
-    comes from server-side apply, which keeps nulls for validation to refuse.
+    patched: the result of a patch that the object is; what it shares with the object before needs
+    no second look. applied: it comes from server-side apply, which keeps nulls for validation to
+    refuse.
     """
     unknown: list[str] = []
-    given = document
+    live = None if patched is None else patched.live
     try:
         document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
     except Misfit as error:
-        if live is not None:
-            raise _first_misfit(ask, document, live, error) from None
-        kind, version = ask.kind.resource.kind, ask.kind.resource.version
-        raise BadRequest(
-            f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
-        ) from None
-    checks.report(
-        ask,
-        unknown,
-        None
-        if live is None
-        else partial(bad_patch, given, live=live, struct=ask.kind.schema.struct),
-    )
+        if patched is None:
+            kind, version = ask.kind.resource.kind, ask.kind.resource.version
+            raise BadRequest(
+                f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
+            ) from None
+        unknown = []
+        document = ask.kind.schema.decoded(patched.repaired(document, error), unknown, live=live)
+    if patched is not None and unknown:
+        unknown = patched.in_order(unknown)
+    checks.report(ask, unknown, None if patched is None else patched.refusal)
     if document.get("metadata") is None:
         document = {**document, "metadata": {}}
-    patched = live is not None or applied
-    ask.warnings.extend(without_repeated_owners(document, patched=patched))
+    changed = patched is not None or applied
+    ask.warnings.extend(without_repeated_owners(document, patched=changed))
     ask.kind.strategy.default(document)
     return document
 
@@ -71,46 +69,6 @@ def typed(
 def read_typed(ask: Ask, checks: Validation) -> Document:
     """The object of the body, pruned and with defaults. Raises BadRequest, Invalid."""
     return typed(ask, body.read_object(ask, checks.duplicates), checks)
-
-
-def _first_misfit(ask: Ask, document: Document, live: Document, error: Misfit) -> Invalid:
-    """What is wrong with a patched object: the first in the order that it is shown in."""
-    struct = ask.kind.schema.struct
-    if struct:
-        try:
-            decoder(struct)(_in_order(document, live, struct), None, [])
-        except Misfit as first:
-            error = first
-    return bad_patch(document, str(error), live, struct)
-
-
-def bad_patch(
-    document: Document, why: str, live: Document | None = None, struct: str = ""
-) -> Invalid:
-    """A patch whose result is no object of the kind; the result is shown as JSON.
-
-    live: what was patched. struct: Go's, of a built-in kind. What the patch changed is in the
-    order of names, the rest in that of the struct.
-    """
-    shown = _in_order(document, live, struct)
-    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-    error = invalid("patch", text, why)
-    return Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
-
-
-def _in_order(value: Any, live: Any, kind: str) -> Any:
-    """A value with its fields by name, but those of what is the live object's as in Go."""
-    if value is live:
-        return in_go_order(value, kind)
-    if isinstance(value, dict):
-        then = live if isinstance(live, dict) else {}
-        return {
-            key: _in_order(value[key], then.get(key), field_type(kind, key))
-            for key in sorted(value)
-        }
-    if isinstance(value, list):
-        return [in_go_order(one, "") for one in value]
-    return value
 
 
 def write_of(plane: Plane, ask: Ask) -> Write:

@@ -54,8 +54,9 @@ class Validation:
 
 
 def _repeated(what: str) -> str:
-    """The sentence about a field that stands twice; YAML's parser brings its own."""
-    return what if what.startswith("line ") else f'duplicate field "{what}"'
+    """The sentence about a field that stands twice; some bring their own."""
+    own = what.startswith(("line ", "json patch "))
+    return what if own else f'duplicate field "{what}"'
 
 
 def write_options(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,13 +11,14 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, not_found
-from kapy.apiserver.resources.structs import facts
-from kapy.apiserver.verbs.checks import bad_patch, typed, write_of
+from kapy.apiserver.resources.structs import MOST_UNKNOWN, facts
+from kapy.apiserver.verbs.checks import typed, write_of
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, write_options
+from kapy.apiserver.verbs.patch_results import Patched, PatchedMap, PatchedText
 from kapy.apiserver.verbs.revision import revise
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Invalid
+from kapy.kube.errors import BadRequest, Invalid, UnsupportedMediaType
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.http import (
     APPLY_PATCH,
@@ -33,41 +33,51 @@ from kapy.kube.patch import json_patch, merge_patch, strategic
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
     """Change an object by a patch."""
-    media = body.media_type(ask) or MERGE_PATCH
-    accepted = [JSON_PATCH, MERGE_PATCH]
-    accepted += [APPLY_PATCH] if ask.kind.custom else [STRATEGIC_MERGE_PATCH, APPLY_PATCH]
-    if media not in accepted:
-        raise body.refuse_media_type(accepted)
+    media = _media_type(ask)
     dry_run, checks = write_options(ask, "PatchOptions", patch_errors(ask.request.query, media))
     if media == APPLY_PATCH:
         return await _apply(plane, ask, checks, dry_run=dry_run)
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
-    content = await ask.compute(partial(read_patch, ask, checks))
+    content = await ask.compute(partial(read_patch, ask, checks, media))
+    if media == JSON_PATCH and checks.level != "Ignore":
+        check_operations(content, checks)
 
     def change(live: Document) -> Document:
-        document = patched(ask, live, content, media)
+        document, result = patched(ask, live, content, media)
         if document is live:
             return live
-        _check_identity(ask, document)
-        document = typed(ask, document, checks, live=live)
+        document = typed(ask, document, checks, patched=result)
         check_identity_of(ask, document["metadata"])
         return document
 
     return await revise(plane, ask, change, dry_run=dry_run, patched=True)
 
 
-def _check_identity(ask: Ask, document: Document) -> None:
+def _media_type(ask: Ask) -> str:
+    """The media type of the patch. Raises UnsupportedMediaType."""
+    header = ask.request.headers.get("content-type", "").partition(";")[0].strip()
+    if not header and not isinstance(ask.request.body, bytes):
+        return MERGE_PATCH
+    accepted = [JSON_PATCH, MERGE_PATCH]
+    accepted += [APPLY_PATCH] if ask.kind.custom else [STRATEGIC_MERGE_PATCH, APPLY_PATCH]
+    if header in accepted:
+        return header
+    if ask.kind.custom:
+        raise body.refuse_media_type(accepted)
+    raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+
+
+def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
     """A patch may not make another object of it. Raises BadRequest, Invalid."""
     resource = ask.kind.resource
     kind, version = document.get("kind"), document.get("apiVersion")
     if kind is None:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        raise bad_patch(document, f"Object 'Kind' is missing in '{text}'")
+        raise result.refusal(f"Object 'Kind' is missing in '{result.shown()}'")
     for field, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str | None):
             why = f"couldn't get version/kind; {body.not_a_text(field, value)}"
-            raise bad_patch(document, why)
+            raise result.refusal(why)
     errors: list[FieldError] = []
     if version != resource.api_version:
         if ask.query.get("fieldValidation") != "Ignore":
@@ -76,7 +86,8 @@ def _check_identity(ask: Ask, document: Document) -> None:
     if kind != resource.kind:
         errors.append(invalid("kind", kind, f"must be {resource.kind}"))
     if errors:
-        raise Invalid.of(str(kind), resource.group, ask.name, errors)
+        group = split_api_version(version or "")[0]
+        raise Invalid.of(str(kind), group, ask.name, errors)
 
 
 def patch_errors(query: Mapping[str, str], media: str) -> list[FieldError]:
@@ -90,26 +101,29 @@ def patch_errors(query: Mapping[str, str], media: str) -> list[FieldError]:
     return errors
 
 
-def read_patch(ask: Ask, checks: Validation) -> Any:
+def read_patch(ask: Ask, checks: Validation, media: str) -> Any:
     """The patch of the body. Raises BadRequest."""
+    strategic_merge = media == STRATEGIC_MERGE_PATCH
+    prefix = "" if strategic_merge else "error decoding patch: "
     try:
         content = body.read(ask, checks.duplicates)
     except body.NotJson as error:
-        raise BadRequest(f"error decoding patch: {error}") from None
-    if content is None:
-        empty = not ask.request.body
-        raise BadRequest(
-            "error decoding patch: unexpected end of JSON input" if empty else "Invalid JSON Patch"
-        )
-    return content
+        raise BadRequest(f"{prefix}{error}") from None
+    if content is not None:
+        return content
+    if not ask.request.body:
+        raise BadRequest(f"{prefix}unexpected end of JSON input")
+    if media == MERGE_PATCH:
+        raise BadRequest("Invalid JSON Patch")
+    return {} if strategic_merge else []
 
 
-def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
+def patched(ask: Ask, live: Document, content: Any, media: str) -> tuple[Document, Patched]:
     """The live object after the patch; parts that did not change are shared with it."""
+    if media == STRATEGIC_MERGE_PATCH:
+        return _strategic(ask, live, content)
     if media == JSON_PATCH:
         document = json_patch.apply(live, content)
-    elif media == STRATEGIC_MERGE_PATCH:
-        document = strategic.apply(live, content, facts()["structs"], ask.kind.schema.struct)
     else:
         if not isinstance(content, dict):
             what = body.go_type(content)
@@ -120,7 +134,46 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> Document:
         document = merge_patch.apply(live, content)
     if not isinstance(document, dict):
         raise BadRequest("the patch does not give an object")
-    return document
+    result = PatchedText(live, content, ask.kind.schema.struct, media)
+    if document is not live:
+        _check_identity(ask, document, result)
+    return document, result
+
+
+def _strategic(ask: Ask, live: Document, content: Any) -> tuple[Document, Patched]:
+    """The same of a strategic merge patch, which cannot change the kind of the object."""
+    content = body.copied(content)
+    document = strategic.merge(live, content, facts()["structs"], ask.kind.schema.struct)
+    known = {key: live[key] for key in ("apiVersion", "kind")}
+    same = all(document.get(key) == value for key, value in known.items())
+    if not same and all(isinstance(document.get(key), str | None) for key in known):
+        document = {**document, **known}
+    return document, PatchedMap(live, content, ask.kind.schema.struct)
+
+
+def check_operations(content: Any, checks: Validation) -> None:
+    """What the operations of a JSON patch say is text; what else they say is told.
+
+    Raises BadRequest.
+    """
+    if not isinstance(content, list):
+        return
+    if checks.duplicates:
+        checks.duplicates[:] = [f'json patch duplicate field "{one}"' for one in checks.duplicates]
+    told = []
+    for number, operation in enumerate(content):
+        for key, value in operation.items() if isinstance(operation, dict) else ():
+            if key in ("op", "path", "from") and not isinstance(value, str | None):
+                raise BadRequest(
+                    f"error decoding patch: json: cannot unmarshal {body.go_type(value)} into Go "
+                    f"struct field jsonPatchOp.{key} of type string"
+                )
+            if key not in ("op", "path", "from", "value"):
+                told.append(f'json patch unknown field "[{number}].{key}"')
+        if not isinstance(operation, dict | None):
+            return  # which is refused when it is applied
+    if checks.duplicates is not None:
+        checks.duplicates.extend(told[:MOST_UNKNOWN])
 
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:

@@ -13,9 +13,9 @@ from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
-from kapy.apiserver.verbs.checks import bad_patch
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of
 from kapy.apiserver.verbs.options import Validation, write_options
+from kapy.apiserver.verbs.patch_results import PatchedText
 from kapy.apiserver.verbs.patching import (
     check_identity_of,
     check_type,
@@ -132,7 +132,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         return await _apply(plane, ask, checks, dry_run=dry_run)
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
-    content = await ask.compute(partial(read_patch, ask, checks))
+    content = await ask.compute(partial(read_patch, ask, checks, media))
 
     def change(live: Document) -> Document:
         scale: Any
@@ -145,7 +145,8 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         try:
             decoded: Document = decoder(_STRUCT)(scale, None, [])
         except Misfit as error:
-            raise bad_patch(scale, str(error)) from None
+            result = PatchedText(live, content, _STRUCT, media)
+            decoded = result.repaired(scale, error)
         return decoded
 
     return await _revise(plane, ask, change, dry_run=dry_run)

@@ -33,13 +33,13 @@ def apply(document: Any, operations: Any) -> Any:
             "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{LIMIT}, got {len(operations)}"
         )
-    strange = next((one for one in operations if not isinstance(one, dict)), None)
-    if strange is not None or None in operations:
+    strange = next((one for one in operations if not isinstance(one, dict | None)), None)
+    if strange is not None:
         raise BadRequest(_not_decodable(strange, "handlers.jsonPatchOp"))
     patching = _Patching(document)
     try:
         for operation in operations:
-            patching.apply(operation)
+            patching.apply(operation or {})
     except Inapplicable as error:
         raise Invalid(
             "the server rejected our request due to an error in our request", details={}

@@ -14,7 +14,8 @@ _encode = Encoder(order="sorted").encode
 def apply(target: Any, patch: Any) -> Any:
     """`target` with `patch` applied; `target` itself when nothing changes.
 
-    A null removes a member, a map merges, everything else replaces. Nulls within lists stay.
+    A null removes a member, a map merges, everything else replaces. Nulls that are items of lists
+    stay; null members of maps in lists go, but for a list that replaces a map.
     """
     if not isinstance(patch, dict):
         return patch
@@ -28,7 +29,7 @@ def apply(target: Any, patch: Any) -> Any:
                 del merged[key]
             continue
         before = target.get(key)
-        after = without_nulls(value) if before is None else apply(before, value)
+        after = apply(before, value) if isinstance(before, dict) else without_nulls(value)
         merged_maps = isinstance(before, dict) and isinstance(value, dict)  # the same if unchanged
         if after is not before and (merged_maps or not same(before, after)):
             merged = dict(target) if merged is None else merged

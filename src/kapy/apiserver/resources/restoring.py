@@ -1,0 +1,99 @@
+"""JSON data restored as one of Go's structs, as Go does it without a decoder of JSON.
+
+kube-apiserver makes an object of the result of a strategic merge patch like this. What does not
+fit is told in other words than a decoder's, and numbers that are too large are cut.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.apiserver.resources.structs import Malformed, Misfit, decoder, facts
+from kapy.kube.patch.go_text import type_of
+
+_NUMBERS: Final = {"int": 64, "int32": 32, "int64": 64}
+_THEMSELVES: Final = ("time", "microtime", "quantity", "intstr")
+_GO_KINDS: Final = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    list: "slice",
+    dict: "map",
+}
+
+
+def restored(value: Any, kind: str, named: str = "") -> Any:
+    """The value as a decoder takes it. kind: as `structs.json` spells types. named: Go's name of
+    a leaf type. Raises Misfit with Go's words."""
+    if value is None:
+        return None
+    if kind.startswith("[]"):
+        _check(value, list, "slice")
+        return [restored(item, kind[2:], named) for item in value]
+    if kind.startswith("{}"):
+        _check(value, dict, "map")
+        return {key: restored(item, kind[2:], named) for key, item in value.items()}
+    if kind == "bytes":
+        return _bytes(value)
+    if kind in facts()["structs"]:
+        return _struct(value, kind)
+    return _leaf(value, kind, named)
+
+
+def _check(value: Any, wanted: type, shown: str) -> None:
+    if type(value) is not wanted:
+        raise Malformed(f"cannot restore {shown} from {_GO_KINDS[type(value)]}")
+
+
+def _struct(value: Any, kind: str) -> Any:
+    if not isinstance(value, dict):
+        raise Malformed(f"cannot restore struct from: {_GO_KINDS[type(value)]}")
+    made = dict(value)
+    for name, fact in facts()["structs"][kind].items():
+        if name in value and "u" not in fact:
+            made[name] = restored(value[name], fact["t"], fact.get("g", ""))
+    return made
+
+
+def _bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return decoder("bytes")(value, None, [])
+        except Misfit as error:
+            raise Malformed(f"error decoding from json: {error}") from None
+    _check(value, list, "slice")
+    for item in value:
+        if type(item) is not int:
+            raise Malformed("unrecognized type: uint8")
+    return [item % 256 for item in value]
+
+
+def _leaf(value: Any, kind: str, named: str) -> Any:
+    """A value that is no container, or one that reads itself."""
+    found = type_of(value)
+    if kind in _THEMSELVES:
+        decoder(kind, named)(value, None, [])
+        return value
+    if kind == "string":
+        if isinstance(value, str):
+            return value
+        if found == "int64":
+            raise Malformed(f"cannot convert int64 to {named or kind}")
+        raise Malformed("unrecognized type: string")
+    if kind == "bool" and not isinstance(value, bool):
+        raise Malformed("unrecognized type: bool")
+    if kind in _NUMBERS:
+        return _number(value, kind, named)
+    if kind == "float64" and found not in ("int64", "float64"):
+        raise Malformed("unrecognized type: float64")
+    return value
+
+
+def _number(value: Any, kind: str, named: str) -> int:
+    if type_of(value) not in ("int64", "float64"):
+        raise Malformed(f"unrecognized type: {kind}")
+    if value != int(value):
+        raise Malformed(f"cannot convert float64 to {named or kind}")
+    half = 1 << (_NUMBERS[kind] - 1)
+    return (int(value) + half) % (2 * half) - half

@@ -1,0 +1,140 @@
+"""The order of fields in a patched object as kube-apiserver's library for patches writes it.
+
+The library reads a part of a document only when it must. A part that it read is written with its
+fields by name, the others as they stood: in the object, or in the patch. An error shows that text,
+and a decoder finds the first wrong field in its order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.json import Decoder, Encoder
+
+from kapy.kube.patch.pointer import Inapplicable, index, member, tokens_of
+
+_encode = Encoder().encode
+_decode = Decoder().decode
+
+
+def json_patched(document: Any, operations: list[Any]) -> Any:
+    """The document after operations that apply to it."""
+    text = _Text(document)
+    for operation in operations:
+        try:
+            text.apply(operation)
+        except Inapplicable:
+            break
+    return text.written(text.root)
+
+
+def merge_patched(document: Any, patch: Any) -> Any:
+    """The document after a merge patch."""
+    text = _Text(document)
+    if isinstance(patch, dict):
+        text.merge(text.root, _decode(_encode(patch)))
+    return text.written(text.root)
+
+
+class _Text:
+    """A private copy of a document, and which of its parts were read."""
+
+    def __init__(self, document: Any) -> None:
+        self._read: dict[int, Any] = {}
+        self._whole: dict[int, Any] = {}
+        """Parts of which everything was read, until something new is put into them."""
+        self.root = self._open(_decode(_encode(document)))
+
+    def _open(self, node: Any) -> Any:
+        if isinstance(node, dict | list):
+            self._read[id(node)] = node
+        return node
+
+    def _open_all(self, node: Any, *, nulls: bool = True) -> None:
+        """Read everything below a node. nulls: null members stay."""
+        if not isinstance(node, dict | list) or id(node) in self._whole:
+            return
+        self._open(node)
+        if isinstance(node, dict) and not nulls:
+            for key in [key for key, one in node.items() if one is None]:
+                del node[key]
+        for one in node.values() if isinstance(node, dict) else node:
+            self._open_all(one, nulls=nulls)
+        self._whole[id(node)] = node
+
+    def written(self, node: Any) -> Any:
+        """A node with its fields in the order of the text."""
+        if id(node) not in self._read:
+            return node
+        if isinstance(node, dict):
+            return {key: self.written(node[key]) for key in sorted(node)}
+        return [self.written(one) for one in node]
+
+    def merge(self, target: Any, patch: Any) -> None:
+        """Apply a merge patch to a map."""
+        for key, value in patch.items():
+            found = target.get(key)
+            if value is None:
+                target.pop(key, None)
+            elif found is None or not isinstance(self._open(found), dict):
+                self._open_all(value, nulls=False)
+                target[key] = value
+            elif isinstance(value, dict):
+                self.merge(found, value)
+            else:
+                target[key] = value
+
+    def apply(self, operation: Any) -> None:
+        """Do one operation. Raises Inapplicable."""
+        op, path = operation.get("op"), operation.get("path")
+        if path == "" and op in ("replace", "test"):
+            if op == "replace":
+                self.root = self._open(_decode(_encode(operation.get("value"))))
+            else:
+                self._open_all(self.root)
+            return
+        if op == "test":
+            self._open_all(self._found(path))
+        elif op == "remove":
+            self._remove(path)
+        elif op == "move":
+            value = self._found(operation.get("from"))
+            self._remove(operation.get("from"))
+            self._put(path, value, insert=True)
+        elif op == "copy":
+            value = self.written(self._found(operation.get("from")))
+            self._put(path, _decode(_encode(value)), insert=True)
+        else:
+            self._put(path, _decode(_encode(operation.get("value"))), insert=op == "add")
+
+    def _holder(self, path: Any) -> tuple[Any, str]:
+        tokens = tokens_of(path) if isinstance(path, str) else []
+        if not tokens:
+            raise Inapplicable
+        node = self.root
+        for token in tokens[:-1]:
+            node = self._open(member(node, token))
+        return node, tokens[-1]
+
+    def _found(self, path: Any) -> Any:
+        holder, token = self._holder(path)
+        return holder.get(token) if isinstance(holder, dict) else member(holder, token)
+
+    def _remove(self, path: Any) -> None:
+        holder, token = self._holder(path)
+        if isinstance(holder, dict):
+            holder.pop(token, None)
+        else:
+            del holder[index(token, len(holder))]
+
+    def _put(self, path: Any, value: Any, *, insert: bool) -> None:
+        holder, token = self._holder(path)
+        self._whole.clear()
+        if isinstance(holder, dict):
+            holder[token] = value
+        elif not insert:
+            holder[index(token, len(holder))] = value
+        elif token == "-":
+            holder.append(value)
+        else:
+            holder.insert(index(token, len(holder) + 1), value)

@@ -1,0 +1,138 @@
+"""Lists of a strategic merge patch: their types, their order and the items with directives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from operator import itemgetter
+from typing import Any
+
+from kapy.kube import Document
+from kapy.kube.errors import Invalid
+from kapy.kube.patch.go_text import as_string, text
+from kapy.kube.patch.identity import Positions, identity
+from kapy.kube.patch.strategic_types import DIRECTIVE, Failure, wrong_type
+
+
+def check_types(*lists: list[Any], some: bool = False) -> type:
+    """The type that all items have. some: there must be items. Raises Failure, Invalid."""
+    kinds = [type(one) for items in lists for one in items]
+    if kinds and kinds[0] is list:
+        raise Invalid("the server rejected our request due to an error in our request", details={})
+    if any(kind is not kinds[0] for kind in kinds):
+        raise Failure(f"list element types are not identical: {text(list(lists))}")
+    if not kinds and some:
+        raise Failure("no elements in any of the given slices")
+    return kinds[0] if kinds else dict
+
+
+def check_order(patch: list[Any], order: list[Any], key: str) -> None:
+    """The items of a patch stand in the order that it says. Raises Failure."""
+    if not patch or not order:
+        return
+    items = patch
+    if key:
+        strange = next((one for one in patch if not isinstance(one, dict)), None)
+        if strange is not None:
+            raise wrong_type({}, strange)
+        items = [one for one in patch if one.get(DIRECTIVE) != "delete"]
+    at = 0
+    for wanted in order:
+        while at < len(items) and isinstance(items[at], dict) and DIRECTIVE in items[at]:
+            at += 1
+        if at == len(items):
+            return
+        at += _equal(items[at], wanted, key)
+    while at < len(items) and isinstance(items[at], dict) and DIRECTIVE in items[at]:
+        at += 1
+    if at < len(items):
+        raise Failure(
+            f"The order in patch list:\n{text(patch)}\n doesn't match $setElementOrder list:\n"
+            f"{text(order)}\n"
+        )
+
+
+def _equal(one: Any, other: Any, key: str) -> bool:
+    if not key:
+        return identity(one) == identity(other)
+    for item in (one, other):
+        if not isinstance(item, dict):
+            raise wrong_type({}, item)
+    for item in (one, other):
+        if key not in item:
+            raise _no_key(item, key)
+    return identity(one[key]) == identity(other[key])
+
+
+def keyed(items: list[Any], order: list[Any], key: str) -> None:
+    """Items that have a merge key have it, and so have those that say their order.
+
+    Raises Failure.
+    """
+    if not key:
+        return
+    for item in items:
+        if not isinstance(item, dict):
+            raise wrong_type({}, item)
+        if key not in item:
+            raise _no_key(item, key)
+    strange = next((at for at, one in enumerate(order) if not isinstance(one, dict)), None)
+    if items and strange is not None:
+        named = {identity(one.get(key)) for one in order[:strange]}
+        if any(identity(one[key]) not in named for one in items):
+            raise Failure(f"value for key {strange} is not a map")
+
+
+def _no_key(item: Document, key: str) -> Failure:
+    return Failure(f"map: {text(item)} does not contain declared merge key: {key}")
+
+
+def special(old: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """The list without the items that the patch deletes, and the patch without directives."""
+    items, replaces = [], False
+    gone = set()
+    for item in patch:
+        directive = item.get(DIRECTIVE)
+        if DIRECTIVE not in item:
+            items.append(item)
+        elif directive == "delete":
+            if key not in item:
+                raise _no_key(item, key)
+            gone.add(identity(item[key]))
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise Failure("merging lists cannot yet be specified in the patch")
+        else:
+            raise Failure(f"unknown patch type: {as_string(directive)} in map: {text(item)}")
+    if replaces:
+        return items, []
+    if not gone:
+        return old, items
+    return [one for one in old if key not in one or identity(one[key]) not in gone], items
+
+
+def in_order(merged: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
+    """Items that the patch names in its order, the others in the server's; an item of the server
+    comes before one of the patch only if it did before."""
+    wanted, known = Positions(order, key), Positions(before, key)
+    placed = [(wanted.of(one), known.of(one), one) for one in merged]
+    named = sorted((one for one in placed if one[0] >= 0), key=itemgetter(0))
+    others = sorted((one for one in placed if one[0] < 0), key=itemgetter(1))
+    result = []
+    left = right = 0
+    while left < len(others) and right < len(named):
+        if 0 <= others[left][1] < named[right][1]:
+            result.append(others[left][2])
+            left += 1
+        else:
+            result.append(named[right][2])
+            right += 1
+    return [*result, *(one for _, _, one in (*others[left:], *named[right:]))]
+
+
+def without_repeats(items: list[Any]) -> list[Any]:
+    """The items, each once."""
+    known: dict[Hashable, Any] = {}
+    for item in items:
+        known.setdefault(identity(item), item)
+    return list(known.values())

@@ -1,0 +1,103 @@
+"""What a strategic merge patch knows of the fields of Go's structs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kapy.kube import Document
+from kapy.kube.errors import ApiError
+from kapy.kube.go_quoted import go_quoted
+from kapy.kube.patch.go_text import type_of
+
+DIRECTIVE: Final = "$patch"
+RETAIN: Final = "$retainKeys"
+ORDER: Final = "$setElementOrder"
+DELETE_FROM: Final = "$deleteFromPrimitiveList"
+
+_LEAVES: Final = ("string", "bool", "int", "int32", "int64", "float64")
+_KINDS: Final = {"bytes": "slice", "any": "interface", "": "interface"}
+
+
+class Failure(ApiError):
+    """A patch that kube-apiserver fails at: 500 without a reason."""
+
+    code = 500
+
+    def __init__(self, message: str) -> None:
+        status = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+            "code": 500,
+        }
+        super().__init__(message, status=status)
+
+
+def wrong_type(expected: Any, found: Any) -> Failure:
+    """A value of a patch is not of the type that it must have."""
+    return Failure(f"expected a {type_of(expected)}, but received a {type_of(found)}")
+
+
+class Field(NamedTuple):
+    """How one field merges: what it (or an item of it) holds, its strategies, its merge key."""
+
+    kind: str
+    strategies: frozenset[str] = frozenset()
+    key: str = ""
+
+    @property
+    def go_kind(self) -> str:
+        """What Go calls the type."""
+        return go_kind(self.kind)
+
+
+def go_kind(kind: str) -> str:
+    """What Go's reflection calls a type of the facts."""
+    if kind.startswith("[]"):
+        return "slice"
+    if kind.startswith("{}"):
+        return "map"
+    return kind if kind in _LEAVES else _KINDS.get(kind, "struct")
+
+
+class Types:
+    """The fields of Go's structs, by the struct's name."""
+
+    def __init__(self, structs: Mapping[str, Document]) -> None:
+        self._structs = structs
+
+    def field(self, kind: str, name: str) -> Field:
+        """A field of a struct. Raises Failure."""
+        if go_kind(kind) != "struct":
+            raise Failure(
+                "merging an object in json but data type is not struct, instead is: "
+                f"{go_kind(kind)}"
+            )
+        facts = self._facts(self._structs.get(kind, {}), name)
+        if facts is None:
+            short = kind.rpartition(".")[2]
+            raise Failure(
+                f"unable to find api field in struct {short} for the json field {go_quoted(name)}"
+            )
+        return Field(facts["t"], frozenset(facts.get("ps", "").split(",")), facts.get("mk", ""))
+
+    def list_field(self, kind: str, name: str) -> Field:
+        """A field that is a list, as its items are. Raises Failure."""
+        field = self.field(kind, name)
+        if not field.kind.startswith("[]"):
+            facts = self._facts(self._structs[kind], name) or {}
+            if "p" in facts.get("f", ""):
+                return field
+            raise Failure(f"expected slice or array type, but got: {go_kind(kind)}")
+        return field._replace(kind=field.kind[2:])
+
+    def _facts(self, fields: Document, name: str) -> Document | None:
+        found: Document | None = fields.get(name)
+        if found is None:
+            folded = name.casefold()
+            same = (facts for key, facts in fields.items() if key.casefold() == folded)
+            found = next(same, None)
+        return found
