@@ -20,7 +20,6 @@ APISERVER: Final[Mapping[str, str]] = {
     "discovery-049": _OWN_WORDS,
     "discovery-050": _OWN_WORDS,
     "discovery-051": _OWN_WORDS,
-    "patch-089": _GO_WORDS,
     "schema-131": "a real server drops managedFields when the stored object fits its kind no more",
     "subresources-017": _GO_WORDS,
     "subresources-022": "managedFields of an object stored in another version of its kind",
