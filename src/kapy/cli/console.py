@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -48,3 +50,17 @@ class Console:
     def _line(self, text: str) -> None:
         click.echo(text, file=self._stream)
         self._stream.flush()
+
+
+@contextmanager
+def spinning(text: str) -> Iterator[None]:
+    """A spinner on standard error during the context; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    console = Console(json=True)
+    console.step(text)
+    try:
+        yield
+    finally:
+        console.end()

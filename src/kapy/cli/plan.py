@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.console import spinning
 from kapy.cli.flags import command, persistent
 from kapy.cli.reaching import reached, reaching
 
@@ -41,6 +42,7 @@ CHANGES, PROBLEMS = 2, 1
     help="With --offline: what is there already (kubectl get -o yaml), and CRDs of providers.",
 )
 @reaching
+@click.option("--summary", is_flag=True, help="Print how many objects and Machines only.")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form."
 )
@@ -53,6 +55,7 @@ def plan(
     kubeconfig: str,
     kubeconfig_context: str,
     namespace: str,
+    summary: bool,
     output: str,
     color: bool | None,
 ) -> int:
@@ -61,20 +64,26 @@ def plan(
     Every object that would be created, changed or deleted, with the patch or variable behind each
     field; which Machines would be replaced, why, and in which steps. Nothing is written.
 
+    Objects are applied as `kubectl apply` would: server-side by the same manager where they were
+    applied so last, else client-side. `--server-side` of kubectl is not needed here.
+
     Exit code: 0 nothing to do, 2 changes, 1 an error.
     """
-    from kapy.apps.plan.trying import Wish
+    if not offline and current:
+        raise click.UsageError("--current is for --offline: else the management cluster says it")
+    # A file that cannot be read is told before anything else is read, imported or asked.
+    wanted = [(one, source) for source in files for one in _objects(source)]
+    there = [one for source in current for one in _objects(source)]
     from kapy.cli.describe import wants_color
 
     place = (kubeconfig, kubeconfig_context, namespace)
-    with _world(offline, current, place) as (world, default):
-        wishes = [
-            Wish(_placed(document, default), source, delete)
-            for source in files
-            for document in _objects(source)
-        ]
+    with spinning("planning"), _world(there, place, offline=offline) as (world, default):
+        from kapy.apps.plan.trying import Wish
+
+        wishes = [Wish(_placed(one, default), source, delete) for one, source in wanted]
         found = _planned(world, wishes)
-    click.echo(_text(found, output, color=wants_color(color)), nl=False, color=True)
+    form = _summary if summary else _text
+    click.echo(form(found, output, color=wants_color(color)), nl=False, color=True)
     if found.problems:
         return PROBLEMS
     return 0 if found.is_empty else CHANGES
@@ -82,19 +91,18 @@ def plan(
 
 @contextmanager
 def _world(
-    offline: bool, current: Sequence[str], place: tuple[str, str, str]
+    there: Sequence[Document], place: tuple[str, str, str], *, offline: bool
 ) -> Iterator[tuple[World, str]]:
-    from kapy.apps.plan.worlds import Managed, Offline
-
-    if not offline and current:
-        raise click.UsageError("--current is for --offline: else the management cluster says it")
     if offline:
+        from kapy.apps.plan.worlds import Offline
+
         default = place[2] or "default"
-        documents = [_placed(one, default) for source in current for one in _objects(source)]
-        yield Offline(documents), default
+        yield Offline([_placed(one, default) for one in there]), default
         return
-    with reached(*place) as there:
-        yield Managed(there.client), there.namespace
+    with reached(*place) as found:
+        from kapy.apps.plan.worlds import Managed
+
+        yield Managed(found.client), found.namespace
 
 
 def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
@@ -143,12 +151,24 @@ _CLUSTER_SCOPED = ("CustomResourceDefinition", "Namespace")
 def _text(plan: Plan, output: str, *, color: bool) -> str:
     from kapy.apps.plan.report import as_document, as_text
 
+    return as_text(plan, color=color) if output == "text" else _printed(as_document(plan), output)
+
+
+def _summary(plan: Plan, output: str, *, color: bool) -> str:
+    from kapy.apps.plan.report import as_summary, summary
+
     if output == "text":
-        return as_text(plan, color=color)
+        return as_summary(plan, color=color)
+    return _printed(
+        {"kind": "PlanSummary", **summary(plan), "problems": len(plan.problems)}, output
+    )
+
+
+def _printed(document: Document, output: str) -> str:
     if output == "yaml":
         from kapy.kube.yaml import dump
 
-        return dump(as_document(plan))
+        return dump(document)
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(as_document(plan))).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from kapy._aio.clock import loop_clock
 from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.plan.applying import apply as kubectl_apply
 from kapy.apps.plan.planned import Plan, planned
 from kapy.apps.plan.snapshot import Name
-from kapy.apps.plan.trying import Wish, last_applied, three_way
+from kapy.apps.plan.trying import Wish
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, Controlling, Settings
 from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
 from kapy.kube.names import GroupKind, split_api_version
 from kapy.kube.yaml import load_all
 
@@ -68,18 +68,11 @@ async def apply(running: Plane, documents: Iterable[Document], *, delete: bool =
     kinds = Kinds(running.client)
     order = {"ClusterClass": 1, "Cluster": 2}
     for document in sorted(documents, key=lambda one: order.get(one["kind"], 0)):
-        resource, key = await kinds.of(document), Key.of(document)
+        resource = await kinds.of(document)
         if delete:
-            await running.client.delete(resource, key)
+            await running.client.delete(resource, Key.of(document))
             continue
-        try:
-            live = await running.client.get(resource, key)
-        except NotFound:
-            await running.client.create(resource, document)
-        else:
-            patch = three_way(last_applied(live), document, live)
-            if patch:
-                await running.client.patch(resource, key, patch)
+        await kubectl_apply(running.client, resource, document)
         await asyncio.sleep(1)
 
 

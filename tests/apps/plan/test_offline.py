@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -184,3 +185,32 @@ def test_a_kind_without_its_definition_is_told(
     err = capsys.readouterr().err
     assert 'no kind "Thing" in a.example.com/v1' in err
     assert "give its file, too" in err
+
+
+def test_a_summary_is_a_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--offline", "--summary", "-f", str(files)]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith("Plan: ")
+    assert out.count("\n") == 1
+
+
+def test_a_file_is_read_before_a_management_cluster_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    (tmp_path / "bad.yaml").write_text("a: [\n")
+    assert run(["plan", "-f", str(tmp_path / "bad.yaml")]) == 1
+    assert "bad.yaml: line 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_plan_spins_on_a_terminal_only(
+    files: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    terminal: bool,
+) -> None:
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: terminal, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert run(["plan", "--offline", "-f", str(files)]) == 2
+    assert ("planning" in capsys.readouterr().err) == terminal

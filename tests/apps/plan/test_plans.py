@@ -8,14 +8,17 @@ from copy import deepcopy
 
 import pytest
 
+from kapy.api.cluster import Cluster
+from kapy.apps.plan.applying import server_side_manager
 from kapy.apps.plan.differences import Verb
 from kapy.apps.plan.planned import planned
 from kapy.apps.plan.report import as_text, summary
-from kapy.apps.plan.trying import Refused, Wish, three_way
+from kapy.apps.plan.trying import Refused, Wish
 from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
-from kapy.kube import Document
+from kapy.kube import Document, Key
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.http import Reply, Request, Transport
 from tests.apps.plan.meadow import LONG, apply, cluster, graph, plan_of, plane, sample, the
 
@@ -229,18 +232,65 @@ async def test_an_object_that_was_modified_since_it_was_read_is_read_again_first
             await plan_of(running, [read])
 
 
+async def test_objects_of_built_in_kinds_are_planned_without_what_secrets_hold() -> None:
+    def documents(value: str) -> list[Document]:
+        here = {"name": "notes", "namespace": "default"}
+        return [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": here, "data": {"a": value}},
+            {"apiVersion": "v1", "kind": "Secret", "metadata": here, "data": {"a": value}},
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": "meadow", "namespace": "default", "labels": {"a": value}},
+            },
+        ]
+
+    async with plane() as running:
+        plan = await plan_of(running, documents("b25l"))
+        (stage,) = plan.stages
+        assert {one.verb for one in stage.changes} == {Verb.CREATE}
+        assert len(stage.changes) == 3
+        assert plan.problems == {}
+        await apply(running, documents("b25l"))
+        assert (await plan_of(running, documents("b25l"))).is_empty
+        text = as_text(await plan_of(running, documents("dHdv")))
+        assert "data.a: b25l → dHdv" in text, "of the ConfigMap"
+        assert "data.a: *** (before) → *** (after)" in text
+        assert text.count("dHdv") == 2, "and of the Namespace"
+
+
+async def test_annotations_of_others_stay_after_a_client_side_apply() -> None:
+    async with plane() as running:
+        assert (await plan_of(running, sample())).is_empty
+        key = Key.of(cluster())
+        await running.client.patch(
+            Cluster.RESOURCE, key, {"metadata": {"annotations": {"foreign": "1"}}}
+        )
+        assert (await plan_of(running, sample())).is_empty
+
+
 @pytest.mark.parametrize(
-    ("original", "wanted", "live", "patch"),
+    ("managers", "annotated", "expected"),
     [
-        ({}, {"a": 1}, {"a": 1, "b": 2}, {}),
-        ({}, {"a": {"x": 1}}, {"a": {"x": 2, "y": 3}}, {"a": {"x": 1}}),
-        ({"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 2}, {"b": None}),
-        ({"a": {"x": 1}}, {"a": {}}, {"a": {"x": 1, "y": 2}}, {"a": {"x": None}}),
-        ({"b": 2}, {"a": 1}, {"a": 1}, {}),
-        ({}, {"l": [1, 2]}, {"l": [1]}, {"l": [1, 2]}),
+        ([], False, None),
+        ([("kubectl-client-side-apply", "Update")], True, None),
+        ([("kubectl", "Apply")], False, "kubectl"),
+        ([("kubectl", "Apply")], True, "kubectl"),
+        ([("kubectl", "Apply"), ("kubectl-client-side-apply", "Update")], True, None),
+        ([("kubectl-create", "Update"), ("argo", "Apply")], False, None),
+        ([("kubectl-patch", "Update"), ("argo", "Apply")], False, "argo"),
+        ([("capi-topology", "Apply"), ("argo", "Apply")], False, "argo"),
+        ([("flux", "Apply"), ("argo", "Apply")], False, None),
+        ([("capi-topology", "Apply")], False, None),
     ],
 )
-def test_a_wish_is_merged_as_kubectl_apply_merges_it(
-    original: Document, wanted: Document, live: Document, patch: Document
+def test_the_way_of_the_last_apply_is_found(
+    managers: list[tuple[str, str]], annotated: bool, expected: str | None
 ) -> None:
-    assert three_way(original, wanted, live) == patch
+    live = {
+        "metadata": {
+            "managedFields": [{"manager": one, "operation": how} for one, how in managers],
+            "annotations": {LAST_APPLIED: "{}"} if annotated else {},
+        }
+    }
+    assert server_side_manager(live) == expected

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import repeat
 from typing import Any, Final
 
 from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Document
+from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 
 
 class Verb(Enum):
@@ -51,7 +53,7 @@ class Change:
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
-    """Every object that differs, in the order of kinds and names.
+    """Every object that differs, in the order of kinds and names. Of Secrets, no value is told.
 
     An object that is being deleted counts as deleted, although its finalizers may hold it for a
     while. Status, and what only says who wrote what and when, do not count.
@@ -60,25 +62,51 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
         old, new = before.get(name), after.get(name)
         api_version = ((new or old) or {})["apiVersion"]
         if old is None and new is not None:
-            yield Change(Verb.CREATE, name, api_version, after=new)
+            yield Change(Verb.CREATE, name, api_version, after=_told(new))
         elif old is not None and (new is None or _begins_to_go(old, new)):
             yield Change(Verb.DELETE, name, api_version)
         elif old is not None and new is not None:
-            found = tuple(field_changes(shown(old), shown(new)))
+            found = tuple(map(_masked, field_changes(shown(old), shown(new)), repeat(new)))
             if found:
-                yield Change(Verb.CHANGE, name, api_version, found, new)
+                yield Change(Verb.CHANGE, name, api_version, found, _told(new))
+
+
+def _told(document: Document) -> Document:
+    if not _is_secret(document):
+        return document
+    hidden: Document = {
+        part: dict.fromkeys(document[part], HIDDEN) for part in _SECRET if part in document
+    }
+    return {**document, **hidden}
+
+
+def _masked(change: FieldChange, document: Document) -> FieldChange:
+    if not _is_secret(document) or change.path.split("/")[1] not in _SECRET:
+        return change
+    before = None if change.before is None else f"{HIDDEN} (before)"
+    return replace(
+        change, before=before, after=None if change.after is None else f"{HIDDEN} (after)"
+    )
+
+
+def _is_secret(document: Document) -> bool:
+    return bool(document["apiVersion"] == "v1" and document["kind"] == "Secret")
+
+
+HIDDEN: Final = "***"
+_SECRET: Final = ("data", "stringData")
 
 
 def shown(document: Document) -> Document:
     """Of an object, what counts: labels, annotations, owners and spec.
 
-    Not what a controller notes for itself.
+    Not what a controller or kubectl notes for itself.
     """
     metadata = {key: value for key, value in document["metadata"].items() if key in _METADATA}
     notes = {
         key: value
         for key, value in metadata.pop("annotations", {}).items()
-        if not key.startswith(_BOOKKEEPING)
+        if not key.startswith(_BOOKKEEPING) and key != LAST_APPLIED
     }
     if notes:
         metadata["annotations"] = notes

@@ -17,7 +17,7 @@ from kapy.apps.plan.problems import problems
 from kapy.apps.plan.rollouts import outcomes
 from kapy.apps.plan.sandbox import Sandbox, sandbox
 from kapy.apps.plan.snapshot import Name, Snapshot
-from kapy.apps.plan.trying import Wish, grant
+from kapy.apps.plan.trying import Wish, grant, watch_wishes
 from kapy.kube import Document, Key
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ class World(Protocol):
         """The ExtensionConfigs. Raises KapyError."""
         ...
 
-    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
-        """Which of the objects its API server would refuse, and why: it may have admission that
-        nobody else knows. Raises KapyError."""
+    async def refusals(
+        self, wishes: Sequence[Wish], following: Iterable[Document]
+    ) -> Mapping[Name, str]:
+        """Which of the wishes, and of the objects that are written because of them, its API server
+        would refuse, and why: it may have admission that nobody else knows. Raises KapyError."""
         ...
 
 
@@ -97,6 +99,7 @@ async def planned(
         await into.put(configs)
 
     async with sandbox(clock, gates, fill=fill, explain=causes.take, post=post) as box:
+        watch_wishes(box, wishes)
         there = box.snapshot()
         await box.settle()
         before = box.snapshot()
@@ -117,13 +120,12 @@ async def planned(
             before = await _carried_out(box, found)
         plan.objects = box.snapshot()
         plan.problems = dict(problems(plan.objects))
-    plan.problems |= await world.refusals(_first(plan, wishes))
+    plan.problems |= await world.refusals(wishes, _first(plan))
     return plan
 
 
-def _first(plan: Plan, wishes: Sequence[Wish]) -> Iterator[Document]:
+def _first(plan: Plan) -> Iterator[Document]:
     """What is written before anything else: the wishes, and what follows from them at once."""
-    yield from (one.document for one in wishes if not one.deletes)
     for stage in plan.stages[:1]:
         for change in stage.changes:
             if change.verb is not Verb.DELETE:

@@ -100,6 +100,14 @@ def as_text(plan: Plan, *, color: bool = False) -> str:
     return "\n".join(_Printer(color=color).lines(plan)) + "\n"
 
 
+def as_summary(plan: Plan, *, color: bool = False) -> str:
+    """How much the plan changes, in a line, and its problems."""
+    return "\n".join(_Printer(color=color).summary(plan)) + "\n"
+
+
+_NOTHING: Final = "Nothing to do: everything is as it should be."
+
+
 class _Printer:
     def __init__(self, *, color: bool) -> None:
         self._color = color
@@ -110,18 +118,25 @@ class _Printer:
             yield from self._stage(plan.under_way)
             yield ""
         if plan.is_empty and not plan.problems:
-            yield "Nothing to do: everything is as it should be."
+            yield _NOTHING
             return
         for number, stage in enumerate(plan.stages, start=1):
             if len(plan.stages) > 1:
                 yield f"Stage {number}" if number == 1 else f"Stage {number}, when that is done"
             yield from self._stage(stage)
             yield ""
-        for name, message in plan.problems.items():
-            yield self._painted("-", f"! {name}: {message}")
+        yield from self._problems(plan)
         if plan.problems:
             yield ""
         yield _summed_up(plan)
+
+    def summary(self, plan: Plan) -> Iterator[str]:
+        yield from self._problems(plan)
+        yield _NOTHING if plan.is_empty and not plan.problems else _summed_up(plan)
+
+    def _problems(self, plan: Plan) -> Iterator[str]:
+        for name, message in plan.problems.items():
+            yield self._painted("-", f"! {name}: {message}")
 
     def _stage(self, stage: Stage) -> Iterator[str]:
         for change in stage.changes:

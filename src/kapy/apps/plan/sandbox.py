@@ -50,7 +50,8 @@ class Sandbox:
     """A management cluster on paper.
 
     client: asks it as its administrator would. nodes: what its workload clusters would say.
-    versions: the resourceVersions that objects have outside.
+    versions: the resourceVersions that objects have outside. watched: objects of built-in kinds
+    that snapshots hold, too.
     """
 
     server: Server
@@ -58,6 +59,7 @@ class Sandbox:
     client: Client
     nodes: PaperNodes = field(default_factory=PaperNodes)
     versions: dict[Name, str] = field(default_factory=dict)
+    watched: set[Name] = field(default_factory=set)
 
     async def define(self, crds: Iterable[Document]) -> None:
         """Serve kinds of others, too; those that are there stay as they are."""
@@ -109,14 +111,18 @@ class Sandbox:
         return Name(GroupKind(resource.group, resource.kind), Key.of(document))
 
     def snapshot(self) -> Snapshot:
-        """All objects of custom kinds as they are now."""
+        """All objects of custom kinds, and the watched ones of others, as they are now."""
         found = {}
+        wanted = {one.kind for one in self.watched}
         for kind in self.server.plane.registry:
-            if not kind.custom or kind.resource != kind.storage:
+            name = GroupKind(kind.resource.group, kind.resource.kind)
+            if kind.resource != kind.storage or not (kind.custom or name in wanted):
                 continue
             table = self.server.store.peek(kind.table)
             for document in () if table is None else table.scan(""):
-                found[self.name_of(document)] = document
+                one = Name(name, Key.of(document))
+                if kind.custom or one in self.watched:
+                    found[one] = document
         return found
 
     async def settle(self) -> None:

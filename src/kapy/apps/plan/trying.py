@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
+from kapy.apps.plan.applying import apply
 from kapy.apps.plan.sandbox import Sandbox, Unknown
 from kapy.kube import Document, Key
-from kapy.kube.errors import ApiError, KapyError, NotFound
-from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.names import CRDS, NAMESPACES, split_api_version
-
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ async def grant(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
 
     Raises Refused, and then nothing is known of the rest.
     """
-    order = Order.of(wishes)
+    order = Order.of(_scoped(sandbox, wish) for wish in wishes)
     await sandbox.define(one.document for one in order.definitions)
     await add_namespaces(sandbox, (one.document for one in (*order.others, *order.classes)))
     await add_namespaces(sandbox, (one.document for one in order.clusters))
@@ -72,6 +70,24 @@ async def grant(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
             await _grant(sandbox, wish)
         if step:
             await sandbox.settle()
+
+
+def watch_wishes(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
+    """Have snapshots show what is wished for, also where it is of a built-in kind."""
+    for wish in wishes:
+        with suppress(Unknown):  # it is refused later, or its definition comes with the wishes
+            if not sandbox.kind_of(wish.document).custom:
+                sandbox.watched.add(sandbox.name_of(_scoped(sandbox, wish).document))
+
+
+def _scoped(sandbox: Sandbox, wish: Wish) -> Wish:
+    """The wish without a namespace where its kind has none."""
+    metadata = wish.document["metadata"]
+    with suppress(Unknown):
+        if "namespace" in metadata and not sandbox.kind_of(wish.document).resource.namespaced:
+            bare = {name: one for name, one in metadata.items() if name != "namespace"}
+            return replace(wish, document={**wish.document, "metadata": bare})
+    return wish
 
 
 async def add_namespaces(sandbox: Sandbox, documents: Iterable[Document]) -> None:
@@ -87,19 +103,10 @@ async def add_namespaces(sandbox: Sandbox, documents: Iterable[Document]) -> Non
 async def _grant(sandbox: Sandbox, wish: Wish) -> None:
     try:
         resource = sandbox.kind_of(wish.document).resource
-        key = Key.of(wish.document)
         if wish.deletes:
-            await sandbox.client.delete(resource, key)
+            await sandbox.client.delete(resource, Key.of(wish.document))
             return
-        try:
-            live = await sandbox.client.get(resource, key)
-        except NotFound:
-            await sandbox.client.create(resource, wish.document)
-            return
-        wanted = _of_now(sandbox, wish)
-        patch = three_way(last_applied(live), wanted, live)
-        if patch:
-            await sandbox.client.patch(resource, key, patch)
+        await apply(sandbox.client, resource, _of_now(sandbox, wish))
     except Unknown as error:
         raise Refused(f"{wish}: {error}") from None
     except ApiError as error:
@@ -117,38 +124,3 @@ def _of_now(sandbox: Sandbox, wish: Wish) -> Document:
             f"modified and is at {now} by now; read it again, or leave the resourceVersion out"
         )
     return {**wish.document, "metadata": metadata}
-
-
-def last_applied(live: Document) -> Document:
-    """What kubectl applied last, {} where nobody did."""
-    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
-    if not text:
-        return {}
-    try:
-        found = decoded(text)
-    except BadJson:
-        return {}
-    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
-        return {}
-    found["metadata"].pop("resourceVersion", None)  # a condition, nothing that was wanted
-    return found
-
-
-def three_way(
-    original: Mapping[str, Any], wanted: Mapping[str, Any], live: Mapping[str, Any]
-) -> Document:
-    """The merge patch with which kubectl applies objects of custom kinds: what is wanted and
-    different, and None for what was applied once and is not wanted any more."""
-    patch: Document = {}
-    for name, value in wanted.items():
-        if isinstance(value, dict) and isinstance(live.get(name), dict):
-            before = original.get(name)
-            inner = three_way(before if isinstance(before, dict) else {}, value, live[name])
-            if inner:
-                patch[name] = inner
-        elif value is not None and live.get(name) != value:
-            patch[name] = value
-    for name in original:
-        if name not in wanted and name in live:
-            patch[name] = None
-    return patch

@@ -9,7 +9,8 @@ from typing import Final
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
-from kapy.api.names import Annotation, Label
+from kapy.api.names import Label
+from kapy.apps.plan.applying import apply, without_bookkeeping
 from kapy.apps.plan.problems import template_refs
 from kapy.apps.plan.sandbox import FIELD_MANAGER, Sandbox
 from kapy.apps.plan.snapshot import Name
@@ -43,7 +44,11 @@ class Offline:
         """The ExtensionConfigs among the files."""
         return [one for one in self.documents if one["kind"] == ExtensionConfig.RESOURCE.kind]
 
-    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:  # noqa: ARG002
+    async def refusals(
+        self,
+        wishes: Sequence[Wish],  # noqa: ARG002
+        following: Iterable[Document],  # noqa: ARG002
+    ) -> Mapping[Name, str]:
         """Nobody is there to refuse."""
         return {}
 
@@ -56,11 +61,14 @@ class Managed:
 
     async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
         """Read and put in; what may not be read is taken as not there. Raises KapyError."""
-        crds = [one for one in (await self.client.list(CRDS)).items if _is_ours(one)]
-        await into.define(crds)
+        there = (await self.client.list(CRDS)).items
+        crds = [one for one in there if _is_ours(one)]
+        await into.define([*crds, *(one for one in there if _is_wished(one, wishes))])
         found: dict[tuple[str, Key], Document] = {}
         for document in [one async for one in self._touched(crds, wishes)]:
             found[document["kind"], Key.of(document)] = document
+        for document in [one async for one in self._wished(wishes)]:
+            found.setdefault((document["kind"], Key.of(document)), document)
         await add_namespaces(into, found.values())
         await into.put(found.values())
 
@@ -68,21 +76,33 @@ class Managed:
         """The ExtensionConfigs of the management cluster, none where they may not be read."""
         return await self._list(ExtensionConfig.RESOURCE, "")
 
-    async def refusals(self, documents: Iterable[Document]) -> Mapping[Name, str]:
+    async def refusals(
+        self, wishes: Sequence[Wish], following: Iterable[Document]
+    ) -> Mapping[Name, str]:
         """What a dry run of each of them says, webhooks included. Raises Unreachable."""
         kinds, found = Kinds(self.client), dict[Name, str]()
-        for document in documents:
-            group, _ = split_api_version(document["apiVersion"])
-            name = Name(GroupKind(group, document["kind"]), Key.of(document))
+
+        async def ask(document: Document, *, wished: bool) -> None:
             try:
                 resource = await kinds.of(document)
-                await self.client.apply(
-                    resource, _intent(document), field_manager=FIELD_MANAGER, dry_run=True
-                )
+                if wished:
+                    await apply(self.client, resource, document, dry_run=True)
+                    return
+                intent = without_bookkeeping(document)
+                await self.client.apply(resource, intent, field_manager=FIELD_MANAGER, dry_run=True)
             except (UnknownKind, NotFound):
-                continue  # its kind or its namespace comes with the change
+                return  # its kind or its namespace comes with the change
             except ApiError as error:
-                found[name] = f"would be refused: {error}"
+                found[_name(document)] = f"would be refused: {error}"
+
+        asked = set[Name]()
+        for wish in wishes:
+            if not wish.deletes:
+                asked.add(_name(wish.document))
+                await ask(wish.document, wished=True)
+        for document in following:
+            if _name(document) not in asked:
+                await ask(document, wished=False)
         return found
 
     async def _touched(
@@ -109,26 +129,22 @@ class Managed:
                     if _belongs(document, meant):
                         yield document
 
+    async def _wished(self, wishes: Sequence[Wish]) -> AsyncIterator[Document]:
+        """The wished objects themselves, of whatever kind they are."""
+        kinds = Kinds(self.client)
+        for wish in wishes:
+            try:
+                resource, key = await kinds.of(wish.document), Key.of(wish.document)
+                namespace = key.namespace if resource.namespaced else ""
+                yield await self.client.get(resource, Key(namespace, key.name))
+            except (UnknownKind, Forbidden, NotFound):
+                continue
+
     async def _list(self, resource: Resource, namespace: str) -> Sequence[Document]:
         try:
             return (await self.client.list(resource, namespace)).items
         except (Forbidden, NotFound):
             return ()
-
-
-def _intent(document: Document) -> Document:
-    """An object as somebody applies it: without what servers and owners write."""
-    given = document["metadata"]
-    metadata = {name: given[name] for name in _APPLIED if name in given}
-    if annotations := metadata.get("annotations"):
-        metadata["annotations"] = {
-            key: value for key, value in annotations.items() if key != Annotation.PENDING_HOOKS
-        }
-    rest = {name: value for name, value in document.items() if name != "status"}
-    return {**rest, "metadata": metadata}
-
-
-_APPLIED: Final = ("name", "namespace", "labels", "annotations")
 
 
 def _meant(
@@ -160,6 +176,11 @@ def _meant(
             yield key
 
 
+def _name(document: Document) -> Name:
+    group, _ = split_api_version(document["apiVersion"])
+    return Name(GroupKind(group, document["kind"]), Key.of(document))
+
+
 def _named(document: Document) -> tuple[str, str, str]:
     key = Key.of(document)
     return document["kind"], key.namespace, key.name
@@ -183,6 +204,13 @@ def _belongs(document: Document, meant: set[Key]) -> bool:
 def _is_ours(crd: Document) -> bool:
     labels = crd["metadata"].get("labels") or {}
     return PROVIDER in labels or any(name.startswith(CONTRACT) for name in labels)
+
+
+def _is_wished(crd: Document, wishes: Sequence[Wish]) -> bool:
+    kinds = {
+        (split_api_version(one.document["apiVersion"])[0], one.document["kind"]) for one in wishes
+    }
+    return (crd["spec"]["group"], crd["spec"]["names"]["kind"]) in kinds
 
 
 def _stored(crds: Iterable[Document]) -> Iterator[Resource]:
