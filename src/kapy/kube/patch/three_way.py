@@ -63,8 +63,10 @@ def _merged(removals: Document, additions: Document) -> Document:
     patch = dict(removals)
     for name, value in additions.items():
         there = patch.get(name)
-        both = isinstance(there, dict) and isinstance(value, dict)
-        patch[name] = _merged(there, value) if both else value
+        if isinstance(there, dict) and isinstance(value, dict):
+            patch[name] = _merged(there, value)
+        else:
+            patch[name] = value
     return patch
 
 
