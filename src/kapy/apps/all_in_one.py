@@ -37,6 +37,7 @@ from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.garbage import rarely_collected
 from kapy.apps.settings import Serving, Settings
+from kapy.apps.starting import bounded, until_working
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -94,8 +95,8 @@ async def management_plane(
     post: the way to runtime extensions, None for HTTPS.
 
     When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
-    UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider and CannotAdd, each a
-    sentence for people.
+    UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider, CannotAdd and
+    NotStarted, each a sentence for people.
     """
     _check_data(settings)
     way = _way(settings, post)
@@ -135,7 +136,8 @@ async def _started(
     await stack.enter_async_context(running(server=server.run))
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
-    await install_definitions(client)
+    async with bounded("the API server to take in the kinds of Cluster API"):
+        await install_definitions(client)
     await _install_kinds(client, settings.providers)
     if settings.inventory:
         await install_inventory(client)
@@ -177,7 +179,7 @@ async def _started(
     watch.told.append(partial(_record_jump, server, runtime))
     watch.compare(server.store.last_written)
     await stack.enter_async_context(running(**services))
-    await runtime.working.wait()
+    await until_working(runtime)
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access, watch)
 
@@ -213,7 +215,8 @@ async def _install_kinds(client: Client, providers: Sequence[Provider]) -> None:
     for provider in providers:
         from kapy.apps.provider.installing import install_kinds
 
-        await install_kinds(client, provider)
+        async with bounded(f"the API server to take in the kinds of {provider.label}"):
+            await install_kinds(client, provider)
 
 
 def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service]:

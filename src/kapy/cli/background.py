@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
+
+import click
 
 from kapy.apps.presence import PlaneRuns, Presence, is_claimed, presence_of
 from kapy.apps.settings import Folder
 from kapy.cli.plane_options import Options
+from kapy.cli.stopping import told_to_stop
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
 
-READY = b"ready"
+READY: Final = b"ready"
+SILENCE: Final = 300.0
+"""Seconds that a starting plane may say nothing: it tells of every wait after a few."""
+STEP: Final = 15.0
+"""Seconds of silence after which that is told."""
+PATIENCE: Final = 10.0
+"""Seconds that a plane has to end when nobody waits for it any more."""
 
 
 class DidNotStart(KapyError):
@@ -39,9 +49,7 @@ async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presenc
 
     folder = options.folder
     assert folder is not None
-    arguments = list(_arguments(options, folder))
-    loop = asyncio.get_running_loop()
-    presence = await loop.run_in_executor(None, begun, folder, arguments)
+    presence = await begun(folder, list(_arguments(options, folder)))
     access = kubeconfig_files.load([Path(presence.kubeconfig)], presence.context)
     transport = Https(access)
     try:
@@ -50,10 +58,11 @@ async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presenc
         await transport.aclose()
 
 
-def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
+async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
     """The plane that `kapy up` with these arguments runs in the folder, as soon as it is ready.
 
-    Raises PlaneRuns, DidNotStart.
+    What it waits for meanwhile is printed. Ctrl-C and SIGTERM end it as long as it is not ready.
+    Raises PlaneRuns, DidNotStart, GivenUp.
     """
     folder.make()
     if is_claimed(folder):
@@ -61,19 +70,35 @@ def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
             f"a management plane runs in {folder.path} already; `kapy down` stops it, "
             "`kapy status` tells more"
         )
-    told = _started(arguments, folder)
+    with told_to_stop() as asked:
+        async with asked.beginning("the management plane"):
+            is_ready = await _started(arguments, folder)
     presence = presence_of(folder)
-    if told != READY or presence is None:
+    if not is_ready or presence is None:
         raise DidNotStart(_last_words(folder.log))
     return presence
 
 
-def _started(arguments: Sequence[str], folder: Folder) -> bytes:
-    """Start the process; answers what it tells when it is ready (b"" when it ended)."""
+async def _started(arguments: Sequence[str], folder: Folder) -> bool:
+    """Start the process; answers whether it became ready, else it has ended."""
+    process, pipe = _spawned(arguments, folder)
+    try:
+        is_ready = await _heard(pipe, folder)
+    except BaseException:
+        process.terminate()
+        _see_end(process)
+        raise
+    if not is_ready:
+        _see_end(process)  # its last words come after the end of the pipe
+    return is_ready
+
+
+def _spawned(arguments: Sequence[str], folder: Folder) -> tuple[subprocess.Popen[bytes], int]:
+    """The process, and the pipe in which it tells how it gets on."""
     reading, writing = os.pipe()
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "kapy.cli.main", "up", *arguments, "--ready-fd", str(writing)],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -84,8 +109,88 @@ def _started(arguments: Sequence[str], folder: Folder) -> bytes:
     finally:
         os.close(log)
         os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        return pipe.read(len(READY))
+    return process, reading
+
+
+async def _heard(pipe: int, folder: Folder) -> bool:
+    """Print what the process tells through the pipe, until it is ready (True) or ends."""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb")
+    )
+    silent = 0.0
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(STEP):
+                    line = await reader.readline()
+            except TimeoutError:
+                silent += STEP
+                _tell_of_silence(silent, folder)
+                continue
+            if not line or line.rstrip() == READY:
+                return bool(line)
+            silent = 0.0
+            click.echo(line.decode(errors="replace"), err=True, nl=False)
+    finally:
+        transport.close()
+
+
+def _tell_of_silence(seconds: float, folder: Folder) -> None:
+    """Raises DidNotStart when it is too long."""
+    if seconds >= SILENCE:
+        raise DidNotStart(
+            f"the management plane said nothing for {seconds:.0f} s and was ended; its log is "
+            f"{folder.log}"
+        )
+    click.echo(
+        f"the management plane still starts, and has said nothing for {seconds:.0f} s; its log is "
+        f"{folder.log}",
+        err=True,
+    )
+
+
+def _see_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a process that ends; a short while, then it is made to."""
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def relayed(pipe: int | None) -> Iterator[Callable[[], None]]:
+    """In the process that `begun` has started: tells it what the plane waits for in this context,
+    and, by the function, that it is ready."""
+    if pipe is None:
+        yield lambda: None
+        return
+    log = logging.getLogger("kapy.apps.starting")
+    with os.fdopen(pipe, "wb", buffering=0) as stream:
+        handler = _Relay(stream)
+        log.addHandler(handler)
+
+        def ready() -> None:
+            log.removeHandler(handler)
+            stream.write(READY + b"\n")
+            stream.close()
+
+        try:
+            yield ready
+        finally:
+            log.removeHandler(handler)
+
+
+class _Relay(logging.Handler):
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(logging.WARNING)
+        self._stream = stream
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass a record on, as a line; whoever has ended the reader ends this process, too."""
+        with suppress(OSError):
+            self._stream.write(" ".join(record.getMessage().split()).encode() + b"\n")
 
 
 def _arguments(options: Options, folder: Folder) -> Iterator[str]:

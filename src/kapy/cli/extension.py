@@ -17,6 +17,7 @@ from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.apps.https.certificate import Certificate
+    from kapy.cli.stopping import Asked
     from kapy.hooks.application import Application
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
@@ -146,7 +147,7 @@ def _kept_from_prints() -> IO[bytes]:
     return plane
 
 
-def _stop_with_plane(asked: asyncio.Event) -> None:
+def _stop_with_plane(asked: Asked) -> None:
     loop = asyncio.get_running_loop()
 
     def ended() -> None:

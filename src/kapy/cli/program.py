@@ -22,7 +22,8 @@ def run_until_stopped(
 
 async def _run(program: AbstractAsyncContextManager[Runtime], where: str) -> None:
     with told_to_stop() as asked:
-        async with program:
+        async with asked.beginning("it") as ready, program:
+            ready()
             click.echo(where)
             sys.stdout.flush()
             await asked.wait()

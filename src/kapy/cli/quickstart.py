@@ -29,7 +29,7 @@ from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import terminal_width
 from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder, flags_of
-from kapy.cli.stopping import told_to_stop
+from kapy.cli.stopping import Asked, told_to_stop
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
 from kapy.clusterctl.describe import Options as Shown
@@ -128,7 +128,11 @@ async def _here(options: Options, wish: Wish) -> None:
     began = time.monotonic()
     console.step("starting the management plane")
     with told_to_stop() as asked:
-        async with up_and_announced(options) as there:
+        async with (
+            asked.beginning("the management plane") as ready,
+            up_and_announced(options) as there,
+        ):
+            ready()
             where = Where(there.server, there.context, str(there.kubeconfig))
             console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
             work = _wait_for(there.plane.client, wish, where, console, began)
@@ -248,7 +252,7 @@ def _own_name() -> str:
     return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
-async def _unless(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+async def _unless(asked: Asked, work: Coroutine[Any, Any, None]) -> None:
     """Do the work, or give it up when that is asked for."""
     async with asyncio.TaskGroup() as group:
         stopping, working = group.create_task(asked.wait()), group.create_task(work)

@@ -3,20 +3,102 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
+from typing import Final
+
+from kapy.kube.errors import KapyError
+
+PATIENCE: Final = 5.0
+"""Seconds in which the event loop must hear of a signal."""
+
+
+class GivenUp(KapyError):
+    """Ctrl-C or SIGTERM came before what was begun was ready."""
+
+
+class Asked:
+    """Whether somebody asked to stop."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._beginning: asyncio.Timeout | None = None
+
+    def set(self) -> None:
+        """Ask to stop: what is being begun is given up."""
+        self._event.set()
+        if self._beginning is not None:
+            self._beginning.reschedule(asyncio.get_running_loop().time())
+
+    @property
+    def is_set(self) -> bool:
+        """Whether somebody has asked."""
+        return self._event.is_set()
+
+    async def wait(self) -> None:
+        """Wait until somebody asks."""
+        await self._event.wait()
+
+    @asynccontextmanager
+    async def beginning(self, what: str) -> AsyncIterator[Callable[[], None]]:
+        """Begin something in this context, and call what it yields when that is ready.
+
+        Raises GivenUp where somebody asks to stop before; from then on, `wait` is for that.
+        """
+        limit = self._beginning = asyncio.timeout(None)
+        try:
+            async with limit:
+                if self._event.is_set():
+                    self.set()
+                yield self._is_ready
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise GivenUp(f"stopped before {what} was ready") from None
+        finally:
+            self._beginning = None
+
+    def _is_ready(self) -> None:
+        self._beginning = None
 
 
 @contextmanager
-def told_to_stop() -> Iterator[asyncio.Event]:
-    """An event that Ctrl-C and SIGTERM set, instead of ending the process in the middle."""
+def told_to_stop() -> Iterator[Asked]:
+    """Ctrl-C and SIGTERM ask to stop, instead of ending the process in the middle.
+
+    The second one ends it, and so does the first where the event loop does not hear of it: code of
+    a provider may keep it busy.
+    """
     loop = asyncio.get_running_loop()
-    asked = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
+    asked = Asked()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def hear(_number: int, _frame: FrameType | None) -> None:
+        for one in numbers:
+            signal.signal(one, _end)
+        loop.call_soon_threadsafe(asked.set)
+        deaf = threading.Timer(PATIENCE, _end_deaf, (asked,))
+        deaf.daemon = True
+        deaf.start()
+
+    before = {number: signal.signal(number, hear) for number in numbers}
     try:
         yield asked
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_deaf(asked: Asked) -> None:
+    if not asked.is_set:
+        os.write(2, b"Error: something keeps this process busy, so that it cannot stop in order\n")
+        os._exit(1)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kapy.apps.settings import Controlling, Durability, Folder
-from kapy.cli.background import READY, begun
+from kapy.cli.background import begun, relayed
 from kapy.cli.controller_options import controller_options, controlling_of
 from kapy.cli.event_loop import run
 from kapy.cli.extension_options import extension_options, extensions_of, gates_for
@@ -88,7 +87,7 @@ def up(
     """Run a management plane until Ctrl-C, or in the background."""
     folder = chosen_folder(name, data_dir)
     if detach and ready_fd is None:  # what is begun with these arguments has a --ready-fd
-        _tell(begun(folder, typed()), _kept(folder, in_memory))
+        _tell(run(begun(folder, typed())), _kept(folder, in_memory))
         flags = flags_of(name, data_dir)
         click.echo(f"it runs in the background: kapy status{flags}, kapy down{flags}")
         return
@@ -134,11 +133,16 @@ async def _up(options: Options, ready_fd: int | None) -> None:
 
     assert options.folder is not None
     with told_to_stop() as asked:
-        async with up_and_announced(options) as there:
-            _tell(there, _kept(options.folder, options.in_memory))
-            _announce(ready_fd)
-            await asked.wait()
-            click.echo("stopping")
+        with relayed(ready_fd) as announce:
+            async with (
+                asked.beginning("the management plane") as ready,
+                up_and_announced(options) as there,
+            ):
+                ready()
+                _tell(there, _kept(options.folder, options.in_memory))
+                announce()
+                await asked.wait()
+                click.echo("stopping")
         click.echo("stopped")
 
 
@@ -150,9 +154,3 @@ def _tell(there: Up | Presence, kept: str) -> None:
 
 def _kept(folder: Folder, in_memory: bool) -> str:
     return "in memory" if in_memory else f"in {folder.path}"
-
-
-def _announce(ready_fd: int | None) -> None:
-    if ready_fd is not None:
-        os.write(ready_fd, READY)
-        os.close(ready_fd)

@@ -20,6 +20,7 @@ import msgspec
 
 from kapy._aio.services import running
 from kapy.apps.extension_server.wanted import Wanted, of_url, register, take_away_all_but
+from kapy.apps.starting import NotStarted, bounded
 from kapy.client.client import Client
 from kapy.engine.reflector import Backoff
 from kapy.kube import Document
@@ -48,7 +49,8 @@ async def extended(
 ) -> AsyncIterator[None]:
     """A plane with these extensions, for as long as the context is open.
 
-    folder: keeps their certificates. Raises DidNotStart, ApiError.
+    folder: keeps their certificates. Raises DidNotStart, NotStarted,
+    ApiError.
     """
     await take_away_all_but(client, {one.name for one in extensions})
     for one in extensions:
@@ -59,7 +61,7 @@ async def extended(
         async with asyncio.TaskGroup() as group:
             for module in modules:
                 group.create_task(module.start())
-    except* DidNotStart as failed:
+    except* (DidNotStart, NotStarted) as failed:
         raise failed.exceptions[0] from None
     async with running(**{module.wanted.name: module.run for module in modules}):
         yield
@@ -87,13 +89,12 @@ class Module:
     async def _manifest(self, process: Process) -> Document:
         """What the process tells of itself when it can be called. Raises DidNotStart."""
         assert process.stdout is not None
-        try:
-            async with asyncio.timeout(STARTING):
-                told = await process.stdout.readline()
-        except TimeoutError:
-            raise self._did_not_start(f"took more than {STARTING:.0f} s") from None
-        if not told:
-            raise self._did_not_start(f"ended with code {await process.wait()}")
+        one = self.wanted
+        what = f"the extension {one.name} ({one.place}) to say that it can be called"
+        async with bounded(what, limit=STARTING):
+            told = await process.stdout.readline()
+            if not told:
+                raise self._did_not_start(f"ended with code {await process.wait()}")
         manifest: Document = msgspec.json.decode(told)
         return manifest
 

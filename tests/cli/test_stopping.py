@@ -1,0 +1,91 @@
+"""Ctrl-C and SIGTERM, before and after what was begun is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kapy.apps.presence import is_claimed
+from kapy.apps.settings import Folder
+from kapy.cli.stopping import GivenUp, told_to_stop
+from tests.waiting import LIMIT
+
+BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@BOTH
+def test_what_is_begun_is_given_up(number: signal.Signals) -> None:
+    async def begin() -> None:
+        with told_to_stop() as asked:
+            async with asked.beginning("it"):
+                signal.raise_signal(number)
+                await asyncio.sleep(LIMIT)
+
+    before = signal.getsignal(number)
+    with pytest.raises(GivenUp, match="stopped before it was ready"):
+        asyncio.run(begin())
+    assert signal.getsignal(number) is before
+
+
+@BOTH
+def test_what_is_ready_is_asked_to_stop(number: signal.Signals) -> None:
+    async def work() -> str:
+        with told_to_stop() as asked:
+            async with asked.beginning("it") as ready:
+                ready()
+                signal.raise_signal(number)
+                await asked.wait()
+                await asyncio.sleep(0.01)
+                return "in order"
+
+    assert asyncio.run(work()) == "in order"
+
+
+def test_a_signal_before_the_beginning_counts() -> None:
+    async def begin() -> None:
+        with told_to_stop() as asked:
+            signal.raise_signal(signal.SIGTERM)
+            await asked.wait()
+            async with asked.beginning("it"):
+                await asyncio.sleep(LIMIT)
+
+    with pytest.raises(GivenUp):
+        asyncio.run(begin())
+
+
+LACKING = """
+from kapy.kube.names import Resource
+from kapy.sdk.provider import Provider
+
+def add_to(runtime):
+    runtime.cache.informer(Resource("example.com", "v1", "clouds", "Cloud"))
+
+PROVIDER = Provider(name="lacking", kinds=(), add_to=add_to, image="registry.example.com/x")
+"""
+
+
+@pytest.mark.sockets
+def test_sigterm_ends_a_plane_that_starts_in_the_background(tmp_path: Path) -> None:
+    (tmp_path / "lacking.py").write_text(LACKING)
+    environ = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    command = ("up", "--provider", "lacking", "--detach", "--data-dir", "plane", "--port", "0")
+    with subprocess.Popen(
+        [sys.executable, "-m", "kapy.cli.main", *command],
+        cwd=tmp_path,
+        env={**environ, "KUBECONFIG": str(tmp_path / "kubeconfig")},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "waiting for the objects that controllers read: clouds" in process.stderr.readline()
+        assert is_claimed(Folder(tmp_path / "plane"))
+        process.terminate()
+        assert process.wait(LIMIT) == 1
+        assert "stopped before the management plane was ready" in process.stderr.read()
+    assert not is_claimed(Folder(tmp_path / "plane"))
