@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import os
@@ -151,7 +152,7 @@ async def test_a_file_system_without_locks_is_said(
 def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "plane.log").mkdir()
     with pytest.raises(OSError, match=r"plane\.log") as refused:
-        begun(Folder(tmp_path), [])
+        asyncio.run(begun(Folder(tmp_path), []))
     assert "move this one away" in said_by(refused.value)
 
 
