@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
@@ -95,10 +96,16 @@ def carried(document: Document, old: Document, *, uid: bool = True) -> None:
         metadata[grace] = before[grace]
 
 
+_NEW: Document = {}
+"""What the metadata of a new object is compared with."""
+
+
 def errors(document: Document, kind: Kind) -> list[FieldError]:
     """What is wrong with the metadata of a new object."""
-    metadata = document["metadata"]
-    return _named(metadata, kind) + _part_errors(metadata, custom=_any_finalizer(kind))
+    metadata, found = document["metadata"], FieldErrors()
+    _check_name(metadata, kind.strategy.name_errors, found)
+    _check_parts(metadata, _NEW, found, _shared_errors(metadata), custom=_any_finalizer(kind))
+    return found
 
 
 def update_errors(
@@ -107,20 +114,33 @@ def update_errors(
     """What is wrong with the metadata of a changed object.
 
     kube-apiserver looks at it as at any object, and then as at one of its kind, and lists what it
-    finds each time.
+    finds each time. Fields that equal those of the stored object were checked when it was stored.
     """
-    metadata, before = document["metadata"], old["metadata"]
+    metadata, before, found = document["metadata"], old["metadata"], FieldErrors()
     custom = _any_finalizer(kind)
-    found = _name_errors(metadata, path_segment_errors)
-    parts, changes = _part_errors(metadata, custom=True), _change_errors(metadata, before)
-    found += parts
-    found += changes
+    renamed = metadata.get("name") != before.get("name")
+    renamed = renamed or metadata.get("generateName") != before.get("generateName")
+    if renamed:
+        _check_name(metadata, path_segment_errors, found)
+    shared, parts, changes = FieldErrors(), FieldErrors(), FieldErrors()
+    _check_shared(metadata, before, shared)
+    _check_parts(metadata, before, parts, shared, custom=True)
+    _check_changes(metadata, before, changes)
+    if parts or changes or shared:
+        changes += shared
+        found += parts
+        found += changes
     looks, compared = kind.strategy.looks_at_status if subresource else kind.strategy.looks
     finalizers = [] if custom else metadata.get("finalizers") or []
-    if looks:
-        again = _part_errors(metadata, custom=False) if finalizers else parts
-        found += [*_named(metadata, kind), *again] * looks
-    if compared:
+    if finalizers == before.get("finalizers"):
+        finalizers = []
+    if looks and (renamed or parts or finalizers):
+        again = FieldErrors()
+        if renamed:
+            _check_name(metadata, kind.strategy.name_errors, again)
+        _check_parts(metadata, before, again, shared, custom=not finalizers)
+        found += again * looks
+    if compared and (changes or finalizers):
         found += [*changes, *_standard_errors(finalizers)] * compared
     return found
 
@@ -129,50 +149,44 @@ def _any_finalizer(kind: Kind) -> bool:
     return not kind.strategy.qualified_finalizers
 
 
-def _named(metadata: Document, kind: Kind) -> list[FieldError]:
-    return _name_errors(metadata, kind.strategy.name_errors)
-
-
-def _name_errors(metadata: Document, wrong: Callable[..., list[str]]) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+def _check_name(metadata: Document, wrong: Callable[..., list[str]], found: FieldErrors) -> None:
     prefix, name = metadata.get("generateName"), metadata.get("name", "")
     if prefix:
-        path = "metadata.generateName"
-        found += [invalid(path, prefix, text) for text in wrong(prefix, prefix=True)]
+        for text in wrong(prefix, prefix=True):
+            found.append(invalid("metadata.generateName", prefix, text))
     if name:
-        found += [invalid("metadata.name", name, text) for text in wrong(name)]
+        for text in wrong(name):
+            found.append(invalid("metadata.name", name, text))
     else:
         found.append(required("metadata.name", "name or generateName is required"))
-    return found
 
 
-def _part_errors(metadata: Document, *, custom: bool) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+def _check_parts(
+    metadata: Document, before: Document, found: FieldErrors, shared: FieldErrors, *, custom: bool
+) -> None:
     if metadata.get("generation", 0) < 0:
         found.append(invalid("metadata.generation", metadata["generation"], _NOT_NEGATIVE))
-    found += _shared_errors(metadata)
+    if shared:
+        found += shared
     finalizers = metadata.get("finalizers")
-    if finalizers:
+    if finalizers and finalizers != before.get("finalizers"):
         found += _finalizer_errors(finalizers)
         if not custom:
             found += _standard_errors(finalizers)
+
+
+def _shared_errors(metadata: Document) -> FieldErrors:
+    found = FieldErrors()
+    _check_shared(metadata, _NEW, found)
     return found
 
 
-def _shared_errors(metadata: Document) -> list[FieldError]:
-    """What is looked at in a new object and in a change."""
-    found: list[FieldError] = FieldErrors()
-    labels = metadata.get("labels")
-    if labels:
-        found += label_errors(labels, "metadata.labels")
-    annotations = metadata.get("annotations")
-    if annotations:
-        found += annotation_errors(annotations, "metadata.annotations")
-    if metadata.get("ownerReferences"):
-        found += _owner_errors(metadata["ownerReferences"])
-    if metadata.get("managedFields"):
-        found += _managed_errors(metadata["managedFields"])
-    return found
+def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> None:
+    """Check what is checked in a new object and in a change."""
+    for field, wrong in _SHARED:
+        value = metadata.get(field)
+        if value and value != before.get(field):
+            wrong(value, f"metadata.{field}", found)
 
 
 def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
@@ -185,10 +199,9 @@ def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
         for name in (metadata.get(field) or "",)
         for text in path_segment_errors(name, prefix=field == "generateName")
     ]
-    moved = [
-        replace(one, field=path + one.field.removeprefix("metadata"))
-        for one in _part_errors(metadata, custom=True)
-    ]
+    parts = FieldErrors()
+    _check_parts(metadata, _NEW, parts, _shared_errors(metadata), custom=True)
+    moved = [replace(one, field=path + one.field.removeprefix("metadata")) for one in parts]
     return found + moved
 
 
@@ -202,20 +215,21 @@ def path_segment_errors(name: str, *, prefix: bool = False) -> list[str]:
 _MANAGER_LIMIT = 128
 
 
-def _managed_errors(entries: list[Document]) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
+def _check_managed(entries: list[Document], where: str, found: FieldErrors) -> None:
     for index, entry in enumerate(entries):
-        path = f"metadata.managedFields[{index}]"
         if entry.get("operation") not in ("Apply", "Update"):
             wrong = entry.get("operation", "")
-            found.append(invalid(f"{path}.operation", wrong, "must be `Apply` or `Update`"))
+            found.append(
+                invalid(f"{where}[{index}].operation", wrong, "must be `Apply` or `Update`")
+            )
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
-            found.append(invalid(f"{path}.fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
+            wrong = entry["fieldsType"]
+            found.append(invalid(f"{where}[{index}].fieldsType", wrong, "must be `FieldsV1`"))
         for field in ("manager", "subresource"):
-            if len(entry.get(field, "").encode()) > _MANAGER_LIMIT:
+            name = entry.get(field, "")
+            if 4 * len(name) > _MANAGER_LIMIT and len(name.encode()) > _MANAGER_LIMIT:
                 text = f"may not be more than {_MANAGER_LIMIT} bytes"
-                found.append(FieldError("FieldValueTooLong", f"{path}.{field}", text))
-    return found
+                found.append(FieldError("FieldValueTooLong", f"{where}[{index}].{field}", text))
 
 
 def without_repeated_owners(document: Document, *, patched: bool = False) -> list[str]:
@@ -257,29 +271,41 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with labels."""
-    found: list[FieldError] = FieldErrors()
-    for key, value in labels.items():
-        found += [invalid(path, key, text) for text in qualified_name_errors(key)]
-        found += [invalid(path, value, text) for text in label_value_errors(value)]
+    found = FieldErrors()
+    _check_labels(labels, path, found)
     return found
+
+
+def _check_labels(labels: dict[str, str], path: str, found: FieldErrors) -> None:
+    for key, value in labels.items():
+        for text in qualified_name_errors(key):
+            found.append(invalid(path, key, text))
+        for text in label_value_errors(value):
+            found.append(invalid(path, value, text))
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
     """What is wrong with annotations."""
-    found: list[FieldError] = FieldErrors()
-    for key in annotations:
-        found += [invalid(path, key, text) for text in qualified_name_errors(key.lower())]
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    found = FieldErrors()
+    _check_annotations(annotations, path, found)
+    return found
+
+
+def _check_annotations(annotations: dict[str, str], path: str, found: FieldErrors) -> None:
+    size = 0
+    for key, value in annotations.items():
+        for text in qualified_name_errors(key.lower()):
+            found.append(invalid(path, key, text))
+        size += len(key) + len(value)
+    if size > ANNOTATIONS_LIMIT // 4:  # a character has four bytes at most
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_LIMIT:
         found.append(
             FieldError("FieldValueTooLong", path, f"may not be more than {ANNOTATIONS_LIMIT} bytes")
         )
-    return found
 
 
-def _owner_errors(owners: list[Document]) -> list[FieldError]:
-    found: list[FieldError] = FieldErrors()
-    path = "metadata.ownerReferences"
+def _check_owners(owners: list[Document], path: str, found: FieldErrors) -> None:
     controller = ""
     for owner in owners:
         version = owner.get("apiVersion", "")
@@ -299,7 +325,14 @@ def _owner_errors(owners: list[Document]) -> list[FieldError]:
                     FieldError("FieldValueInvalid", path, _twice(owners, controller, name))
                 )
             controller = controller or name
-    return found
+
+
+_SHARED: tuple[tuple[str, Callable[[Any, str, FieldErrors], None]], ...] = (
+    ("labels", _check_labels),
+    ("annotations", _check_annotations),
+    ("ownerReferences", _check_owners),
+    ("managedFields", _check_managed),
+)
 
 
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
@@ -348,9 +381,8 @@ def finalizer_warnings(document: Document) -> list[str]:
     ]
 
 
-def _change_errors(metadata: Document, before: Document) -> list[FieldError]:
-    """What a change of metadata may not do."""
-    found: list[FieldError] = FieldErrors()
+def _check_changes(metadata: Document, before: Document, found: FieldErrors) -> None:
+    """Check what a change of metadata may not do."""
     for field in _FIXED:
         if metadata.get(field) != before.get(field):
             found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
@@ -367,7 +399,6 @@ def _change_errors(metadata: Document, before: Document) -> list[FieldError]:
     if metadata.get("generation", 0) < before.get("generation", 0):
         wrong = metadata.get("generation", 0)
         found.append(invalid("metadata.generation", wrong, "must not be decremented"))
-    return found + _shared_errors(metadata)
 
 
 def _go_quoted(text: str) -> str:

@@ -7,6 +7,7 @@ nothing is authorized as one thing and done as another.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +15,7 @@ from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.parameters import flag, whole
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Request, User
+from kapy.kube.remembering import LONGEST
 from kapy.kube.selectors import InvalidSelector, parse_fields, parse_labels
 
 _VERBS: Final = {
@@ -77,6 +79,14 @@ class RequestInfo:
 def request_info(request: Request) -> RequestInfo:
     """Read a request. Everything can be read; whether it is served is decided later."""
     path, method = request.path, request.method
+    info = _known(path, method) if len(path) <= LONGEST else _read(path, method)
+    if info.name or not info.resource or info.verb not in _OF_COLLECTIONS:
+        return info
+    return _of_collection(info, request.query)
+
+
+def _read(path: str, method: str) -> RequestInfo:
+    """What the path says."""
     parts = path.split("/")
     if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
         parts = ["", *path.strip("/").split("/")]
@@ -104,22 +114,27 @@ def request_info(request: Request) -> RequestInfo:
         info.name = parts[at + 1]
         if count > 2 and info.verb != "proxy":
             info.subresource = parts[at + 2]
-    if not info.name:
-        _collection(info, request.query)
     return info
 
 
-def _collection(info: RequestInfo, query: Mapping[str, str]) -> None:
-    """Complete the verb of a request without a name, and what its query says."""
-    if info.verb == "get":
-        info.verb = "watch" if query and flag(query, "watch") else "list"
-        if "fieldSelector" in query:
-            info.name = _selected_name(query)
-    elif info.verb == "delete":
-        info.verb = "deletecollection"
-    else:
-        return
+_known: Final = lru_cache(maxsize=4096)(_read)
+"""Controllers ask for the same objects again and again. What is known is never changed."""
+
+_OF_COLLECTIONS: Final = ("get", "delete")
+
+
+def _of_collection(known: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
+    """The request for many objects: its verb, and what its query says."""
+    info = RequestInfo(known.path, known.verb)
+    vars(info).update(vars(known))
     info.selectors = query
+    if info.verb == "delete":
+        info.verb = "deletecollection"
+        return info
+    info.verb = "watch" if query and flag(query, "watch") else "list"
+    if "fieldSelector" in query:
+        info.name = _selected_name(query)
+    return info
 
 
 def _selected_name(query: Mapping[str, str]) -> str:

@@ -263,7 +263,8 @@ class Server:
         """Answer a request for a resource; warnings come with failures, too."""
         verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
-        ask.large, ask.places = is_large(request), self.plane.large
+        if request.arrival is not None:
+            ask.large, ask.places = is_large(request), self.plane.large
         if SUPERUSERS not in user.groups:
             self._allow(request, info.attributes(user))
             self.access.equip(ask)

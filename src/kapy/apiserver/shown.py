@@ -81,8 +81,8 @@ def partial_metadata(document: Document, version: str) -> Document:
 
 async def shown(plane: Plane, ask: Ask, document: Document, status: int = 200) -> Reply:
     """The reply that carries one object, stored in the storage version."""
-    kind = ask.kind
-    (document,) = await plane.in_version((document,), kind.resource)
+    if document["apiVersion"] != ask.kind.resource.api_version:
+        (document,) = await plane.in_version((document,), ask.kind.resource)
     accept = accepted(ask.request.headers)
     if accept.form:
         document = _formed(plane, ask, (document,), accept, document["metadata"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -22,6 +22,9 @@ def remembered(
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         known = lru_cache(maxsize=most)(function)
 
+        def call_of_one(text: Any) -> Result:
+            return known(text) if len(text) <= longest else function(text)  # type: ignore[call-arg]
+
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             for one in args:
@@ -29,6 +32,8 @@ def remembered(
                     return function(*args, **kwargs)
             return known(*args, **kwargs)  # type: ignore[arg-type]
 
-        return call
+        # Nearly all take one text, many times in each write.
+        alone = function.__code__.co_argcount == 1 and not function.__code__.co_kwonlyargcount
+        return wraps(function)(cast("Callable[Arguments, Result]", call_of_one)) if alone else call
 
     return decorate

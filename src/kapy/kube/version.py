@@ -82,6 +82,7 @@ def parse_image_tag(tag: str) -> Version:
     return parse_tolerant(tag.replace("_", "+"))
 
 
+@remembered(1024)
 def parse(text: str) -> Version:
     """The version of a text that keeps to the letter of Semantic Versioning."""
     if not text:

@@ -95,11 +95,10 @@ def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Doc
 
 async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
     """What `work` gives, which may need objects in other versions that a webhook converts to."""
-    computing = partial(ask.compute, work)
     try:
-        return await computing()
+        return await ask.compute(work) if ask.large else work()
     except Unforeseen:
-        return await foreseen(computing, partial(_converted, plane, ask))
+        return await foreseen(partial(ask.compute, work), partial(_converted, plane, ask))
 
 
 async def _converted(plane: Plane, ask: Ask, document: Document, version: str) -> Document:
@@ -195,7 +194,7 @@ def review(
     old: Document | None,
     *,
     dry_run: bool,
-    options: Document | None = None,
+    options: Callable[[], Document] | None = None,
 ) -> Review:
     """The write as admission sees it. options: when they are not those of the query."""
     name = ask.name or ((new or {}).get("metadata") or {}).get("name", "")
@@ -209,7 +208,7 @@ def review(
         old=old,
         user=ask.user,
         dry_run=dry_run,
-        options=options or options_of(ask, operation, dry_run=dry_run),
+        options=options or partial(options_of, ask, operation, dry_run=dry_run),
         compute=ask.compute,
         warnings=ask.warnings,
     )

@@ -165,7 +165,7 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
 async def _admit(plane: Plane, ask: Ask, document: Document, options: Options) -> None:
     """Ask admission about the end of an object. Raises Forbidden …"""
     for plugin in plane.plugins(ask.kind, ""):
-        told = _told(options)
+        told = partial(_told, options)
         asked = review(ask, "DELETE", None, document, dry_run=options.dry_run, options=told)
         ask.warnings.extend(await plugin.validate(asked))
 

@@ -72,7 +72,7 @@ def write_options(
         return False, Validation("Warn", [])
     found = [*errors, *_manager_errors(query.get("fieldManager", ""))]
     values = dry_run_values(query)
-    if (error := dry_run_error(values)) is not None:
+    if values and (error := dry_run_error(values)) is not None:
         found.append(error)
     level = query.get("fieldValidation") or "Warn"
     if level not in _LEVELS:
@@ -95,6 +95,8 @@ def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
 
 def _manager_errors(name: str) -> list[FieldError]:
     """A field manager has a printable name of at most 128 bytes."""
+    if name.isprintable() and name.isascii() and len(name) <= _MANAGER_LIMIT:
+        return []
     errors: list[FieldError] = []
     if len(name.encode()) > _MANAGER_LIMIT:
         errors.append(

@@ -117,6 +117,8 @@ async def revise(
 
 async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
     """A stored object in the version of the request."""
+    if stored["apiVersion"] == ask.kind.resource.api_version:
+        return stored
     (document,) = await plane.in_version((stored,), ask.kind.resource)
     return document
 
@@ -191,7 +193,7 @@ async def _revised(
         kind.strategy.prepare_status(document, live)
     _count_generation(ask, document, live)
     await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
-    same = await ask.compute(partial(eq, document, live))
+    same = await ask.compute(partial(eq, document, live)) if ask.large else document == live
     return live if same else document
 
 

@@ -56,7 +56,7 @@ def request_of(
         "object": new,
         "oldObject": old,
         "dryRun": review.dry_run,
-        "options": review.options or None,
+        "options": review.options() or None,
     }
     return request
 

@@ -109,7 +109,7 @@ def _review(request: Document) -> Review:
         old=request.get("oldObject"),
         user=user,
         dry_run=bool(request.get("dryRun")),
-        options=request.get("options") or {},
+        options=lambda: request.get("options") or {},
     )
 
 

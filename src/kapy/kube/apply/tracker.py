@@ -29,7 +29,7 @@ from kapy.kube.patch.merge_patch import same
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Write:
     """One write as ownership sees it.
 

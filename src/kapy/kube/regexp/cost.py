@@ -8,9 +8,7 @@ most; long ones are charged what they took.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from time import thread_time_ns
 from typing import Final
 
@@ -76,14 +74,24 @@ def charge_here(steps: int) -> None:
             account.charge(0)
 
 
-@contextmanager
-def allowance(left: int = ALLOWED) -> Iterator[None]:
+class _Sharing:
+    """A context in which all searches share one allowance; every validation enters one."""
+
+    __slots__ = ("_left", "_token")
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+        self._token: Token[Allowance | None] | None = None
+
+    def __enter__(self) -> None:
+        if _current.get() is None:
+            self._token = _current.set(Allowance(self._left))
+
+    def __exit__(self, *error: object) -> None:
+        if self._token is not None:
+            _current.reset(self._token)
+
+
+def allowance(left: int = ALLOWED) -> _Sharing:
     """All searches within share one allowance; an outer one goes on to count."""
-    if _current.get() is not None:
-        yield
-        return
-    token = _current.set(Allowance(left))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _Sharing(left)

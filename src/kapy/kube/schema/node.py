@@ -14,7 +14,10 @@ from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
 
 @dataclass(slots=True, eq=False)
 class Limits:
-    """The numbers and words that bound a value; None is no bound."""
+    """The numbers and words that bound a value; None is no bound.
+
+    fractional: a bound of numbers is no whole number.
+    """
 
     enum: list[Any] | None = None
     minimum: float | None = None
@@ -31,11 +34,11 @@ class Limits:
     max_properties: int | None = None
     pattern: Pattern | None = None
 
-    @property
-    def fractional(self) -> bool:
-        """Whether a bound of numbers is no whole number."""
+    fractional: bool = field(init=False)
+
+    def __post_init__(self) -> None:
         bounds = (self.multiple_of, self.minimum, self.maximum)
-        return any(one is not None and not float(one).is_integer() for one in bounds)
+        self.fractional = any(one is not None and not float(one).is_integer() for one in bounds)
 
 
 @dataclass(slots=True, eq=False)
