@@ -28,8 +28,8 @@ async def compute_here(work: Callable[[], Result], /) -> Result:
 class Review:
     """One write as admission sees it (upstream's AdmissionReview, without HTTP).
 
-    options: tells them as the API says them (`CreateOptions` …). warnings: sentences to whoever asks, which
-    are told with a refusal, too. compute: where pure computations about large objects are done.
+    options: returns them as the API has them (`CreateOptions` …). warnings: sentences to the
+    client, which a refusal carries, too. compute: runs pure computations about large objects.
     """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]

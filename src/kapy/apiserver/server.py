@@ -263,8 +263,8 @@ class Server:
         """Answer a request for a resource; warnings come with failures, too."""
         verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
-        if request.arrival is not None:
-            ask.large, ask.places = is_large(request), self.plane.large
+        ask.places = self.plane.large
+        ask.large = request.arrival is not None and is_large(request)
         if SUPERUSERS not in user.groups:
             self._allow(request, info.attributes(user))
             self.access.equip(ask)

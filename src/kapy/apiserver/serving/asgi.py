@@ -20,7 +20,7 @@ from kapy.apiserver.serving.wire import Receive, Scope, Send
 from kapy.apiserver.sizes import is_longer
 from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
 from kapy.apiserver.traffic.large import LARGE_YAML
-from kapy.kube.errors import ApiError, TooManyRequests, Unauthorized
+from kapy.kube.errors import TooManyRequests, Unauthorized
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Application:
         if stream:
             await self._stream(reply, name, scope, receive, send)
         else:
-            if isinstance(reply.body, dict) and wire.wants_yaml(scope):
+            if isinstance(reply.body, dict) and wire.wants_yaml(headers):
                 reply = await self._as_yaml(reply, request)
             size = await self._send(send, scope, reply, request)
             if reply.sent is not None:
@@ -76,12 +76,13 @@ class Application:
 
     async def _as_yaml(self, reply: Reply, request: Request) -> Reply:
         """The same answer as YAML, which is made beside the event loop when it is large."""
-        if not is_longer(reply.body, LARGE_YAML):
-            return reply
         user = request.user or ANONYMOUS
         try:
-            made = await self._server.plane.large.run(user, partial(wire.yaml_of, reply.body))
-        except ApiError as error:
+            if is_longer(reply.body, LARGE_YAML):
+                made = await self._server.plane.large.run(user, partial(wire.yaml_of, reply.body))
+            else:
+                made = wire.yaml_of(reply.body)
+        except Exception as error:  # there is no room, or it cannot be encoded
             return failure(error, request)
         return replace(reply, body=made, headers={**reply.headers, "content-type": _YAML})
 

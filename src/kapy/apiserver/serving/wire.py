@@ -102,8 +102,6 @@ def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, byt
     body = reply.body
     if isinstance(body, bytes):
         content, kind = body, reply.headers.get("content-type", "").encode()
-    elif wants_yaml(scope):
-        content, kind = yaml_of(body), b"application/yaml"
     else:
         content, kind = _encode(body), reply.headers.get("content-type", "").encode() or JSON
     begin = start(reply, kind, audit_id, len(content))
@@ -123,9 +121,9 @@ def line_of(event: Any) -> bytes:
     return event if isinstance(event, bytes) else _encode(event) + b"\n"
 
 
-def wants_yaml(scope: Scope) -> bool:
-    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
-    return bool(accept.startswith(b"application/yaml"))
+def wants_yaml(headers: Mapping[str, str]) -> bool:
+    """Whether the client wants the answer as YAML."""
+    return headers.get("accept", "").startswith("application/yaml")
 
 
 def yaml_of(document: Any) -> bytes:
