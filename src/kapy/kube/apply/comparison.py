@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from kapy.kube.apply.fields import LEAF, Fields
 from kapy.kube.apply.types import (
+    DEDUCED,
     Deduced,
     InvalidItem,
     ListType,
@@ -162,8 +163,12 @@ def whole(node: Type, value: Any) -> Fields | None:
         if node.atomic or not value or not isinstance(value, dict):
             return LEAF
         below: Fields = {} if node.silent else {".": LEAF}
+        members, others = node.members, node.element or DEDUCED
         for name, inner in value.items():
-            if (fields := whole(node.type_of(name), inner)) is not None:
+            member = members.get(name, others)
+            if member.__class__ is Scalar:  # most are: each new object has a dozen
+                below["f:" + name] = LEAF
+            elif (fields := whole(member, inner)) is not None:
                 below["f:" + name] = fields
         return below or None
     if isinstance(node, ListType):
