@@ -133,6 +133,10 @@ async def test_bookmarks_come_to_whom_asked_and_say_how_far_one_is() -> None:
         running() as asking,
         asking.watching(CONFIG_MAPS, allowWatchBookmarks="true") as stream,
     ):
+        beginning = await anext(stream)
+        assert beginning["object"]["metadata"]["annotations"] == {
+            "k8s.io/initial-events-end": "true"
+        }
         await asking.create(GIZMOS, gizmo("a"))
         mark = await anext(stream)
         assert mark["type"] == "BOOKMARK"

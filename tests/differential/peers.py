@@ -44,6 +44,11 @@ class Opened:
         *lines, self.parted = (self.parted + data).split(b"\n")
         self.events.extend(_event(line) for line in lines if line)
 
+    def end(self) -> None:
+        """The stream is over; what a plain answer has need not end a line."""
+        self.feed(b"\n")
+        self.ended = True
+
 
 def _event(line: bytes) -> Json:
     """One line of a stream, which is no JSON where another form was asked for."""
@@ -126,7 +131,7 @@ class Remote:
         except (aiohttp.ClientError, TimeoutError) as error:
             opened.events.append({"type": "BROKEN", "object": {"error": str(error)}})
         finally:
-            opened.ended = True
+            opened.end()
             response.close()
 
     def _asked(self, asked: Json) -> Any:
@@ -196,7 +201,7 @@ class Embedded:
             if opened.answer.get("status") != 200:
                 text = refused.decode()
                 opened.answer["body"] = json.loads(text) if text[:1] == "{" else text
-            opened.ended = True
+            opened.end()
             begun.set()
 
         self._tasks.create_task(follow())

@@ -11,8 +11,7 @@ from kapy.apiserver.go_json import duplicate_fields, encodable, syntax_error
 from kapy.apiserver.long_json import loads, no_collection
 from kapy.apiserver.resources.structs import Misfit, decoder, struct_of
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, Invalid, TooLarge, UnsupportedMediaType
-from kapy.kube.field_errors import invalid
+from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
 from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
 from kapy.kube.names import split_api_version
 
@@ -43,7 +42,7 @@ def media_type(ask: Ask) -> str:
 
 
 class NotJson(ValueError):
-    """The body is no JSON (or YAML); the message is that of Go's decoder."""
+    """The body is no JSON (YAML, protobuf); the message is that of Go's decoder."""
 
 
 def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
@@ -58,12 +57,12 @@ def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
         return copied(raw)
     if len(raw) > LIMIT:
         raise TooLarge(f"Request entity too large: limit is {LIMIT}")
-    if raw.startswith(b"k8s\0") and media_type(ask) == PROTOBUF:
-        return _from_protobuf(ask, raw)
+    if media_type(ask) == PROTOBUF:
+        return _from_protobuf(raw)
     return parsed(raw, duplicates)
 
 
-def _from_protobuf(ask: Ask, raw: bytes) -> Any:
+def _from_protobuf(raw: bytes) -> Any:
     from kapy.apiserver import protobuf
 
     try:
@@ -71,7 +70,7 @@ def _from_protobuf(ask: Ask, raw: bytes) -> Any:
     except protobuf.BadContent as error:
         raise BadRequest(f"{error.said} cannot be handled as a {error.kind}: {error}") from None
     except protobuf.NotProtobuf as error:
-        raise _unrecognized(ask, str(error)) from None
+        raise NotJson(str(error)) from None
 
 
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
@@ -139,10 +138,15 @@ def read_object(ask: Ask, duplicates: list[str] | None = None) -> Document:
 def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
     """The body of a write, whatever it is. Raises BadRequest, UnsupportedMediaType."""
     media = check_media_type(ask)
+    raw = ask.request.body
     if media == PROTOBUF:
-        return read(ask)
+        if not raw:
+            raise _unrecognized(ask, "empty data")
+        try:
+            return read(ask)
+        except NotJson as error:
+            raise _unrecognized(ask, str(error)) from None
     try:
-        raw = ask.request.body
         if media == YAML and isinstance(raw, bytes):
             return from_yaml(raw, duplicates)
         return read(ask, duplicates)
@@ -189,8 +193,8 @@ def _summary(ask: Ask) -> str:
 
 def _checked(ask: Ask, document: Any) -> Document:
     """The object, if it is of the kind that the path names."""
-    if document is None and ask.request.body and _text(ask).strip():
-        document = {}  # as Go reads `null`
+    if document is None and (media_type(ask) == YAML or _text(ask).strip()):
+        document = {}  # as Go reads `null`, and YAML of nothing
     if not isinstance(document, dict):
         why = no_object(document)
         raise _unrecognized(ask, f"couldn't get version/kind; {why}")
@@ -198,7 +202,8 @@ def _checked(ask: Ask, document: Any) -> Document:
     version, kind = document.get("apiVersion"), document.get("kind")
     if version == resource.api_version and kind == resource.kind:
         return document
-    for field, value in (("apiVersion", version), ("kind", kind)):
+    for field in ("apiVersion", "kind"):
+        value = _named_in_any_case(document, field)
         if not isinstance(value, str | None):
             raise _unrecognized(ask, f"couldn't get version/kind; {not_a_text(field, value)}")
     if isinstance(version, str) and version.count("/") > 1:
@@ -208,35 +213,20 @@ def _checked(ask: Ask, document: Any) -> Document:
     return _built_in(ask, document)
 
 
+def _named_in_any_case(document: Document, name: str) -> Any:
+    """The value of a field as encoding/json finds it where no field has exactly this name."""
+    if name in document:
+        return document[name]
+    wanted = name.lower()
+    found = [value for key, value in document.items() if key.lower() == wanted]
+    return found[-1] if found else None
+
+
 def _custom(ask: Ask, document: Document) -> Document:
-    resource = ask.kind.resource
-    kind, version = document.get("kind"), document.get("apiVersion") or ""
-    if not kind:
+    if not document.get("kind"):
         text = _text(ask).decode("utf-8", "replace")
         raise _unrecognized(ask, f"Object 'Kind' is missing in '{text}'")
-    if version != resource.api_version:
-        if ask.query.get("fieldValidation") != "Ignore":
-            warn_of_version(ask, document)
-        raise BadRequest(
-            f"the API version in the data ({version}) does not match the expected API version "
-            f"({resource.api_version})"
-        )
-    if kind != resource.kind:
-        metadata = document.get("metadata")
-        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
-        error = invalid("kind", kind, f"must be {resource.kind}")
-        raise Invalid.of(str(kind), resource.group, str(name), [error])
-    return {**document, "apiVersion": version}
-
-
-def warn_of_version(ask: Ask, document: Document) -> None:
-    """Warn that a version of its group that the kind does not have knows none of the fields."""
-    version, kind = document.get("apiVersion"), ask.kind
-    if not isinstance(version, str) or version in kind.schema.tracker.versions:
-        return
-    if split_api_version(version)[0] == kind.resource.group and kind.custom:
-        known = ("apiVersion", "kind", "metadata")
-        ask.warnings.extend(f'unknown field "{one}"' for one in document if one not in known)
+    return {**document, "apiVersion": document.get("apiVersion") or ""}
 
 
 def _built_in(ask: Ask, document: Document) -> Document:

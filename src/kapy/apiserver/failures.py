@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from kapy.apiserver.refusals import PageNotFound, StorageUnavailable
+from kapy.apiserver.refusals import PageNotFound, PartNotFound, StorageUnavailable
 from kapy.apiserver.store.errors import ObjectTooLarge, StoreError
+from kapy.apiserver.warnings import warning_headers
 from kapy.kube.errors import ApiError, BadRequest, ServerError, TooLarge
 from kapy.kube.http import Reply, Request
 
@@ -21,6 +22,8 @@ def failure(error: Exception, request: Request) -> Reply:
         case PageNotFound():
             kind = {"content-type": "text/plain; charset=utf-8"}
             return Reply(404, f"{error.message}\n".encode(), kind)
+        case PartNotFound(deprecation=warning) if warning:
+            return Reply(error.code, error.status(), {"warning": warning_headers([warning])})
         case ApiError():
             after = error.retry_after
             headers = {} if after is None else {"retry-after": str(int(after))}

@@ -51,7 +51,10 @@ class BadContent(NotProtobuf):
 def decoded(raw: bytes) -> Document:
     """The object in an envelope of Kubernetes' own. Raises NotProtobuf."""
     if not raw.startswith(_MAGIC):
-        raise NotProtobuf("provided data does not appear to be a protobuf message")
+        raise NotProtobuf(
+            "provided data does not appear to be a protobuf message, expected prefix "
+            f"[{' '.join(map(str, _MAGIC))}]"
+        )
     try:
         # A view: every level of a message is a slice of the one above, and a copy otherwise.
         parts = dict(fields(memoryview(raw)[len(_MAGIC) :]))

@@ -31,6 +31,14 @@ class PageNotFound(ApiError):
         super().__init__("404 page not found")
 
 
+class PartNotFound(NotFound):
+    """A custom resource has no such subresource. deprecation: what its version warns of."""
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        super().__init__(f'{kind.group_resource} "{name}" not found', details=details(kind, name))
+        self.deprecation = kind.deprecation
+
+
 class StorageFailure(ApiError):
     """Something failed on the server's side (500)."""
 
@@ -150,5 +158,7 @@ def bad_integer(text: str, why: str = "invalid syntax") -> ApiError:
 
 def bad_resource_version(text: str) -> str:
     """What is wrong with a resourceVersion of a watch or a list that is no number."""
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    digits = text.isascii() and text.isdigit()
+    wrong = "value out of range" if digits else "invalid syntax"
+    why = f"strconv.ParseUint: parsing {go_quoted(text)}: {wrong}"
     return str(invalid("resourceVersion", text, why))

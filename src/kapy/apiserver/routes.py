@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapy.apiserver.refusals import PageNotFound, no_such_resource, not_found, nothing_runs
+from kapy.apiserver.refusals import PageNotFound, PartNotFound, no_such_resource, nothing_runs
 from kapy.apiserver.request_info import RequestInfo
 from kapy.apiserver.resources.kind import CREATE_ONLY, Kind
 from kapy.apiserver.resources.registry import Registry
@@ -49,7 +49,7 @@ def _route(registry: Registry, info: RequestInfo) -> Route | None:
         return None
     if info.subresource and info.subresource not in kind.subresources:
         if kind.custom:
-            raise not_found(kind, info.name)
+            raise PartNotFound(kind, info.name)
         return None
     namespace = info.namespace if info.scoped else ""
     name = info.name if info.count > 1 else ""

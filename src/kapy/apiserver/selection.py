@@ -47,7 +47,7 @@ def selection(kind: Kind, query: Mapping[str, str], check: Callable[[], None]) -
 
 def _check(kind: Kind, fields: FieldSelector) -> None:
     for field in fields.fields:
-        if not field or field in kind.selectable or field == "metadata.name":
+        if field in kind.selectable or field == "metadata.name":
             continue
         if field == "metadata.namespace" and kind.namespaced:
             continue

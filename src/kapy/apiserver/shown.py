@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
 
 from msgspec import Raw
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.negotiation import AVAILABLE, Accept, accepted
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, plain_failure
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.errors import NotAcceptable
 from kapy.kube.http import Reply
-
-Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
-
-
-class Accept(NamedTuple):
-    """What the client takes: JSON as it is, or in one of meta.k8s.io's forms."""
-
-    form: Form = ""
-    version: str = "v1"
-
-
-PLAIN = Accept()
-_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
-
-
-_AVAILABLE = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-
-
-def accepted(headers: Mapping[str, str]) -> Accept:
-    """The first media type that the server can answer with. Raises NotAcceptable."""
-    header = headers.get("accept")
-    if not header:
-        return PLAIN
-    for clause in header.split(","):
-        kind, *parameters = (part.strip() for part in clause.split(";"))
-        if kind not in ("application/json", "application/yaml", "*/*", "application/*"):
-            continue
-        values = dict(one.partition("=")[::2] for one in parameters)
-        form = values.get("as", "")
-        if not form:
-            return PLAIN
-        known = values.get("g") == "meta.k8s.io" and values.get("v") in ("v1", "v1beta1")
-        if form in _FORMS and known:
-            return Accept(form, values["v"])  # type: ignore[arg-type]
-    raise NotAcceptable(f"only the following media types are accepted: {_AVAILABLE}")
 
 
 def check_acceptable(ask: Ask) -> None:
@@ -61,12 +26,12 @@ def check_acceptable(ask: Ask) -> None:
         named = {clause.partition(";")[0].strip() for clause in header.split(",")}
         if not named & _ROUTED:
             streams = _STREAMS if ask.verb in ("list", "watch") else ""
-            message = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}{streams}"
+            message = f"406: Not Acceptable\n\nAvailable representations: {AVAILABLE}{streams}"
             raise NotAcceptable(message, details={})
     accepted(ask.request.headers)
 
 
-_ROUTED = {*_AVAILABLE.split(", "), "*/*"}
+_ROUTED = {*AVAILABLE.split(", "), "*/*"}
 _STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
@@ -97,6 +62,11 @@ def _formed(
 
         return table(ask, documents, accept.version, metadata, plane.clock)
     if accept.form == "PartialObjectMetadataList":
+        if not ask.kind.custom:
+            raise NotAcceptable(
+                "you requested PartialObjectMetadataList, but the requested object is not a list "
+                f"({_go_type(ask.kind, ask.kind.resource.kind)})"
+            )
         message = "content is not a list"
         raise StorageFailure(message, status=plain_failure(message))
     return partial_metadata(documents[0], accept.version)
@@ -110,7 +80,7 @@ def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Docu
     if accept.form == "PartialObjectMetadata":
         raise NotAcceptable(
             "you requested PartialObjectMetadata, but the requested object is a list "
-            f"({'*unstructured.UnstructuredList' if ask.kind.custom else _go_list(ask.kind)})"
+            f"({_go_type(ask.kind, ask.kind.list_kind)})"
         )
     if accept.form:
         return {
@@ -145,8 +115,11 @@ def _items(plane: Plane, ask: Ask, documents: Sequence[Document]) -> Sequence[Do
     return [Raw(found) if (found := encoded(one)) else one for one in documents]
 
 
-def _go_list(kind: Kind) -> str:
-    return f"*{kind.resource.group.partition('.')[0] or 'core'}.{kind.list_kind}"
+def _go_type(kind: Kind, name: str) -> str:
+    """What Go calls a type of a kind: its object or its list."""
+    if kind.custom:
+        return "*unstructured.UnstructuredList"
+    return f"*{kind.resource.group.partition('.')[0] or 'core'}.{name}"
 
 
 def _untyped(document: Document) -> Document:

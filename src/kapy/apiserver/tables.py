@@ -103,7 +103,7 @@ def check_include(ask: Ask) -> str:
 
 
 def _included(document: Document, include: str, version: str) -> Document | None:
-    if include == "None":
+    if include == "None" and not _ends_beginning(document):
         return None
     if include == "Object":
         return document
@@ -114,11 +114,17 @@ def _included(document: Document, include: str, version: str) -> Document | None
     }
 
 
+def _ends_beginning(document: Document) -> bool:
+    """Whether it is the bookmark after what a watch tells first, which nobody may miss."""
+    annotations = document["metadata"].get("annotations")
+    return "creationTimestamp" not in document["metadata"] and bool(
+        annotations and "k8s.io/initial-events-end" in annotations
+    )
+
+
 def cells(kind: Kind, columns: Sequence[Column], document: Document, now: datetime) -> list[Any]:
     """One row."""
-    name = document["metadata"].get("name")
-    if name is None:  # a bookmark
-        return ["", *([None] * (len(columns) - 1))]
+    name = document["metadata"].get("name", "")  # a bookmark has none
     if kind.custom:
         return [name, *(_cell(document, column, now) for column in columns[1:])]
     printer = PRINTERS.get(kind.table)

@@ -346,8 +346,9 @@ def parse_fields(text: str) -> FieldSelector:
         found = _TERM.fullmatch(term)
         if found is None:
             raise InvalidSelector(f"invalid selector: '{text}'; can't understand '{term}'")
-        field, sign, value = found.groups()
-        requirements.append(FieldRequirement(field, sign != "!=", _unescaped(value)))
+        field, sign, value = found[1], found[2], _unescaped(found[3])
+        if field or value:  # a sign alone asks for nothing
+            requirements.append(FieldRequirement(field, sign != "!=", value))
     return FieldSelector(tuple(requirements))
 
 

@@ -56,6 +56,13 @@ class ObjectSchema:
         decoded: Document = decoder(self.struct)(document, None, unknown)
         return decoded
 
+    def with_metadata(self, document: Document, unknown: list[str]) -> Document:
+        """The object with its metadata as Go's struct keeps it. Raises Misfit."""
+        found = document.get("metadata")
+        if found is None:
+            return document
+        return {**document, "metadata": _read_metadata(found, {}, unknown)}
+
     def pruned(self, document: Document) -> Document:
         """The object without what this version does not know or let be null, after a conversion."""
         return document

@@ -66,7 +66,7 @@ class Application:
         if stream:
             await self._stream(reply, name, scope, receive, send)
         else:
-            if isinstance(reply.body, dict) and wire.wants_yaml(headers):
+            if isinstance(reply.body, dict) and wire.wants_yaml(headers, reply):
                 reply = await self._as_yaml(reply, request)
             size = await self._send(send, scope, reply, request)
             if reply.sent is not None:

@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from kapy.apiserver import negotiation
 from kapy.apiserver.body import LIMIT
 from kapy.kube.errors import TooLarge
 from kapy.kube.http import Arrival, Reply
@@ -121,9 +122,10 @@ def line_of(event: Any) -> bytes:
     return event if isinstance(event, bytes) else _encode(event) + b"\n"
 
 
-def wants_yaml(headers: Mapping[str, str]) -> bool:
+def wants_yaml(headers: Mapping[str, str], reply: Reply) -> bool:
     """Whether the client wants the answer as YAML."""
-    return headers.get("accept", "").startswith("application/yaml")
+    accept = headers.get("accept", "")
+    return "yaml" in accept and negotiation.wants_yaml(accept, failed=reply.status >= 400)
 
 
 def yaml_of(document: Any) -> bytes:

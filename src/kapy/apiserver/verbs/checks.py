@@ -19,8 +19,8 @@ from kapy.apiserver.verbs.patch_results import Patched
 from kapy.apiserver.webhooks.foreseen import Unforeseen, foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.errors import BadRequest
-from kapy.kube.field_errors import EnoughErrors, FieldError
+from kapy.kube.errors import ApiError, BadRequest, Invalid
+from kapy.kube.field_errors import EnoughErrors, FieldError, invalid
 from kapy.kube.names import split_api_version
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
@@ -68,7 +68,69 @@ def typed(
 
 def read_typed(ask: Ask, checks: Validation) -> Document:
     """The object of the body, pruned and with defaults. Raises BadRequest, Invalid."""
-    return typed(ask, body.read_object(ask, checks.duplicates), checks)
+    document = body.read_object(ask, checks.duplicates)
+    if not of_another_type(ask, document):
+        return typed(ask, document, checks)
+    document = half_typed(ask, document, checks)
+    version, wanted = document["apiVersion"], ask.kind.resource.api_version
+    if version != wanted:
+        raise BadRequest(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({wanted})"
+        )
+    return document
+
+
+def of_another_type(ask: Ask, document: Document) -> bool:
+    """Whether a custom object says that it is of another kind, or another version of it."""
+    resource = ask.kind.resource
+    return ask.kind.custom and (
+        document["kind"] != resource.kind or document.get("apiVersion") != resource.api_version
+    )
+
+
+def half_typed(
+    ask: Ask, document: Document, checks: Validation, *, patched: Patched | None = None
+) -> Document:
+    """An object of another kind or version: only its metadata is looked at.
+
+    A version of the group that the kind does not have knows none of the fields. patched: the
+    result of a patch that the object is. Raises BadRequest, Invalid.
+    """
+    kind, version = document["kind"], document.get("apiVersion") or ""
+    resource, number = ask.kind.resource, split_api_version(version)[1]
+
+    def refused(why: str) -> ApiError:
+        if patched is not None:
+            return patched.refusal(why)
+        said = f'{kind} in version "{number}" cannot be handled as a {resource.kind}'
+        return BadRequest(f"{said}: {why}")
+
+    unknown: list[str] = []
+    try:
+        document = ask.kind.schema.with_metadata(document, unknown)
+    except Misfit as error:
+        raise refused(str(error)) from None
+    group = split_api_version(version)[0]
+    ours = (group, kind) == (resource.group, resource.kind)
+    if ours and version not in ask.kind.schema.tracker.versions:
+        unknown.extend(sorted(document.keys() - {"apiVersion", "kind", "metadata"}))
+    checks.report(ask, unknown, refused)
+    return {**document, "metadata": document.get("metadata") or {}}
+
+
+def check_type(ask: Ask, document: Document) -> None:
+    """A custom object is of the kind and version that the path names. Raises Invalid."""
+    if not of_another_type(ask, document):
+        return
+    resource, kind, version = ask.kind.resource, document["kind"], document.get("apiVersion") or ""
+    errors: list[FieldError] = []
+    if kind != resource.kind:
+        errors.append(invalid("kind", kind, f"must be {resource.kind}"))
+    if version != resource.api_version:
+        errors.append(invalid("apiVersion", version, f"must be {resource.api_version}"))
+    name = document["metadata"].get("name", "")
+    raise Invalid.of(kind, split_api_version(version)[0], name, errors)
 
 
 def write_of(plane: Plane, ask: Ask) -> Write:
@@ -168,6 +230,7 @@ async def validated(
 
 def _check_object(ask: Ask, new: Document, old: Document | None) -> None:
     """Check what the object says by itself. Raises Invalid."""
+    check_type(ask, new)
     try:
         errors = _errors(ask, new, old)
     except EnoughErrors as enough:

@@ -26,8 +26,9 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     body.check_media_type(ask)
     dry_run, checks = write_options(ask, "CreateOptions")
     document = await ask.compute(partial(read_typed, ask, checks))
-    if ask.name:  # the right was for this name
-        check_name(ask, document["metadata"])
+    meta = document["metadata"]
+    if ask.name and (meta.get("name") or meta.get("generateName")):
+        check_name(ask, meta)  # the right was for this name
     settle_namespace(ask, document)
     metadata.wiped(document)
     _settle_name(plane, ask, document)

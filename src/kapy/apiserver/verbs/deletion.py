@@ -74,8 +74,7 @@ def _of_body(ask: Ask) -> Document:
         is_yaml = media == body.YAML
         content: Any = body.from_yaml(raw) if is_yaml and isinstance(raw, bytes) else body.read(ask)
     except body.NotJson as error:
-        why = "yaml:" if media == body.YAML else "couldn't get version/kind; json parse error:"
-        raise BadRequest(f"{why} {error}") from None
+        raise BadRequest(f"{_COMPLAINTS.get(media, _OF_JSON)}{error}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -86,6 +85,10 @@ def _of_body(ask: Ask) -> Document:
             raise BadRequest(f"couldn't get version/kind; {body.not_a_text(field, value)}")
     _check_kind(version or "", kind or "")
     return content
+
+
+_OF_JSON = "couldn't get version/kind; json parse error: "
+_COMPLAINTS = {body.YAML: "yaml: ", body.PROTOBUF: ""}
 
 
 def _check_kind(version: str, kind: str) -> None:

@@ -12,7 +12,7 @@ from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, not_found
 from kapy.apiserver.resources.structs import MOST_UNKNOWN, facts
-from kapy.apiserver.verbs.checks import typed, write_of
+from kapy.apiserver.verbs.checks import half_typed, of_another_type, typed, write_of
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, write_options
 from kapy.apiserver.verbs.patch_results import Patched, PatchedMap, PatchedText
@@ -47,7 +47,8 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         document, result = patched(ask, live, content, media)
         if document is live:
             return live
-        document = typed(ask, document, checks, patched=result)
+        read = half_typed if of_another_type(ask, document) else typed
+        document = read(ask, document, checks, patched=result)
         check_identity_of(ask, document["metadata"])
         return document
 
@@ -69,7 +70,10 @@ def _media_type(ask: Ask) -> str:
 
 
 def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
-    """A patch may not make another object of it. Raises BadRequest, Invalid."""
+    """What a patch makes says what it is, and one of Kubernetes' own is what it was.
+
+    A custom object that is something else is refused later, in `checks.check_type`. Raises Invalid.
+    """
     resource = ask.kind.resource
     kind, version = document.get("kind"), document.get("apiVersion")
     if kind is None:
@@ -78,10 +82,10 @@ def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
         if not isinstance(value, str | None):
             why = f"couldn't get version/kind; {body.not_a_text(field, value)}"
             raise result.refusal(why)
+    if ask.kind.custom:
+        return
     errors: list[FieldError] = []
     if version != resource.api_version:
-        if ask.query.get("fieldValidation") != "Ignore":
-            body.warn_of_version(ask, document)
         errors.append(invalid("apiVersion", version, f"must be {resource.api_version}"))
     if kind != resource.kind:
         errors.append(invalid("kind", kind, f"must be {resource.kind}"))

@@ -50,22 +50,33 @@ class TooFarAhead(ApiError):
 
 async def get(plane: Plane, ask: Ask) -> Reply:
     """One object."""
+    return await shown(plane, ask, stored(plane, ask))
+
+
+def stored(plane: Plane, ask: Ask) -> Document:
+    """The object that the path names, at least as new as the query says.
+
+    Raises NotFound, TooFarAhead, StorageFailure.
+    """
     version = ask.request.query.get("resourceVersion")
     if version:
-        check_not_ahead(plane, _version_of_one(version))
+        check_not_ahead(plane, version_in_storage(version))
     table = plane.store.peek(ask.kind.table)
     document = None if table is None else table.get(ask.namespace, ask.name)
     if document is None:
         raise not_found(ask.kind, ask.name)
-    return await shown(plane, ask, document)
+    return document
 
 
 _DIGITS: Final = 20
 """Of a number of 64 bits."""
 
 
-def _version_of_one(text: str) -> int:
-    """A resourceVersion of the read of one object. Raises StorageFailure."""
+def version_in_storage(text: str) -> int:
+    """A resourceVersion that only the storage looks at: of a watch, of the read of one object.
+
+    0 when there is none. Raises StorageFailure.
+    """
     found = _number(text)
     if found is None:
         message = bad_resource_version(text)
@@ -82,25 +93,30 @@ def resource_version(text: str) -> int:
 
 
 def _number(text: str) -> int | None:
-    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _DIGITS:
+    if text and (not text.isascii() or not text.isdigit()):
         return None
-    return int(text.lstrip("0") or "0")
+    digits = text.lstrip("0") or "0"
+    return int(digits) if len(digits) <= _DIGITS and int(digits) < 1 << 64 else None
 
 
 def check_not_ahead(plane: Plane, version: int) -> None:
     """Refuse to read at a version that is not there yet."""
-    now = plane.store.revision
-    if version > now:
-        raise TooFarAhead(
-            f"Timeout: Too large resource version: {version}, current: {now}",
-            details={
-                "causes": [
-                    {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-                ],
-                "retryAfterSeconds": 1,
-            },
-            retry_after=1,
-        )
+    if version > plane.store.revision:
+        raise ahead(plane, version)
+
+
+def ahead(plane: Plane, version: int) -> TooFarAhead:
+    """The refusal of a version that is not there yet."""
+    return TooFarAhead(
+        f"Timeout: Too large resource version: {version}, current: {plane.store.revision}",
+        details={
+            "causes": [
+                {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+            ],
+            "retryAfterSeconds": 1,
+        },
+        retry_after=1,
+    )
 
 
 class Token(NamedTuple):
@@ -198,7 +214,7 @@ def _found(
     if version:
         check_not_ahead(plane, resource_version(version))
     if version and _exact(query, limit, name):
-        revision = int(version)
+        revision = resource_version(version)
         if revision < plane.store.history.floor:
             raise _exact_expired(plane, revision)
         return revision, _as_of(plane, table, ask.namespace, revision)

@@ -15,6 +15,7 @@ from kapy.apiserver.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import (
     admitted,
+    check_type,
     read_typed,
     tracked,
     validated,
@@ -38,8 +39,8 @@ async def update(plane: Plane, ask: Ask) -> Reply:
     """Replace an object (or what a subresource is of it)."""
     dry_run, checks = write_options(ask, "UpdateOptions")
     document = await ask.compute(partial(read_typed, ask, checks))
-    check_name(ask, document["metadata"])
     settle_namespace(ask, document)
+    check_name(ask, document["metadata"])
     if ask.kind.strategy.created_by_update and not ask.subresource:
         created = await _created(plane, ask, document, dry_run=dry_run)
         if created is not None:
@@ -93,6 +94,7 @@ async def revise(
         try:
             wanted = await with_conversions(plane, ask, partial(change, live))
             check_preconditions(ask, live, wanted, strict=strict, patched=patched)
+            check_type(ask, wanted)
         except Conflict:
             # Who reads after this answer must find what the write lost against.
             await plane.store.committed()

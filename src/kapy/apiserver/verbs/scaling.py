@@ -10,7 +10,7 @@ from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import invalid_object, not_found
+from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of
@@ -23,6 +23,7 @@ from kapy.apiserver.verbs.patching import (
     read_applied,
     read_patch,
 )
+from kapy.apiserver.verbs.reading import stored
 from kapy.apiserver.verbs.revision import revise
 from kapy.apiserver.verbs.scale_apply import API_VERSION, applied_scale
 from kapy.kube import Document
@@ -57,7 +58,8 @@ def scale_seen(kind: Kind, document: Document) -> Document:
     replicas = _at(document, paths["specReplicasPath"])
     if replicas is None:
         why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
-        raise BadRequest(f"the object cannot be scaled: {why}")
+        causes = [{"message": why}]
+        raise StorageFailure(f"Internal error occurred: {why}", details={"causes": causes})
     status: Document = {"replicas": _at(document, paths["statusReplicasPath"]) or 0}
     selector = _selector(kind, document)
     if selector:
@@ -97,10 +99,7 @@ def _with(document: Document, path: str, value: Any) -> Document:
 
 async def get(plane: Plane, ask: Ask) -> Reply:
     """The Scale of an object."""
-    document = plane.table(ask.kind).get(ask.namespace, ask.name)
-    if document is None:
-        raise not_found(ask.kind, ask.name)
-    return Reply(200, scale_of(ask, document))
+    return Reply(200, scale_of(ask, stored(plane, ask)))
 
 
 async def update(plane: Plane, ask: Ask) -> Reply:

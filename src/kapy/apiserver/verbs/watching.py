@@ -10,20 +10,17 @@ from typing import Any
 import msgspec
 
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.negotiation import Accept, accepted_of_stream
 from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import (
-    StorageFailure,
-    bad_resource_version,
-    invalid_options,
-    plain_failure,
-)
+from kapy.apiserver.refusals import invalid_options
 from kapy.apiserver.selection import selection
-from kapy.apiserver.shown import Accept, accepted, partial_metadata
+from kapy.apiserver.shown import partial_metadata
 from kapy.apiserver.store.feed import Feed, Notice
 from kapy.apiserver.store.table import Table
+from kapy.apiserver.verbs.reading import ahead, version_in_storage
 from kapy.kube import Document
-from kapy.kube.errors import Expired
+from kapy.kube.errors import ApiError, Expired
 from kapy.kube.field_errors import FieldError, forbidden
 from kapy.kube.http import Reply
 
@@ -45,25 +42,21 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
     query = ask.request.query
     seconds: float = whole(query, "timeoutSeconds") or 0
     whole(query, "limit")
-    initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
+    initial = _initial(query)
     if seconds <= 0 and ask.request.arrival is not None and ask.request.arrival.peer:
         seconds = LIFE * (1 + plane.rng.random())
     chosen = selection(ask.kind, query, partial(_check_options, initial, query))
-    version = query.get("resourceVersion", "")
-    if version and not version.isdigit():
-        message = bad_resource_version(version)
-        raise StorageFailure(message, status=plain_failure(message))
+    version = version_in_storage(query.get("resourceVersion", ""))
     name = ask.name or chosen.name
-    accept = accepted(ask.request.headers)
-    if accept.form == "Table":
-        from kapy.apiserver.tables import check_include
-
-        check_include(ask)
+    accept = _accepted(ask)
     table = plane.table(ask.kind)
-    since = int(version) if version and version != "0" else plane.store.revision
+    since = version or plane.store.revision
     known = range(plane.store.history.floor, plane.store.revision + 1)
-    if version not in ("", "0") and since not in known and not initial:
-        return Reply(200, _Once(_gone(plane, since)))
+    if since not in known:
+        if not initial:
+            return Reply(200, _Once(_gone(plane, since)))
+        if since > plane.store.revision:
+            return Reply(200, _Once(_error(ahead(plane, since))))
     feed = plane.store.follow(
         table,
         ask.namespace,
@@ -72,22 +65,44 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
         max(since, plane.store.revision) if initial else since,
     )
     bookmarks = flag(query, "allowWatchBookmarks")
-    if initial or (version in ("", "0") and initial is None):
+    if initial or (initial is None and not version):
         for document in list(table.scan(ask.namespace)):
             metadata = document["metadata"]
             if feed.wants(document, metadata.get("namespace", ""), metadata["name"]):
                 feed.begin(Notice("ADDED", document, int(metadata["resourceVersion"])))
         if initial and bookmarks:
             feed.push(bookmark(ask, plane.store.revision, INITIAL_END))
-    stream = WatchStream(plane, ask, table, feed, accept, bookmarks=bookmarks)
+    make = _Unlistable if accept.form == "PartialObjectMetadataList" else WatchStream
+    stream = make(plane, ask, table, feed, accept, bookmarks=bookmarks)
     if seconds > 0:
         stream.end_after(seconds)
     return Reply(200, stream)
 
 
+def _accepted(ask: Ask) -> Accept:
+    """How the client wants its events. Raises NotAcceptable, BadRequest."""
+    accept = accepted_of_stream(ask.request.headers)
+    if accept.form == "Table":
+        from kapy.apiserver.tables import check_include
+
+        check_include(ask)
+    return accept
+
+
+def _initial(query: Mapping[str, str]) -> bool | None:
+    """Whether the state is wanted before the events; None: only the events after a version."""
+    if "sendInitialEvents" in query:
+        return flag(query, "sendInitialEvents")
+    if query.get("resourceVersionMatch") or query.get("resourceVersion", "") not in ("", "0"):
+        return None
+    return True
+
+
 def _check_options(initial: bool | None, query: Mapping[str, str]) -> None:  # noqa: FBT001
     """Check the options of a watch. initial: whether the state is wanted first. Raises Invalid."""
     match = query.get("resourceVersionMatch", "")
+    if initial and "sendInitialEvents" not in query:
+        match = "NotOlderThan"  # as kube-apiserver takes watches from nowhere
     errors: list[FieldError] = []
     if initial is not None and match != "NotOlderThan":
         errors.append(
@@ -130,7 +145,11 @@ def _gone(plane: Plane, since: int) -> Document:
         message = f"resource version {since} is not of this server, which is at {now}"
     else:
         message = f"too old resource version: {since} ({plane.store.history.floor})"
-    return {"type": "ERROR", "object": Expired(message).status()}
+    return _error(Expired(message))
+
+
+def _error(error: ApiError) -> Document:
+    return {"type": "ERROR", "object": error.status()}
 
 
 def bookmark(ask: Ask, revision: int, annotations: Mapping[str, str] | None = None) -> Notice:
@@ -299,6 +318,23 @@ class WatchStream:
             self._plane.traffic.cut[self._table.name] += 1
         for told in ended:
             told()
+
+
+class _Unlistable(WatchStream):
+    """A watch whose client wants lists, which no event is: the first one ends it."""
+
+    __slots__ = ()
+
+    async def __anext__(self) -> Document:
+        notice = await self._feed.next()
+        while notice is not None and notice.type == "BOOKMARK" and not self.bookmarks:
+            notice = await self._feed.next()
+        await self.aclose()
+        raise StopAsyncIteration
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        async for event in self:
+            yield _encode(event) + b"\n"
 
 
 def _event(change: str, encoded: bytes) -> bytes:

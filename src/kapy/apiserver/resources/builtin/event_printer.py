@@ -30,7 +30,7 @@ def _event(document: Document) -> Iterable[Any]:
         str(document.get("message", "")).strip(),
         Since(first),
         count,
-        document["metadata"]["name"],
+        document["metadata"].get("name", ""),
     ]
 
 

@@ -1,0 +1,151 @@
+"""Which of the media types that a client accepts its answer has, as kube-apiserver chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from kapy.kube.errors import NotAcceptable
+from kapy.kube.remembering import remembered
+
+Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+
+
+class Accept(NamedTuple):
+    """What the client takes: an object as it is, or in one of meta.k8s.io's forms.
+
+    version: of meta.k8s.io. yaml: YAML instead of JSON.
+    """
+
+    form: Form = ""
+    version: str = "v1"
+    yaml: bool = False
+
+
+PLAIN: Final = Accept()
+AVAILABLE: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_FORMS: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+class _Clause(NamedTuple):
+    """One media type of an Accept header."""
+
+    main: str
+    sub: str
+    quality: float
+    parameters: Mapping[str, str]
+
+    def precedes(self, other: _Clause) -> bool:
+        """Whether Go's sorting puts it before another one."""
+        return (
+            self.quality > other.quality
+            or (self.main != "*" and other.main == "*")
+            or (self.sub != "*" and other.sub == "*")
+        )
+
+
+def accepted(headers: Mapping[str, str]) -> Accept:
+    """What the server answers with. Raises NotAcceptable."""
+    header = headers.get("accept")
+    if not header or header == "application/json":
+        return PLAIN
+    found = _chosen(header)
+    if found is None:
+        raise _not_acceptable(AVAILABLE)
+    return found
+
+
+def accepted_of_stream(headers: Mapping[str, str]) -> Accept:
+    """What a watch answers with, which YAML cannot carry. Raises NotAcceptable."""
+    found = accepted(headers)
+    if found.yaml:
+        raise _not_acceptable(_STREAMED)
+    return found
+
+
+def wants_yaml(header: str, *, failed: bool) -> bool:
+    """Whether an answer is YAML. failed: it is a Status, which has no other form."""
+    found = _chosen(header)
+    if failed and found is not None and found.form:
+        found = next((one for one in _all(header) if not one.form), None)
+    return found is not None and found.yaml
+
+
+def _not_acceptable(available: str) -> NotAcceptable:
+    return NotAcceptable(f"only the following media types are accepted: {available}")
+
+
+@remembered(256)
+def _chosen(header: str) -> Accept | None:
+    """The first media type that the server has, by the client's preferences."""
+    return next(iter(_all(header)), None)
+
+
+def _all(header: str) -> list[Accept]:
+    found = (_read(clause) for clause in _sorted(_clauses(header)))
+    return [one for one in found if one is not None]
+
+
+def _read(clause: _Clause) -> Accept | None:
+    """What a media type asks for, None when the server does not have it."""
+    if clause.main not in ("application", "*") or clause.sub not in ("json", "yaml", "*"):
+        return None
+    if clause.main == "*" and clause.sub != "*":
+        return None
+    yaml, values = clause.sub == "yaml", clause.parameters
+    if (stream := values.get("stream")) and (yaml or stream != "watch"):
+        return None
+    if values.get("sv", "v1") not in ("", "v1"):
+        return None
+    if not values.keys() & {"as", "g", "v"}:
+        return Accept(yaml=yaml)
+    form, version = values.get("as", ""), values.get("v", "")
+    if values.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1") or form not in _FORMS:
+        return None
+    return Accept(form, version, yaml)  # type: ignore[arg-type]
+
+
+def _clauses(header: str) -> list[_Clause]:
+    found: list[_Clause] = []
+    for part in header.split(","):
+        name, *given = part.strip(" ").split(";")
+        main, *subs = (one.strip(" ") for one in name.split("/"))
+        if not subs and main == "*":
+            subs = ["*"]
+        if len(subs) != 1 or not subs[0]:
+            continue
+        quality, values = 1.0, {}
+        for one in given:
+            key, *value = one.split("=")
+            if len(value) != 1 or not value[0]:
+                continue
+            if key.strip(" ") == "q":
+                quality = _number(value[0])
+            else:
+                values[key.strip(" ")] = value[0].strip(" ")
+        found.append(_Clause(main, subs[0], quality, values))
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _sorted(clauses: list[_Clause]) -> list[_Clause]:
+    """Go's insertion sort: `precedes` is no order that other sorts could use."""
+    if len(clauses) > _MANY:
+        return clauses
+    for end in range(1, len(clauses)):
+        at = end
+        while at > 0 and clauses[at].precedes(clauses[at - 1]):
+            clauses[at - 1], clauses[at] = clauses[at], clauses[at - 1]
+            at -= 1
+    return clauses
+
+
+_MANY: Final = 12
+"""Up to so many Go sorts by insertion; nobody sends more."""

@@ -1,0 +1,65 @@
+"""Which media type an answer has, by what the client accepts (as kube-apiserver v1.36.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.apiserver.negotiation import Accept, accepted, accepted_of_stream, wants_yaml
+from kapy.kube.errors import NotAcceptable
+
+_TABLE = "as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("", Accept()),
+        ("*/*", Accept()),
+        ("application/*", Accept()),
+        ("text/html, application/json;q=0.5", Accept()),
+        ("application/json;q=0.5,application/yaml", Accept(yaml=True)),
+        ("application/yaml;q=0.5,application/json", Accept()),
+        ("application/yaml, */*", Accept(yaml=True)),
+        ("application/json;stream=watch", Accept()),
+        ("application/json;sv=v1", Accept()),
+        (f"application/yaml;{_TABLE}", Accept("Table", "v1", yaml=True)),
+        (f"application/json;as=X;v=v1;g=meta.k8s.io,application/json;{_TABLE}", Accept("Table")),
+        (f"application/json;{_TABLE},application/json", Accept("Table")),
+    ],
+)
+def test_the_first_media_type_that_there_is_counts(header: str, expected: Accept) -> None:
+    assert accepted({"accept": header}) == expected
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "nonsense",
+        "text/*",
+        "*/json",
+        "application/json/x",
+        "application/yaml;stream=watch",
+        "application/json;stream=x",
+        "application/json;sv=v2",
+        "application/json;v=v1",
+        "application/json;as=Table;v=v1",
+        "application/json;as=Table;v=v2;g=meta.k8s.io",
+        "," * 100_000,
+    ],
+)
+def test_what_there_is_not_is_refused(header: str) -> None:
+    with pytest.raises(NotAcceptable, match="application/yaml"):
+        accepted({"accept": header})
+
+
+def test_no_watch_is_in_yaml() -> None:
+    assert accepted_of_stream({"accept": f"application/json;{_TABLE}"}) == Accept("Table")
+    with pytest.raises(NotAcceptable, match="stream=watch"):
+        accepted_of_stream({"accept": "application/yaml"})
+
+
+def test_failures_have_no_other_form() -> None:
+    header = f"application/yaml;{_TABLE}"
+    assert wants_yaml(header, failed=False)
+    assert not wants_yaml(header, failed=True)
+    assert wants_yaml(f"{header},application/yaml", failed=True)
