@@ -86,58 +86,70 @@ def embedded(folder: Path) -> Iterator[Kubeconfig]:
 
 
 @contextmanager
-def kubernetes(assets: Path, folder: Path) -> Iterator[Kubeconfig]:
-    """etcd and kube-apiserver, with RBAC; etcd forgets all if the machine fails."""
-    token = secrets.token_hex(16)
-    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
+def kubernetes(
+    assets: Path,
+    folder: Path,
+    *,
+    users: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Iterator[Kubeconfig]:
+    """etcd and kube-apiserver, with RBAC; etcd forgets all if the machine fails.
+
+    users: `name,uid,groups` by token; the first is the administrator, by default the only one.
+    flags: of kube-apiserver, instead of the usual ones; None for none.
+    """
+    users = users or {secrets.token_hex(16): "admin,admin,system:masters"}
+    lines = [f"{token},{user}\n" for token, user in users.items()]
+    (folder / "tokens.csv").write_text("".join(lines))
     key = pki.new_key()
     (folder / "accounts.key").write_bytes(key)
     (folder / "accounts.pub").write_bytes(pki.public_key(key))
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
     (folder / "audit.yaml").write_text(dump({**policy, "omitStages": ["RequestReceived"]}))
     clients, peers, port = free_port(), free_port(), free_port()
+    etcd = {
+        "data-dir": "etcd",
+        "listen-client-urls": f"http://127.0.0.1:{clients}",
+        "advertise-client-urls": f"http://127.0.0.1:{clients}",
+        "listen-peer-urls": f"http://127.0.0.1:{peers}",
+        "initial-advertise-peer-urls": f"http://127.0.0.1:{peers}",
+        "initial-cluster": f"default=http://127.0.0.1:{peers}",
+    }
+    server = {
+        "etcd-servers": f"http://127.0.0.1:{clients}",
+        "bind-address": "127.0.0.1",
+        "secure-port": port,
+        "cert-dir": "certificates",
+        "token-auth-file": "tokens.csv",
+        "authorization-mode": "RBAC",
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": "accounts.pub",
+        "service-account-signing-key-file": "accounts.key",
+        "service-cluster-ip-range": "10.0.0.0/24",
+        "disable-admission-plugins": "ServiceAccount",
+        "endpoint-reconciler-type": "none",
+        "enable-aggregator-routing": "true",  # to webhooks, where no node forwards
+        "audit-log-path": "audit.log",
+        "audit-policy-file": "audit.yaml",
+        **(flags or {}),
+    }
     with ExitStack() as stack:
-        etcd = {
-            "data-dir": "etcd",
-            "listen-client-urls": f"http://127.0.0.1:{clients}",
-            "advertise-client-urls": f"http://127.0.0.1:{clients}",
-            "listen-peer-urls": f"http://127.0.0.1:{peers}",
-            "initial-advertise-peer-urls": f"http://127.0.0.1:{peers}",
-            "initial-cluster": f"default=http://127.0.0.1:{peers}",
-        }
         started = _process(folder, str(assets / "etcd"), "--unsafe-no-fsync", *_flags(etcd))
         stack.enter_context(started)
-        server = {
-            "etcd-servers": f"http://127.0.0.1:{clients}",
-            "bind-address": "127.0.0.1",
-            "secure-port": port,
-            "cert-dir": "certificates",
-            "token-auth-file": "tokens.csv",
-            "authorization-mode": "RBAC",
-            "service-account-issuer": "https://kubernetes.default.svc",
-            "service-account-key-file": "accounts.pub",
-            "service-account-signing-key-file": "accounts.key",
-            "service-cluster-ip-range": "10.0.0.0/24",
-            "disable-admission-plugins": "ServiceAccount",
-            "endpoint-reconciler-type": "none",
-            "enable-aggregator-routing": "true",  # to webhooks, where no node forwards
-            "audit-log-path": "audit.log",
-            "audit-policy-file": "audit.yaml",
-        }
         stack.enter_context(_process(folder, str(assets / PROGRAMS[0]), *_flags(server)))
         certificate = folder / "certificates" / "apiserver.crt"
         _wait(folder, certificate.exists)
         access = Kubeconfig(
             f"https://127.0.0.1:{port}",
             certificate_authority=certificate.read_bytes(),
-            token=token,
+            token=next(iter(users)),
         )
         _wait(folder, lambda: _is_ready(access))
         yield access
 
 
 def _flags(told: Mapping[str, object]) -> list[str]:
-    return [f"--{name}={value}" for name, value in told.items()]
+    return [f"--{name}={value}" for name, value in told.items() if value is not None]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kapy.kube.regexp import cost
@@ -106,41 +107,23 @@ class Regexp:
 
     def _all(self, data: bytes, most: int, *, groups: bool) -> Iterator[Spans]:
         """Non-overlapping matches; an empty one right after another match is none."""
-        position, previous, count, last = 0, -1, 0, len(data)
-        account = cost.current()
-        since = cost.clock()
-        for turn in _counted():
-            if position > last or count == most:
-                break
-            if turn % _LOOK == _LOOK - 1:
-                account.charge(cost.clock() - since)
-                since = cost.clock()
-            spans = self._search(data, position, groups=groups, account=account)
+        if most == 0:
+            return
+        previous, found = -1, 0
+        for spans in self._searches(data, groups=groups):
             start, end = spans[0]
-            if start < 0:
-                break
-            accepted = not (end == position and start == previous)
-            position = _next(data, position) if end == position else end
-            previous = end
-            if accepted:
-                count += 1
+            if start != end or start != previous:
                 yield spans
+                found += 1
+                if found == most:
+                    return
+            previous = end
 
     def _replaced(self, data: bytes, new: Callable[[Spans], bytes], *, groups: bool) -> str:
         result: list[bytes] = []
-        size = last = position = 0
-        account = cost.current()
-        since = cost.clock()
-        for turn in _counted():
-            if position > len(data):
-                break
-            if turn % _LOOK == _LOOK - 1:
-                account.charge(cost.clock() - since)
-                since = cost.clock()
-            spans = self._search(data, position, groups=groups, account=account)
+        size = last = 0
+        for spans in self._searches(data, groups=groups):
             start, end = spans[0]
-            if start < 0:
-                break
             result.append(data[last:start])
             if end > last or start == 0:
                 result.append(new(spans))
@@ -148,9 +131,26 @@ class Regexp:
                 if size > cost.MOST_STEPS:
                     raise cost.TooCostly("the result of the replacement is too long")
             last = end
-            position = max(end, _next(data, position))
         result.append(data[last:])
         return b"".join(result).decode()
+
+    def _searches(self, data: bytes, *, groups: bool) -> Iterator[Spans]:
+        """What a search from each place on finds, from the end of one match to the next; empty
+        matches are there, too, also right after another one."""
+        account, since = cost.current(), cost.clock()
+        position = 0
+        for turn in count():
+            if position > len(data):
+                return
+            if turn % _LOOK == _LOOK - 1:
+                account.charge(cost.clock() - since)
+                since = cost.clock()
+            spans = self._search(data, position, groups=groups, account=account)
+            start, end = spans[0]
+            if start < 0:
+                return
+            yield spans
+            position = _next(data, position) if end == position else end
 
     def _search(
         self, data: bytes, start: int, *, groups: bool, account: cost.Allowance | None = None
@@ -238,13 +238,6 @@ def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
         if start >= 0:
             return data[start:end]
     return b""
-
-
-def _counted() -> Iterator[int]:
-    turn = 0
-    while True:
-        yield turn
-        turn += 1
 
 
 def _is_inside(data: bytes, position: int) -> bool:
