@@ -38,9 +38,9 @@ from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.templates import rendered_value, template_data
 from kapy.topology.patches.variable_path import value_of
+from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_formats import loop
-from tests.fuzz.of_server import NoInput, document_of, jsonified
 from tests.fuzz.of_values import text_of
 
 
