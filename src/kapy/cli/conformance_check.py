@@ -44,7 +44,8 @@ def check(path: Path, output: str, fail_on: str) -> int:
     shows is reported as not run.
 
     The exit code is 0 where nothing is broken, 2 where a MUST is, 3 where a SHOULD is, 4 where a
-    MAY is (the first of these, down to --fail-on), and 1 where something cannot be read.
+    MAY is (the first of these, down to --fail-on), and 1 where something cannot be read. A
+    template that cannot be read does not keep the rest of its release from being judged.
     """
     from kapy.testing.conformance.check import checked
 
@@ -57,6 +58,9 @@ def printed(reports: Sequence[Report], output: str, fail_on: str) -> int:
     from kapy.testing.conformance.reports import FORMATS
 
     click.echo(FORMATS[output](reports).encode("utf-8", "replace"), nl=False)
+    troubles = [one.trouble for one in reports if one.trouble]
+    for trouble in troubles:
+        click.echo(f"Error: {trouble}", err=True)
     worst = worst_of(reports)
     code = _CODES[worst.value] if worst else 0
-    return code if code <= _CODES[fail_on] else 0
+    return (code if code <= _CODES[fail_on] else 0) or bool(troubles)

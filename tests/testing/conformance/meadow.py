@@ -78,9 +78,29 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "status.initialization.controlPlaneInitialized": "boolean",
     },
 }
-TEMPLATES: Final[Mapping[str, Mapping[str, str]]] = {
+_OLD_TIMEOUT: Final = "spec.machineTemplate.node{}Timeout"
+OLD: Final[Mapping[str, Mapping[str, str]]] = {
+    "MeadowCluster": {DOMAINS: "object", "status.ready": "boolean"},
+    "MeadowMachine": {"status.ready": "boolean"},
+    "MeadowMachinePool": {},
+    "MeadowConfig": {"status.ready": "boolean"},
+    "MeadowControlPlane": {
+        "spec.rolloutAfter": "string",
+        "spec.machineTemplate.infrastructureRef": "object",
+        _OLD_TIMEOUT.format("Drain"): "string",
+        _OLD_TIMEOUT.format("VolumeDetach"): "string",
+        _OLD_TIMEOUT.format("Deletion"): "string",
+        "status.updatedReplicas": "integer",
+        "status.unavailableReplicas": "integer",
+        "status.initialized": "boolean",
+    },
+}
+"""What the contract v1beta1 asks for beside them, or in another form."""
+TEMPLATES: Final[dict[str, dict[str, str]]] = {
     f"{kind}Template": {"spec.template.spec": "object"} for kind in FIELDS
-} | {"MeadowMachineTemplate": {"status.capacity": "object", "status.nodeInfo": "object"}}
+}
+for _path in ("status.capacity", "status.nodeInfo"):
+    TEMPLATES["MeadowMachineTemplate"][_path] = "object"
 KINDS: Final = {
     "infra-cluster": "MeadowCluster",
     "infra-machine": "MeadowMachine",
@@ -109,7 +129,12 @@ class Draft:
     def __post_init__(self) -> None:
         self.objects = {
             "metadata.yaml": [_metadata()],
-            self.components_file: [*_controllers(), *map(crd, [*FIELDS, *TEMPLATES]), _rights()],
+            self.components_file: [
+                *_controllers(),
+                *map(crd, [*FIELDS, *TEMPLATES]),
+                _rights(),
+                *_own(),
+            ],
             "cluster-template.yaml": _template(),
             "clusterclass-meadow.yaml": _class("meadow"),
             "clusterclass-brook.yaml": _class("brook"),
@@ -143,8 +168,12 @@ class Draft:
 
     def schema(self, kind: str, path: str, type_: str | None) -> None:
         """A field of the newest schema of a kind: of another type, or (None) not there."""
+        self.schema_of(self.crd(kind)["spec"]["versions"][-1], path, type_)
+
+    def schema_of(self, version: dict[str, Any], path: str, type_: str | None) -> None:
+        """The same, in a version of a CRD."""
         *parents, last = path.split(".")
-        node = self.crd(kind)["spec"]["versions"][-1]["schema"]["openAPIV3Schema"]
+        node = version["schema"]["openAPIV3Schema"]
         for part in parents:
             node = node["items"] if part == "[]" else node["properties"][part]
         if type_ is None:
@@ -180,12 +209,15 @@ def group_of(kind: str) -> str:
 def crd(kind: str, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The CRD of a kind, with two versions."""
     fields = fields or FIELDS.get(kind) or TEMPLATES[kind]
-    versions = [
-        {"name": name, "served": True, "storage": name == "v1beta2", "schema": _schema(fields)}
-        for name in ("v1beta1", "v1beta2")
+    old = {"status.ready": "boolean", **fields, **OLD.get(kind, {})}
+    versions: list[dict[str, Any]] = [
+        {"name": name, "served": True, "storage": name == "v1beta2", "schema": _schema(each)}
+        for name, each in (("v1beta1", old), ("v1beta2", fields))
     ]
-    if kind == "MeadowControlPlane":
-        versions[-1]["subresources"] = {"status": {}, "scale": dict(_SCALE)}
+    for one in versions:
+        one["subresources"] = {"status": {}}
+        if kind == "MeadowControlPlane":
+            one["subresources"]["scale"] = dict(_SCALE)
     name = crd_name(group_of(kind), kind)
     labels = {f"cluster.x-k8s.io/{one}": one for one in ("v1beta1", "v1beta2")}
     plural = name.partition(".")[0]
@@ -230,6 +262,7 @@ def _metadata() -> dict[str, Any]:
 
 def _controllers() -> list[dict[str, Any]]:
     container = {"name": "manager", "image": "registry.example/meadow/controller:v1.2.3"}
+    containers = {"containers": [container]}
     metadata = {"name": "meadow-controller", "namespace": "meadow-system"}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "meadow-system"}},
@@ -237,7 +270,7 @@ def _controllers() -> list[dict[str, Any]]:
             "apiVersion": "apps/v1",
             "kind": "Deployment",
             "metadata": metadata,
-            "spec": {"template": {"spec": {"containers": [container]}}},
+            "spec": {"template": {"spec": {"serviceAccountName": "meadow", **containers}}},
         },
     ]
 
@@ -253,6 +286,24 @@ def _rights() -> dict[str, Any]:
         "metadata": {"name": "meadow-for-core", "labels": labels},
         "rules": [{"apiGroups": groups, "resources": plurals, "verbs": list(VERBS)}],
     }
+
+
+def _own() -> list[dict[str, Any]]:
+    """The rights of the manager."""
+    api = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    claims = ["ipaddressclaims", "ipaddressclaims/status", "ipaddresses"]
+    rule = {"apiGroups": ["ipam.cluster.x-k8s.io"], "resources": claims, "verbs": list(VERBS)}
+    account = {"kind": "ServiceAccount", "name": "meadow", "namespace": "meadow-system"}
+    return [
+        {**api, "kind": "ClusterRole", "metadata": {"name": "meadow"}, "rules": [rule]},
+        {
+            **api,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "meadow"},
+            "roleRef": {"kind": "ClusterRole", "name": "meadow"},
+            "subjects": [account],
+        },
+    ]
 
 
 def _template() -> list[dict[str, Any]]:
@@ -292,7 +343,9 @@ def _class(name: str) -> list[dict[str, Any]]:
         },
     )
     del found["metadata"]["namespace"]
-    return [found, {**_ref("MeadowCluster", name)["templateRef"], "metadata": {"name": name}}]
+    api_version = f"{group_of('MeadowCluster')}/v1beta2"
+    template = {"apiVersion": api_version, "kind": "MeadowClusterTemplate"}
+    return [found, {**template, "metadata": {"name": name}}]
 
 
 def _ref(kind: str, name: str) -> dict[str, Any]:

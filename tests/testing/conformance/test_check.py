@@ -15,7 +15,7 @@ from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import Report, Result, State
 from kapy.testing.conformance.release import Release
 from kapy.testing.conformance.rules import RULES, Checked
-from tests.testing.conformance.meadow import CONDITIONS, Draft, crd, ipam
+from tests.testing.conformance.meadow import CONDITIONS, DOMAIN, Draft, crd, ipam
 
 
 def result(report: Report, rule: str) -> Result:
@@ -138,8 +138,9 @@ def test_what_is_not_offered_is_not_asked_for(
     document: dict[str, None], rule: str, judged: bool
 ) -> None:
     draft = Draft()
-    for path in document:
-        draft.schema("MeadowControlPlane", path, None)
+    for version in draft.crd("MeadowControlPlane")["spec"]["versions"]:
+        for path in document:
+            draft.schema_of(version, path, None)
     state = result(report_of(draft.release()), rule).state
     assert state is (State.PASSED if judged else State.NOT_APPLICABLE)
 
@@ -189,6 +190,91 @@ def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Pa
     (tmp_path / "cluster-template.yaml").write_text(template)
     told = result(checked(tmp_path)[0], "clusterctl/common-variables")
     assert told.state is State.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("metadata: {name: ${A}}", "${A}"),
+        ("metadata: {name: ${A}-${B:=b}}", "${A}-b"),
+        ("metadata:\n  name: ${A}\n  ${LABELS}", "${A}"),
+        ("metadata:\n  name: ${A:=a\n: b}", "${A}"),
+        ("metadata:\n  name: ${A}\n  finalizers:\n  - a\n${MORE}", "${A}"),
+    ],
+)
+def test_a_variable_in_a_template_stays_what_it_is(line: str, name: str) -> None:
+    text = f"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\n{line}\n"
+    file = File("cluster-template.yaml", text)
+    assert [one.name for one in file.objects] == [name]
+
+
+def test_a_template_that_cannot_be_read_leaves_the_rest_of_its_release() -> None:
+    draft = Draft(extra={"cluster-template-odd.yaml": "a: ${B}\n- c\n"})
+    draft.crd("MeadowMachine")["spec"]["scope"] = "Cluster"
+    report = report_of(draft.release())
+    assert [one.rule.id for one in report.of(State.BROKEN)] == ["infra-machine/scope"]
+    assert "cluster-template-odd.yaml: line 2" in report.trouble
+
+
+def test_a_name_that_nobody_checks_may_be_any() -> None:
+    draft = Draft()
+    metadata = draft.crd("MeadowMachine")["metadata"]
+    metadata["name"] = f"cows.{DOMAIN}"
+    metadata["annotations"] = {"clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-check": ""}
+    assert report_of(draft.release()).of(State.BROKEN) == []
+
+
+def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
+    draft = Draft()
+    pooled = crd("PooledMeadowMachine", {"spec.pool": "string", "status.reserved": "boolean"})
+    pooled["metadata"]["labels"]["cluster.x-k8s.io/provider"] = draft.label
+    draft.schema_of(pooled["spec"]["versions"][0], "status.ready", None)
+    draft.components.append(pooled)
+    assert report_of(draft.release()).of(State.BROKEN) == []
+    # Where there is no other, it is the machine, and wrong.
+    draft.drop("MeadowMachine", "MeadowMachineTemplate")
+    assert "infra-machine/provider-id" in {
+        one.rule.id for one in report_of(draft.release()).of(State.BROKEN)
+    }
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "told"),
+    [
+        ("infrastructure.cluster.x-k8s.io", "MeadowCluster", True),
+        ("infrastructure.cluster.x-k8s.io", "LakeMachine", True),
+        ("bootstrap.cluster.x-k8s.io", "MeadowConfig", True),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", False),
+        ("lake.example", "LakeMachine", False),
+    ],
+)
+def test_kinds_of_others_in_shared_groups_are_left_alone(group: str, kind: str, told: bool) -> None:
+    shared = "infrastructure.cluster.x-k8s.io"
+    machine, helper = crd("MeadowMachine"), crd("MeadowThing", {"spec": "object"})
+    for one, its in ((machine, shared), (helper, "bootstrap.cluster.x-k8s.io")):
+        one["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
+        one["spec"]["group"] = its
+    cluster = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"name": "${CLUSTER_NAME}"},
+        "spec": {"infrastructureRef": {"apiGroup": group, "kind": kind, "name": "a"}},
+    }
+    files = (
+        File("infrastructure-components.yaml", f"{json.dumps(machine)}\n---\n{json.dumps(helper)}"),
+        File("cluster-template.yaml", json.dumps(cluster)),
+    )
+    report = report_of(Release("meadow", files))
+    assert (result(report, "clusterctl/own-kinds").state is State.BROKEN) == told
+
+
+def test_each_contract_that_a_crd_names_is_one_that_its_versions_keep() -> None:
+    draft = Draft()
+    old = draft.crd("MeadowCluster")["spec"]["versions"][0]
+    draft.schema_of(old, "status.ready", None)
+    [found] = report_of(draft.release()).of(State.BROKEN)
+    assert found.rule.id == "infra-cluster/initialization"
+    assert "status.ready (contract v1beta1)" in found.findings[0].evidence
 
 
 def test_a_single_file_is_no_repository(tmp_path: Path) -> None:

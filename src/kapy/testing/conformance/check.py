@@ -21,9 +21,13 @@ def checked(path: Path) -> list[Report]:
 
 
 def report_of(release: Release) -> Report:
-    """What is known of every rule. Raises ConformanceError where a file cannot be read."""
+    """What is known of every rule; a template that cannot be read is the report's trouble.
+
+    Raises ConformanceError where another file cannot be read.
+    """
     try:
-        return Report(release.name, tuple(_results(release)))
+        trouble = "; ".join(one.unreadable for one in release.files if one.unreadable)
+        return Report(release.name, tuple(_results(release)), trouble)
     except ConformanceError as error:
         raise ConformanceError(f"{release.name}: {error}") from None
 
@@ -45,4 +49,5 @@ def completed(static: Report, behaviour: Report) -> Report:
     """One report of what files show and of what the running provider does."""
     seen = {one.rule.id: one for one in behaviour.results}
     results = tuple(seen.get(one.rule.id, one) for one in static.results)
-    return Report(static.name, results, behaviour.trouble, behaviour.remains)
+    trouble = "; ".join(filter(None, (static.trouble, behaviour.trouble)))
+    return Report(static.name, results, trouble, behaviour.remains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from kapy.clusterctl.provider import ProviderType
 from kapy.contract.errors import NoContract, NoVersion
 from kapy.contract.fields import CURRENT, Version
-from kapy.contract.resolve import resolved
+from kapy.contract.resolve import resolved, version_priority
 from kapy.kube.names import GroupKind
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.errors import ConformanceError
@@ -51,6 +52,9 @@ ROLES: Final = (
     ),
     Role("ipam", "IP pool", "Pool", "ipam", ProviderType.IPAM),
 )
+
+
+_FLAGS: Final = ("status.initialization",)
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,25 @@ class Definition:
         return self._read(found.resource.version, found.contract)
 
     @property
+    def readings(self) -> list[Reading]:
+        """How its objects are read by each contract that its labels name; the newest one last."""
+        found = []
+        for contract in Version:
+            named = self.contract_labels.get(f"cluster.x-k8s.io/{contract.value}", ())
+            if there := [one for one in named if self.versions.get(one, {}).get("served")]:
+                found.append(self._read(max(there, key=version_priority), contract))
+        return found
+
+    @property
+    def read(self) -> Reading | None:
+        """How core or, where no label tells, everybody reads its objects.
+
+        No contract label is asked of IPAM providers: their pools are read by nobody but themselves.
+        """
+        of_its_own = self.role is not None and self.role.type is ProviderType.IPAM
+        return self.reading or (self.stored if of_its_own else None)
+
+    @property
     def stored(self) -> Reading | None:
         """The version that is stored; None where none is."""
         name = next((name for name, one in self.versions.items() if one.get("storage")), None)
@@ -123,6 +146,50 @@ class Definition:
         schema = value_at(version, ("schema", "openAPIV3Schema"))
         subresources = version.get("subresources")
         return Reading(contract, name, schema if isinstance(schema, dict) else {}, subresources)
+
+
+_SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "infra-cluster": ("spec.controlPlaneEndpoint", *_FLAGS, "status.ready"),
+    "infra-machine": ("spec.providerID", *_FLAGS, "status.ready"),
+    "infra-machinepool": ("spec.providerIDList", *_FLAGS, "status.ready"),
+    "bootstrap-config": ("status.dataSecretName", *_FLAGS, "status.ready"),
+    "control-plane": ("status.initialized", *_FLAGS, "status.ready"),
+}
+"""Fields by which objects of a kind have a part in a cluster, by the document of the part."""
+
+
+def with_parts(definitions: Sequence[Definition]) -> list[Definition]:
+    """CRDs, without roles for those that are only called as others which have the role.
+
+    A kind has a part by its name alone only if its objects can play it: who has neither a template
+    nor any of the fields that core reads, beside another kind that has them, is something else.
+    """
+    found = []
+    for one in definitions:
+        rest = [each for each in definitions if each.role == one.role and each is not one]
+        others = [each for each in rest if not each.is_template and plays(each, rest)]
+        alone = one.is_template or one.role is None or not others
+        keeps = alone or plays(one, definitions)
+        found.append(one if keeps else Definition(one.object, one.group, one.kind, None))
+    return found
+
+
+def plays(one: Definition, definitions: Iterable[Definition]) -> bool:
+    """Whether objects of a kind can have a part: a template or a field of the contract shows it."""
+    wanted = f"{one.kind}{TEMPLATE}"
+    if any((each.group, each.kind) == (one.group, wanted) for each in definitions):
+        return True
+    shown = _SHOWN.get(one.role.document, ()) if one.role else ()
+    schemas = [value_at(each, ("schema", "openAPIV3Schema")) for each in one.versions.values()]
+    return not shown or any(
+        field_at(schema, path) is not None for schema in schemas for path in shown
+    )
+
+
+def field_at(schema: Any, path: str) -> Any:
+    """The schema of a field that a schema names; None where it names none."""
+    names = [each for part in path.split(".") for each in ("properties", part)]
+    return value_at(schema, tuple(names))
 
 
 def definition_of(one: Object, provider: ProviderType | None) -> Definition:

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.clusterctl.envsubst import BadSubstitution
-from kapy.clusterctl.manifests import BadManifest, documents_of
-from kapy.clusterctl.variables import processed, variables_of
+from kapy.clusterctl.manifests import BadManifest
+from kapy.clusterctl.variables import variables_of
 from kapy.kube import Document
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.errors import ConformanceError
+from kapy.testing.conformance.substitution import documents_in
 
 METADATA: Final = "metadata.yaml"
+_TEMPLATES: Final = ("cluster-template", "clusterclass")
 _SUFFIXES: Final = (".yaml", ".yml")
 _MOST_FOLDERS: Final = 1000
 _LARGEST: Final = 64 * 1024 * 1024
@@ -95,26 +97,34 @@ class File:
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """Its objects, with variables in them, if it is YAML with these."""
-        try:
-            found = documents_of(self.text, self.name)
-        except BadManifest as error:
-            found = self._substituted(error)
-        return tuple(Object(self.name, one) for one in found)
+        """Its objects, with variables in them. Raises ConformanceError where it is no YAML, but for
+        templates (`unreadable`)."""
+        found, unreadable = self._read
+        if unreadable and not self.is_template:
+            raise ConformanceError(unreadable)
+        return found
 
     def of_kind(self, kind: str, group: str) -> list[Object]:
         """Its objects of a kind, in any version."""
         return [one for one in self.objects if (one.kind, one.group) == (kind, group)]
 
-    def _substituted(self, error: BadManifest) -> list[Document]:
-        """The objects of a file that is YAML only when its variables have values."""
-        if not self.variables:
-            raise ConformanceError(_unreadable(error)) from None
-        values = {name: "1" for name, default in variables_of(self.text).items() if default is None}
+    @property
+    def is_template(self) -> bool:
+        """Whether it is called as cluster templates or ClusterClass files are."""
+        return self.name.startswith(_TEMPLATES)
+
+    @property
+    def unreadable(self) -> str:
+        """Why it has no objects, "" where it can be read."""
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Object, ...], str]:
         try:
-            return documents_of(processed(self.text, values), self.name)
-        except BadManifest:
-            raise ConformanceError(_unreadable(error)) from None
+            found = documents_in(self.text, self.name)
+        except BadManifest as error:
+            return (), _unreadable(error)
+        return tuple(Object(self.name, one) for one in found), ""
 
 
 def _unreadable(error: BadManifest) -> str:

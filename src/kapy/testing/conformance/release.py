@@ -11,7 +11,7 @@ from typing import Final
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.repository.tags import semantic
-from kapy.testing.conformance.definitions import Definition, definition_of
+from kapy.testing.conformance.definitions import Definition, definition_of, with_parts
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import METADATA, File, Object, folders, read_file, yaml_files
 
@@ -97,11 +97,13 @@ class Release:
     @cached_property
     def definitions(self) -> list[Definition]:
         """The CRDs of its components, in the order of the file."""
-        return [
-            definition_of(one, self.type)
-            for one in self.installed
-            if one.kind == "CustomResourceDefinition"
-        ]
+        return with_parts(
+            [
+                definition_of(one, self.type)
+                for one in self.installed
+                if one.kind == "CustomResourceDefinition"
+            ]
+        )
 
     @cached_property
     def cluster_classes(self) -> list[Object]:

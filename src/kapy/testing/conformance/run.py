@@ -10,6 +10,7 @@ from typing import Final
 from kapy._aio.clock import Clock, loop_clock
 from kapy.kube.errors import KapyError
 from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.behaviour.stage import PARTS
 from kapy.testing.conformance.capacity import needed, told
 from kapy.testing.conformance.clearing import clear
 from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectError
@@ -164,7 +165,7 @@ def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tupl
         elif not kinds:
             to.not_applicable[check.rule] = f"no kind of {check.role}"
         elif check.role == "clusterctl":
-            kinds = kinds[:1]
+            kinds = sorted(kinds, key=lambda one: one.role not in PARTS)[:1]
         found += [(check, kind) for kind in kinds]
     return found
 

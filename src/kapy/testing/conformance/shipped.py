@@ -55,10 +55,9 @@ def subject_of(
     """
     values = {**DEFAULTS, **variables}
     installed = [one for file in release.components for one in _objects(file, values)]
-    told = [*given, *release.templates, *release.classes]
-    documents = [one for file in told for one in _objects(file, values)]
+    documents, left_out = _told(release, values, given)
     examples = dict(_examples(documents))
-    definitions = [one for one in release.definitions if one.role is not None and one.reading]
+    definitions = [one for one in release.definitions if one.role is not None and one.read]
     main = [one for one in definitions if not one.is_template]
     kinds = [_kind(one, definitions, examples) for one in main]
     found = tuple(one for one in kinds if one is not None)
@@ -66,6 +65,8 @@ def subject_of(
     for one, kind in zip(main, kinds, strict=True):
         if kind is None and one.role is not None:
             unseen[one.role.document].append(one.kind)
+    if unseen and left_out is not None:
+        raise left_out
     if not found:
         raise ConformanceError(_nothing(release, [one for each in unseen.values() for one in each]))
     objects = [_served(one) for one in installed if one["kind"] in _INSTALLED]
@@ -81,6 +82,23 @@ def subject_of(
         unseen=unseen,
         unreached=any(one["kind"].endswith("WebhookConfiguration") for one in installed),
     )
+
+
+def _told(
+    release: Release, values: Mapping[str, str], given: Sequence[File]
+) -> tuple[list[Document], ConformanceError | None]:
+    """What may be an example, and why a file of the release was left out, None where none was.
+
+    Raises ConformanceError where a file of the user's cannot be read.
+    """
+    documents = [one for file in given for one in _objects(file, values)]
+    left_out: ConformanceError | None = None
+    for file in (*release.templates, *release.classes):
+        try:
+            documents += _objects(file, values)
+        except ConformanceError as error:
+            left_out = left_out or error
+    return documents, left_out
 
 
 def _objects(file: File, values: Mapping[str, str]) -> list[Document]:
@@ -133,7 +151,7 @@ def _kind(
 ) -> Kind | None:
     """None where there is no example."""
     example = examples.get(GroupKind(definition.group, definition.kind))
-    reading, role = definition.reading, definition.role
+    reading, role = definition.read, definition.role
     if example is None or reading is None or role is None:
         return None
     templates = (one for one in definitions if one.is_template and one.main == definition.kind)
@@ -145,7 +163,7 @@ def _kind(
 def _resource(definition: Definition) -> Resource:
     """Where its objects are read by core."""
     stored = resource_of(definition.object.document)
-    version = definition.reading.version if definition.reading else stored.version
+    version = definition.read.version if definition.read else stored.version
     return Resource(stored.group, version, stored.plural, stored.kind, namespaced=stored.namespaced)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from kapy.kube import Document
-from kapy.sdk import Runtime
+from kapy.sdk import Runtime, add_ipam
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
@@ -19,6 +19,8 @@ from kapy.testing.conformance.release import Release
 from kapy.testing.conformance.run import judged
 from kapy.testing.conformance.shipped import subject_of
 from kapy.testing.conformance.subject import Subject
+from kapy.testing.provider_bench import permissive
+from tests.sdk.range_pool import RangePool, Ranges
 from tests.testing.conformance.behaviour.plain import GROUP, Plain
 from tests.testing.conformance.behaviour.release import files
 
@@ -66,6 +68,35 @@ async def test_kinds_without_an_example_and_webhooks_are_not_run() -> None:
     not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
     assert not_run["infra-machinepool/provider-ids"] == "there is no example of PlainMachinePool"
     assert "webhooks" in not_run["infra-machine/ssa-dry-run"]
+
+
+async def test_providers_of_addresses_are_run_though_no_label_names_a_contract() -> None:
+    def pools(runtime: Runtime) -> None:
+        add_ipam(runtime, RangePool, Ranges())
+
+    crd = permissive(RangePool.RESOURCE)
+    crd["metadata"]["labels"] = {"cluster.x-k8s.io/provider": "ipam-range"}
+    spec = {"first": "10.0.0.1", "last": "10.0.0.9", "prefix": 24}
+    api = {"apiVersion": RangePool.RESOURCE.api_version, "kind": "RangePool"}
+    pool = {**api, "metadata": {"name": "a"}, "spec": spec}
+    release = Release("range", (File("ipam-components.yaml", json.dumps(crd)),))
+    given = (File("pool.yaml", json.dumps(pool)),)
+    subject = subject_of(release, InProcess(pools), {}, given)
+    report = await judged(subject, BEHAVIOUR, light=True)
+    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
+    passed = {one.rule.id for one in report.of(State.PASSED)}
+    assert {"ipam/watch", "ipam/unique", "ipam/release", "clusterctl/namespace-flag"} <= passed
+    assert {one.rule.id for one in report.of(State.NOT_RUN)} == set()
+    assert report.remains == ()
+
+
+def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
+    objects = files()
+    objects["cluster-template-large.yaml"] = [{"kind": "Cluster", "metadata": {"name": "${SIZES}"}}]
+    assert len(of(objects).kinds) == 3
+    objects["cluster-template-large.yaml"] += objects.pop(TEMPLATE)
+    with pytest.raises(ConformanceError, match="add --variable SIZES="):
+        of(objects)
 
 
 def test_where_there_is_nothing_to_judge_it_says_what_is_missing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
@@ -13,13 +14,18 @@ from kapy.clusterctl.move.plan import left_behind, planned
 from kapy.kube import Document
 from kapy.kube.names import CRDS, SECRETS
 from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import Scene
 from kapy.testing.played_core import owned_by
 
+NO_PART: Final = "no kind of the provider has a part in a Cluster; claims belong to who makes them"
+
 
 async def owners(scene: Scene) -> AsyncIterator[Finding]:
     """Every object reaches a Cluster through its owners, or is labelled for move."""
+    if scene.kind.role not in stage.PARTS:
+        raise NotApplicable(NO_PART)
     await everything(scene)
     await scene.quiet()
     graph = await discovered(scene.client, scene.namespace)

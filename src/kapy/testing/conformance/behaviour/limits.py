@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from kapy.api.names import Label
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import ipam, stage
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.scene import ONLY, Scene, quoted
@@ -53,9 +53,12 @@ async def _is_served(scene: Scene, name: str) -> bool:
 async def _elsewhere(scene: Scene) -> list[Finding]:
     """What becomes of an object in another namespace."""
     scene.core.labels = _LABELS
-    await stage.around(scene, ready=False)
-    await stage.owned(scene, labels=_LABELS)
-    await scene.core.cluster_provisioned(stage.cluster_name(scene))
+    if scene.kind.role == ipam.PART:
+        await ipam.claimed(scene)
+    else:
+        await stage.around(scene, ready=False)
+        await stage.owned(scene, labels=_LABELS)
+        await scene.core.cluster_provisioned(stage.cluster_name(scene))
     scene.core.labels = {}
     await scene.quiet()
     wrong = scene.writes()

@@ -24,7 +24,7 @@ from kapy.clusterctl.move.tell import silent
 from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour import belonging, stage
 from kapy.testing.conformance.clearing import clear
-from kapy.testing.conformance.errors import CannotRun
+from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.heard import Write
 from kapy.testing.conformance.scene import Scene, quoted
@@ -87,6 +87,8 @@ async def status(scene: Scene) -> AsyncIterator[Finding]:
 
 async def _once(scene: Scene) -> Moved:
     """One move for both rules."""
+    if scene.kind.role not in stage.PARTS:
+        raise NotApplicable(belonging.NO_PART)
     world = scene.world
     async with world.turn:
         if world.moved is None:

@@ -9,9 +9,12 @@ from kapy.testing.conformance.checks import (
     classes,
     components,
     definitions,
+    manager_rights,
+    own_objects,
     pools,
     repository,
     schemas,
+    subresources,
     templates,
 )
 from kapy.testing.conformance.checks.check import Check
@@ -66,6 +69,8 @@ def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
     yield "template", definitions.template(role)
     yield "template-name", definitions.template_name(role)
     nothing = "there is no CRD of a template"
+    yield "status-subresource", subresources.status(mains)
+    yield "template-spec", fields(of_templates, same({"spec.template.spec": "object"}))
     yield "template-list", definitions.list_kind(of_templates, nothing)
 
 
@@ -193,6 +198,8 @@ _CLUSTERCTL: Final[dict[str, Check[Any]]] = {
     "class-objects": classes.OBJECTS,
     "class-sharing": classes.SHARING,
     "class-variables": classes.VARIABLES,
+    "own-kinds": own_objects.KINDS,
+    "own-fields": own_objects.FIELDS,
 }
 
 
@@ -202,6 +209,9 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
     yield "crd-name", definitions.name(_IPAM)
     yield "metadata", schemas.metadata(kinds)
     yield "conditions", schemas.stored_fields(kinds, _CONDITIONS.v1beta2)
+    yield "status-subresource", subresources.status(kinds)
+    yield "rights", manager_rights.RIGHTS
+    yield "taker-rights", manager_rights.TAKER_RIGHTS
 
 
 def _checks() -> dict[str, Check[Any]]:

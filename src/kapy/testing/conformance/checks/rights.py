@@ -36,7 +36,7 @@ def rights(role: Role) -> Check[tuple[Definition, Release]]:
 def _rights(judged: tuple[Definition, Release]) -> Iterator[Finding]:
     one, release = judged
     plural = str(one.object.at("spec.names.plural") or one.object.name.partition(".")[0])
-    granted = _granted(_roles_of_core(release), one.group, plural)
+    granted = verbs_of(_roles_of_core(release), one.group, plural)
     # The contract's example for control planes grants core less for their templates.
     wanted = _OF_TEMPLATES if one.is_template else _VERBS
     missing = [verb for verb in wanted if not granted & {verb, "*"}]
@@ -63,7 +63,8 @@ def _roles_of_core(release: Release) -> list[Object]:
     ]
 
 
-def _granted(roles: list[Object], group: str, plural: str) -> set[str]:
+def verbs_of(roles: list[Object], group: str, plural: str) -> set[str]:
+    """What roles let somebody do with a resource, as they write it."""
     rules = [rule for one in roles for rule in one.items("rules")]
     return {
         verb

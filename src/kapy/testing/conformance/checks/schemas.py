@@ -85,7 +85,7 @@ def _shown(
     subjects: Subjects, shown: tuple[str, ...], release: Release
 ) -> Iterator[tuple[Definition, Reading]]:
     found = subjects(release)
-    readable = [(one, one.reading) for one in found if one.reading]
+    readable = [(one, reading) for one in found for reading in one.readings]
     if found and not readable:
         kinds = ", ".join(one.kind for one in found)
         raise CannotTell(f"no label says which version of {kinds} keeps a contract")

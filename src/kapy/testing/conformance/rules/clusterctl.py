@@ -175,6 +175,22 @@ DOCUMENT: Final = Document(
             _WITH_TEMPLATES,
         ),
         _rows.must(
+            "own-kinds",
+            _TEMPLATES,
+            "Kinds of the provider that templates and ClusterClasses have or name are among its "
+            "CRDs, in a version that is served.",
+            Checked.STATIC,
+            "templates or ClusterClasses have or name kinds of the provider",
+        ),
+        _rows.must(
+            "own-fields",
+            _TEMPLATES,
+            "Fields that templates and ClusterClasses set in objects of the provider's kinds, "
+            "patches among them, are fields of its CRDs.",
+            Checked.STATIC,
+            "templates or ClusterClasses have objects of kinds of the provider",
+        ),
+        _rows.must(
             "class-names",
             _CLASSES,
             "ClusterClasses are beside the components file, in clusterclass-<name>.yaml with the "

@@ -37,6 +37,20 @@ DOCUMENT: Final = Document(
             "status.conditions is a list of conditions with type and status, Ready among them.",
             Checked.STATIC,
         ),
+        _rows.should(
+            "status-subresource",
+            _TYPES,
+            "Served versions with a status have the status subresource.",
+            Checked.STATIC,
+        ),
+        _rows.must(
+            "rights",
+            "IPAM Provider",
+            "The manager may read and update ipaddressclaims and their status, and read, create, "
+            "update and delete ipaddresses.",
+            Checked.STATIC,
+            "the release has the rights of its manager",
+        ),
         _rows.must(
             "watch",
             "IPAM Provider",
@@ -63,6 +77,13 @@ DOCUMENT: Final = Document(
             "Clusterctl Move",
             "Pools that move with a Cluster have the label cluster.x-k8s.io/cluster-name.",
             Checked.AUTHOR,
+        ),
+        _rows.must(
+            "taker-rights",
+            _TAKER,
+            "The manager may read and create ipaddressclaims, and get ipaddresses.",
+            Checked.STATIC,
+            _TAKES,
         ),
         _rows.must("pool-ref", _TAKER, "spec.poolRef of a claim names the pool.", when=_TAKES),
         _rows.should(

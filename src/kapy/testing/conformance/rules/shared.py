@@ -91,6 +91,12 @@ def definition(rows: Rows, kind: str, level: Level, when: str = "") -> list[Rule
             Checked.STATIC,
         ),
         rows.must("list", section, f"The list kind is called <{kind}>List.", Checked.STATIC),
+        rows.must(
+            "status-subresource",
+            section,
+            "Served versions with a status have the status subresource.",
+            Checked.STATIC,
+        ),
     ]
 
 
@@ -111,6 +117,13 @@ def template(rows: Rows, kind: str, *, always: bool, section: str = "") -> list[
             "template-list",
             section,
             f"Its list kind is called <{kind}Template>List.",
+            Checked.STATIC,
+            "there is a template kind",
+        ),
+        rows.must(
+            "template-spec",
+            section,
+            f"A template has the spec of a {kind} in spec.template.spec.",
             Checked.STATIC,
             "there is a template kind",
         ),

@@ -1,0 +1,137 @@
+"""What a provider's own manager may do with claims on IP addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.checks.check import Check, fault
+from kapy.testing.conformance.checks.definitions import mains_of
+from kapy.testing.conformance.checks.rights import verbs_of
+from kapy.testing.conformance.definitions import ROLES, Definition
+from kapy.testing.conformance.files import Object
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import Release
+
+_GROUP: Final = "ipam.cluster.x-k8s.io"
+_CLAIMS, _ADDRESSES = "ipaddressclaims", "ipaddresses"
+_READING: Final = ("get", "list", "watch")
+_OF_IPAM: Final[Mapping[str, tuple[str, ...]]] = {
+    _CLAIMS: (*_READING, "update patch"),
+    f"{_CLAIMS}/status": ("update patch",),
+    _ADDRESSES: (*_READING, "create", "update patch", "delete"),
+}
+"""By resource. Of verbs in one string any will do."""
+_OF_TAKERS: Final[Mapping[str, tuple[str, ...]]] = {
+    _CLAIMS: (*_READING, "create"),
+    _ADDRESSES: ("get",),
+}
+_MACHINE, _IPAM = ROLES[1], ROLES[-1]
+_NO_RIGHTS: Final = "no binding of the release grants its manager anything, or it has no Deployment"
+
+
+def _managers(release: Release) -> list[Object]:
+    """Deployments whose ServiceAccount has rights."""
+    deployments = [one for one in release.installed if one.kind == "Deployment"]
+    return [one for one in deployments if roles_of(release, one)]
+
+
+def roles_of(release: Release, deployment: Object) -> list[Object]:
+    """The ClusterRoles that a Deployment's ServiceAccount has in all namespaces."""
+    account = deployment.at("spec.template.spec.serviceAccountName") or "default"
+    names = {
+        str(one.at("roleRef.name"))
+        for one in release.installed
+        if one.kind == "ClusterRoleBinding"
+        and any(_is(each, account, deployment.namespace) for each in one.items("subjects"))
+    }
+    bound = [one for one in release.installed if one.kind == "ClusterRole" and one.name in names]
+    more = [each for one in bound for each in _aggregated(release, one)]
+    return [*bound, *more]
+
+
+def _is(subject: dict[str, Any], account: Any, namespace: str) -> bool:
+    return (
+        subject.get("kind") == "ServiceAccount"
+        and subject.get("name") == account
+        and (not namespace or subject.get("namespace", namespace) == namespace)
+    )
+
+
+def _aggregated(release: Release, role: Object) -> Iterator[Object]:
+    for selector in role.items("aggregationRule.clusterRoleSelectors"):
+        wanted = selector.get("matchLabels")
+        if isinstance(wanted, dict):
+            for one in release.installed:
+                if one.kind == "ClusterRole" and wanted.items() <= one.labels.items():
+                    yield one
+
+
+def _of_ipam(release: Release) -> list[tuple[Object, Release]]:
+    if not mains_of(_IPAM)(release):
+        return []
+    return [(one, release) for one in _managers(release)]
+
+
+def _ipam_rights(judged: tuple[Object, Release]) -> Iterator[Finding]:
+    yield from _missing(*judged, _OF_IPAM)
+
+
+RIGHTS: Final = Check(_of_ipam, _ipam_rights, _NO_RIGHTS)
+
+
+def _missing(
+    deployment: Object, release: Release, wanted: Mapping[str, tuple[str, ...]]
+) -> Iterator[Finding]:
+    roles = roles_of(release, deployment)
+    for resource, verbs in wanted.items():
+        granted = verbs_of(roles, _GROUP, resource)
+        missing = [one for one in verbs if not granted.intersection((*one.split(), "*"))]
+        if missing:
+            told = ", ".join(one.replace(" ", " or ") for one in missing)
+            yield fault(
+                deployment,
+                "spec.template.spec.serviceAccountName",
+                f"no ClusterRole of its ServiceAccount lets it {told} {resource}.{_GROUP}",
+                f"add these verbs for {resource} in {_GROUP} to a ClusterRole of the manager",
+            )
+
+
+def _takers(release: Release) -> list[tuple[Object, Release]]:
+    machines = mains_of(_MACHINE)(release)
+    if not any(map(_takes, machines)):
+        return []
+    return [(one, release) for one in _managers(release)]
+
+
+def _takes(one: Definition) -> bool:
+    """Whether a spec has a field that refers to a pool, by group, kind and name."""
+    reading = one.reading
+    return reading is not None and _refers(value_at(reading.schema, ("properties", "spec")), "")
+
+
+def _refers(node: Any, name: str) -> bool:
+    if not isinstance(node, dict):
+        return False
+    properties = node.get("properties")
+    if not isinstance(properties, dict):
+        return _refers(node.get("items"), name)
+    if "pool" in name.lower() and {"apiGroup", "kind", "name"} <= properties.keys():
+        return True
+    return any(_refers(below, str(key)) for key, below in properties.items())
+
+
+def _taker_rights(judged: tuple[Object, Release]) -> Iterator[Finding]:
+    deployment, release = judged
+    managers = _managers(release)
+    # Where there are several, it is enough that one of them sees to claims.
+    if any(not list(_missing(one, release, _OF_TAKERS)) for one in managers):
+        return
+    if deployment is managers[0]:
+        yield from _missing(deployment, release, _OF_TAKERS)
+
+
+TAKER_RIGHTS: Final = Check(
+    _takers, _taker_rights, "no machine has a field for a pool of addresses"
+)

@@ -1,0 +1,225 @@
+"""Objects of the provider's own kinds in its templates and ClusterClasses, by its own CRDs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from kapy.api.names import CLUSTER_GROUP
+from kapy.clusterctl.provider import ProviderType
+from kapy.kube.names import split_api_version
+from kapy.kube.nested import value_at
+from kapy.testing.conformance.checks.check import Check, fault
+from kapy.testing.conformance.checks.unknown_fields import node_below, unknown
+from kapy.testing.conformance.definitions import ROLES, TEMPLATE, Definition, Role
+from kapy.testing.conformance.files import File, Object
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.release import Release
+
+_NONE: Final = "no template and no ClusterClass has or names an object of the provider's own kinds"
+_SUFFIXES: Final = tuple(sorted((one.suffix for one in ROLES), key=len, reverse=True))
+_VARIABLE: Final = "${"
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A place where a kind is named. path: "" for the object itself."""
+
+    one: Object
+    path: str
+    group: str
+    version: str
+    kind: str
+
+
+class _Own:
+    """Which kinds are a release's own."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    @cached_property
+    def definitions(self) -> dict[tuple[str, str], Definition]:
+        """Its CRDs by group and kind."""
+        return {(one.group, one.kind): one for one in self._release.definitions}
+
+    @cached_property
+    def _stems(self) -> set[str]:
+        return {_stem(one.kind) for one in self._release.definitions}
+
+    @cached_property
+    def _types(self) -> set[ProviderType]:
+        """Of providers that are in the release; several are in one that brings them together."""
+        types = {one.role.type for one in self._release.definitions if one.role is not None}
+        return types if types == {self._release.type} else set()
+
+    def has(self, group: str, kind: str) -> bool:
+        """Whether a kind should be among its CRDs.
+
+        Groups of the provider's own have no kinds of others. In groups of Cluster API, which all
+        providers share, its kinds are those that are called alike, and those with the part that
+        the provider has in clusters.
+        """
+        if (group, kind) in self.definitions:
+            return True
+        if _VARIABLE in kind or not any(group == each for each, _ in self.definitions):
+            return False
+        if not group.endswith(CLUSTER_GROUP):
+            return True
+        role = _role(group, kind)
+        return role is not None and (role.type in self._types or _stem(kind) in self._stems)
+
+
+def _role(group: str, kind: str) -> Role | None:
+    main, word = kind.removesuffix(TEMPLATE), group.partition(".")[0]
+    found = [one for one in ROLES if one.word == word and main.endswith(one.suffix)]
+    return found[0] if found else None
+
+
+def _stem(kind: str) -> str:
+    main = kind.removesuffix(TEMPLATE)
+    suffix = next((one for one in _SUFFIXES if main.endswith(one)), "")
+    return main.removesuffix(suffix) if suffix else main
+
+
+def _files(release: Release) -> list[File]:
+    others = [one.file for one in release.cluster_classes]
+    more = [one for one in release.files if one.name in others]
+    return list(dict.fromkeys((*release.templates, *release.classes, *more)))
+
+
+def _uses(release: Release) -> Iterator[tuple[_Use, _Own]]:
+    """The objects and references of own kinds."""
+    own = _Own(release)
+    if not own.definitions:
+        return
+    for file in _files(release):
+        for one in file.objects:
+            for use in _named_in(one, one.document, ""):
+                if own.has(use.group, use.kind):
+                    yield use, own
+
+
+def _named_in(one: Object, node: Any, path: str) -> Iterator[_Use]:
+    if isinstance(node, list):
+        for place, below in enumerate(node):
+            yield from _named_in(one, below, f"{path}[{place}]")
+    elif isinstance(node, dict):
+        kind, version = node.get("kind"), node.get("apiVersion")
+        group = node.get("apiGroup")
+        if isinstance(kind, str) and isinstance(version, str):
+            yield _Use(one, path, *split_api_version(version), kind)
+        elif isinstance(kind, str) and isinstance(group, str):
+            yield _Use(one, path, group, "", kind)
+        for key, below in node.items():
+            yield from _named_in(one, below, f"{path}.{key}" if path else str(key))
+
+
+def _unknown_kind(judged: tuple[_Use, _Own]) -> Iterator[Finding]:
+    use, own = judged
+    definition = own.definitions.get((use.group, use.kind))
+    place = ".".join(filter(None, (use.path, "kind")))
+    if definition is None:
+        kinds = ", ".join(sorted(kind for group, kind in own.definitions if group == use.group))
+        yield fault(
+            use.one,
+            place,
+            f"no CRD of the release has the kind {use.kind} in {use.group}, only {kinds}",
+            "name a kind that the release has, or add its CRD",
+        )
+    elif use.version and _VARIABLE not in use.version:
+        version = definition.versions.get(use.version)
+        if version is None or not version.get("served"):
+            served = [name for name, each in definition.versions.items() if each.get("served")]
+            has = "is not served" if version else f"is not there, only {', '.join(served)}"
+            yield fault(
+                use.one,
+                ".".join(filter(None, (use.path, "apiVersion"))),
+                f"version {use.version} of {use.kind} {has}",
+                "write a version that the CRD serves",
+            )
+
+
+KINDS: Final = Check(_uses, _unknown_kind, _NONE)
+
+
+def _objects(release: Release) -> Iterator[tuple[Object, Any]]:
+    """Own objects, each with the schema of its version."""
+    own = _Own(release)
+    for file in _files(release):
+        for one in file.objects:
+            group, version = split_api_version(str(one.document.get("apiVersion") or ""))
+            schema = _schema(own, group, one.kind, version)
+            if schema is not None or one.kind == "ClusterClass":
+                yield one, schema if schema is not None else own
+
+
+def _schema(own: _Own, group: str, kind: str, version: str) -> Any:
+    """None where there is none, or where it keeps what it does not know."""
+    definition = own.definitions.get((group, kind))
+    if definition is None or definition.object.at("spec.preserveUnknownFields"):
+        return None
+    schema = value_at(definition.versions.get(version) or {}, ("schema", "openAPIV3Schema"))
+    return schema if isinstance(schema, dict) else None
+
+
+def _unknown_fields(judged: tuple[Object, Any]) -> Iterator[Finding]:
+    one, schema = judged
+    if isinstance(schema, _Own):
+        yield from _unknown_in_patches(one, schema)
+        return
+    for path in unknown(schema, one.document):
+        yield fault(
+            one,
+            path,
+            f"the CRD of {one.kind} has no such field in {one.document['apiVersion']}",
+            "correct its name, or add it to the CRD: API servers drop or refuse it",
+        )
+
+
+def _unknown_in_patches(one: Object, own: _Own) -> Iterator[Finding]:
+    for number, patch in enumerate(one.items("spec.patches")):
+        for place, definition in enumerate(_dicts(patch.get("definitions"))):
+            at = f"spec.patches[{number}].definitions[{place}]"
+            version = value_at(definition, ("selector", "apiVersion"))
+            kind = value_at(definition, ("selector", "kind"))
+            schema = _schema(own, *_named(version, kind))
+            if schema is not None:
+                for index, change in enumerate(_dicts(definition.get("jsonPatches"))):
+                    where = f"{at}.jsonPatches[{index}]"
+                    yield from _unknown_in_change(one, schema, change, where, str(kind))
+
+
+def _named(api_version: Any, kind: Any) -> tuple[str, str, str]:
+    group, version = split_api_version(str(api_version or ""))
+    return group, str(kind or ""), version
+
+
+def _unknown_in_change(
+    one: Object, schema: Any, change: dict[str, Any], where: str, kind: str
+) -> Iterator[Finding]:
+    path = change.get("path")
+    if not isinstance(path, str):
+        return
+    parts = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
+    node = node_below(schema, parts)
+    if node is None:
+        evidence, mend = f"{path}: {kind} has no such field", "correct the path"
+        yield fault(one, f"{where}.path", evidence, mend)
+    else:
+        for below in unknown(node, change.get("value")):
+            evidence = f"{path}: {kind} has no field {below} there"
+            yield fault(one, f"{where}.value", evidence, "correct its name")
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _with_definitions(release: Release) -> list[tuple[Object, Any]]:
+    return list(_objects(release)) if release.definitions else []
+
+
+FIELDS: Final = Check(_with_definitions, _unknown_fields, _NONE)

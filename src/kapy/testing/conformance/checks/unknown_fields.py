@@ -1,0 +1,71 @@
+"""Fields that a structural schema does not know, and API servers drop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+_KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_OF_ALL: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""Fields of every object, which schemas do not have to name."""
+_VARIABLE: Final = "${"
+
+
+def unknown(schema: Mapping[str, Any], document: Any) -> Iterator[str]:
+    """The paths of fields of an object that its schema does not know.
+
+    What a variable stands for is not looked at.
+    """
+    if isinstance(document, dict) and "properties" in schema and "kind" in document:
+        document = {name: one for name, one in document.items() if name not in _OF_ALL}
+    yield from _below(schema, document, "")
+
+
+def _below(node: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, list):
+        items = node.get("items")
+        if isinstance(items, dict):
+            for place, one in enumerate(value):
+                yield from _below(items, one, f"{path}[{place}]")
+    elif isinstance(value, dict) and not node.get(_EMBEDDED):
+        for name, one in value.items():
+            if not isinstance(name, str) or _VARIABLE in name:
+                continue
+            at = f"{path}.{name}" if path else name
+            below = _property(node, name)
+            if below is None:
+                yield at
+            else:
+                yield from _below(below, one, at)
+
+
+_ANY: Final[Mapping[str, Any]] = {_KEEPS: True}
+
+
+def _property(node: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """The schema of a field; None where it is not known."""
+    properties = node.get("properties")
+    if isinstance(properties, dict) and name in properties:
+        found = properties[name]
+        return found if isinstance(found, dict) else _ANY
+    more = node.get("additionalProperties")
+    if isinstance(more, dict):
+        return more
+    is_object = node.get("type") in ("object", None)
+    return _ANY if more or node.get(_KEEPS) or not is_object else None
+
+
+def node_below(schema: Mapping[str, Any], parts: Sequence[str]) -> Mapping[str, Any] | None:
+    """The schema at a JSON pointer; None where there is none."""
+    node: Mapping[str, Any] = schema
+    for part in parts:
+        items = node.get("items")
+        if isinstance(items, dict) and (part == "-" or part.isdigit()):
+            node = items
+            continue
+        below = _property(node, part)
+        if below is None:
+            return None
+        node = below
+    return node

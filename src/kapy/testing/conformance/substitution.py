@@ -1,0 +1,68 @@
+"""Objects of a file whose variables have no values: each variable stays visible where it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.clusterctl.envsubst import BadSubstitution
+from kapy.clusterctl.manifests import BadManifest, documents_of
+from kapy.clusterctl.variables import processed, variables_of
+from kapy.kube import Document
+
+_TOKEN: Final = re.compile(r"kapyvariable(\d{1,6})x", re.IGNORECASE)
+_ALONE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?\$\{[^}\n]*\}[ \t]*$", re.MULTILINE)
+"""A line that is nothing but a variable: it stands for any number of lines."""
+
+
+def documents_in(text: str, source: str) -> list[Document]:
+    """The objects of a file, with `${NAME}` where its variables are.
+
+    Most files are YAML as they are. Others are YAML only when their variables have values: these
+    get values that every place in YAML can hold, which become `${NAME}` again. Raises BadManifest.
+    """
+    try:
+        return documents_of(text, source)
+    except BadManifest:
+        names = _names(text)
+        for candidate in _candidates(text, names):
+            try:
+                return [_restored(one, names) for one in documents_of(candidate, source)]
+            except BadManifest:
+                continue
+        raise
+
+
+def _names(text: str) -> list[str]:
+    try:
+        return list(variables_of(text))
+    except BadSubstitution:
+        return []
+
+
+def _candidates(text: str, names: list[str]) -> Iterator[str]:
+    """The text with values: for what has no default, or for all; without lines that are nothing
+    but a variable, since there may be nothing in their place."""
+    if not names:
+        return
+    tokens = {name: f"kapyvariable{place}x" for place, name in enumerate(names)}
+    defaults = variables_of(text)
+    required = {name: tokens[name] for name in names if defaults[name] is None}
+    for body in (text, _ALONE.sub("", text)):
+        for values in (required, tokens):
+            yield processed(body, values)
+
+
+def _restored(value: Any, names: list[str]) -> Any:
+    if isinstance(value, dict):
+        return {_restored(key, names): _restored(one, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_restored(one, names) for one in value]
+    if isinstance(value, str):
+        return _TOKEN.sub(lambda found: _written(int(found[1]), found[0], names), value)
+    return value
+
+
+def _written(place: int, token: str, names: list[str]) -> str:
+    return f"${{{names[place]}}}" if place < len(names) else token
