@@ -22,6 +22,7 @@ KEPT: Final = (
     "clusterctl/cluster-v1beta1.yaml",
     "clusterctl/describe.jsonl.gz",
     "clusterctl/move.jsonl.gz",
+    "boot_data/",
     "components/",
     "apiserver/authorization/",
     "differential/",

@@ -222,8 +222,8 @@ def load_all(text: str | bytes, source: str = "") -> list[Any]:
 def _values(
     text: str | bytes, source: str, duplicates: list[str] | None
 ) -> Generator[Any, None, None]:
-    _check_depth(text, source)
-    try:
+    check_depth(text, source)
+    with errors_of(source):
         loader = _Loader(text)
         try:
             loader.duplicates = duplicates
@@ -234,6 +234,13 @@ def _values(
                 yield value
         finally:
             loader.dispose()
+
+
+@contextlib.contextmanager
+def errors_of(source: str) -> Generator[None, None, None]:
+    """Whatever PyYAML raises for a text, as a YamlError."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
@@ -249,7 +256,7 @@ def _values(
 _MOST_DIRECTIVES = 100
 
 
-def _check_depth(text: str | bytes, source: str) -> None:
+def check_depth(text: str | bytes, source: str) -> None:
     """Refuse nesting that PyYAML's composer, which recurses in C, would not survive.
 
     A block is at most twice as deep as its widest beginning of a line, a flow as it has brackets;

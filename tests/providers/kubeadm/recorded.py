@@ -1,7 +1,4 @@
-"""Recorded bootstrap data of upstream, replayed: kubeadm's files, user data, whole reconciles.
-
-What is left out (`format: ignition`) is replayed as what it is here: a condition that says so.
-"""
+"""Recorded bootstrap data of upstream, replayed: kubeadm's files, user data, whole reconciles."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import SECRETS
+from kapy.providers.kubeadm.bootstrap import ignition
 from kapy.providers.kubeadm.bootstrap.cloudinit import (
     MachineSetup,
     init_control_plane,
@@ -105,7 +103,26 @@ def _user_data(record: Record) -> Iterator[str]:
         text = join_control_plane(setup, record["joinConfiguration"])
     else:
         text = join_worker(setup, record["joinConfiguration"])
-    return compared(record["cloud_config"]["out"], text)
+    yield from compared(record["cloud_config"]["out"], text)
+    yield from _ignition(record, setup)
+
+
+def _ignition(record: Record, setup: MachineSetup) -> Iterator[str]:
+    init = record["kind"] == "init"
+    names = ("clusterConfiguration", "initConfiguration") if init else ("joinConfiguration",)
+    files = [record[name] for name in names]
+    additions = (record["ignitionSpec"] or {}).get("containerLinuxConfig") or {}
+    recorded = record["ignition"]
+    try:
+        given = ignition.written(setup, additions, *files)
+    except (ignition.CannotRender, ignition.CannotTranslate) as error:
+        if "error" not in recorded:
+            yield f"ignition: refused, recorded is a config: {error}"
+        return
+    if "error" in recorded:
+        yield f"ignition: made, recorded is {recorded['error']}"
+    else:
+        yield from compared(recorded["out"], given, "ignition")
 
 
 def _reconciled(record: Record) -> Iterator[str]:
@@ -115,11 +132,6 @@ def _reconciled(record: Record) -> Iterator[str]:
     finally:
         loop.close()
     reported = _conditions(config)
-    if record["kubeadmConfig"]["spec"].get("format") == "ignition":
-        message = reported["DataSecretAvailable"]["message"]
-        if secret is not None or "ignition is not supported" not in message:
-            yield f"ignition is not refused: {message}"
-        return
     yield from compared(_conditions({"status": record["after"]}), reported, "conditions")
     yield from compared(record["after"]["spec"], config["spec"], "spec")
     yield from compared(record.get("dataSecret"), _described(secret), "dataSecret")

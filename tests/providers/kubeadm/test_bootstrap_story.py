@@ -15,9 +15,10 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.api.times import moment, stamp
 from kapy.kube import Document, Key
+from kapy.kube.boot import RunCommand, WriteFile, read_boot_data
 from kapy.kube.errors import NotFound
 from kapy.kube.meta import OwnerReference
-from kapy.kube.names import CONFIG_MAPS, SECRETS
+from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS
 from kapy.kube.pki import KeyPair, new_ca, new_key, public_key
 from kapy.providers.kubeadm.bootstrap.controller import add_to
 from kapy.remote.kubeconfig_secret import kubeconfig_secret
@@ -296,11 +297,38 @@ async def test_a_cluster_that_cannot_be_reached_keeps_a_worker_waiting(plane: Pl
     assert told(config, "Ready") == ("True", "")
 
 
-async def test_ignition_is_refused_in_a_condition(plane: Plane) -> None:
+async def test_boot_data_in_the_form_of_ignition(plane: Plane) -> None:
     await cluster(plane)
-    config = await machine(plane, "cp1", control_plane=True, **EC, format="ignition")
-    assert told(config) == ("False", "spec.format ignition is not supported, use cloud-config")
+    additions = {"additionalConfig": "systemd: {units: [{name: a.service, mask: true}]}"}
+    ignition = {"containerLinuxConfig": additions}
+    await machine(plane, "cp1", control_plane=True, **EC, format="ignition", ignition=ignition)
+    await until(plane, "cp1", lambda one: bool(one.status.data_secret_name))
+    secret = await plane.client.get(SECRETS, Key("default", "cp1"))
+    assert b64decode(secret["data"]["format"]) == b"ignition"
+    plan = read_boot_data(b64decode(secret["data"]["value"]), "ignition")
+    written = {step.path: step for step in plan.steps if isinstance(step, WriteFile)}
+    assert b"kubeadm init --config /etc/kubeadm.yml" in written["/etc/kubeadm.sh"].content
+    assert b"kind: InitConfiguration" in written["/etc/kubeadm.yml"].content
+    assert written["/etc/kubernetes/pki/ca.key"].mode == 0o600
+    commands = [step.argv for step in plan.steps if isinstance(step, RunCommand)]
+    assert ("systemctl", "enable", "--now", "kubeadm.service") in commands
+    assert commands[0][-1] == "/etc/systemd/system/a.service"
+
+
+async def test_ignition_that_cannot_be_made_is_an_event(plane: Plane) -> None:
+    await cluster(plane)
+    additions = {"additionalConfig": "storage:\n  files:\n  - path: x\n"}
+    ignition = {"containerLinuxConfig": additions}
+    config = await machine(
+        plane, "cp1", control_plane=True, **EC, format="ignition", ignition=ignition
+    )
     assert config.status.data_secret_name == ""
+    events = (await plane.client.list(EVENTS, "default")).items
+    (told_of,) = {one["message"] for one in events if one["reason"] == "BootstrapDataFailed"}
+    assert told_of == (
+        "spec.ignition.containerLinuxConfig.additionalConfig:"
+        " storage.files[0].path: 'x' is not an absolute path"
+    )
 
 
 async def test_a_worker_must_not_be_told_to_join_the_control_plane(plane: Plane) -> None:

@@ -18,7 +18,8 @@ from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair
-from kapy.providers.kubeadm.bootstrap import cloudinit, data_secret
+from kapy.providers.kubeadm.bootstrap import cloudinit, data_secret, ignition
+from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of, fill_in
 from kapy.providers.kubeadm.bootstrap.machine_setup import machine_setup
 from kapy.providers.kubeadm.bootstrap.scope import Scope
@@ -60,7 +61,10 @@ async def init(scope: Scope) -> None:
     pairs = await _init_pairs(scope, certificates)
     scope.certificates_available()
     setup = await machine_setup(scope, certificate_files(certificates, pairs))
-    data = cloudinit.init_control_plane(setup, cluster_file, init_file)
+    if spec.format == data_secret.IGNITION:
+        data = await _ignition(scope, setup, cluster_file, init_file)
+    else:
+        data = cloudinit.init_control_plane(setup, cluster_file, init_file)
     await data_secret.store(scope, data)
 
 
@@ -74,7 +78,11 @@ async def join_control_plane(scope: Scope) -> None:
     await _prepare_join(scope, pairs)
     file = join_configuration_file(encode(join), scope.owner.version)
     setup = await machine_setup(scope, certificate_files(certificates, pairs))
-    await data_secret.store(scope, cloudinit.join_control_plane(setup, file))
+    if scope.config.spec.format == data_secret.IGNITION:
+        data = await _ignition(scope, setup, file)
+    else:
+        data = cloudinit.join_control_plane(setup, file)
+    await data_secret.store(scope, data)
 
 
 async def join_worker(scope: Scope) -> None:
@@ -90,7 +98,22 @@ async def join_worker(scope: Scope) -> None:
     configuration = _with_uninitialized_taint(encode(join))
     file = join_configuration_file(configuration, scope.owner.version)
     setup = await machine_setup(scope, ())
-    await data_secret.store(scope, cloudinit.join_worker(setup, file))
+    if scope.config.spec.format == data_secret.IGNITION:
+        data = await _ignition(scope, setup, file)
+    else:
+        data = cloudinit.join_worker(setup, file)
+    await data_secret.store(scope, data)
+
+
+async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> str:
+    additions = encode(scope.config.spec.ignition.container_linux_config)
+    try:
+        return await ignition.user_data(setup, additions, *configuration)
+    except (ignition.CannotRender, ignition.CannotTranslate) as error:
+        # The conditions are upstream's, which do not say why.
+        recorder = scope.tools.runtime.events.named("kubeadmconfig-controller")
+        recorder.warning(scope.config, "BootstrapDataFailed", str(error))
+        raise
 
 
 async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:

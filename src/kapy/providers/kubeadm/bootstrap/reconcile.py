@@ -106,11 +106,6 @@ async def _boot_data(scope: Scope) -> Result:
         scope.data_available()
         scope.certificates_were_available()
         return await _keep_token(scope)
-    if config.spec.format == data_secret.IGNITION:
-        message = "spec.format ignition is not supported, use cloud-config"
-        reason = V1Beta1Reason.DATA_SECRET_GENERATION_FAILED
-        scope.data_not_available(message, reason, v1beta1.WARNING, message)
-        return DONE
     initialized = ConditionType.CONTROL_PLANE_INITIALIZED
     if not conditions.is_true(cluster.status.conditions, initialized):
         return await _before_initialization(scope)

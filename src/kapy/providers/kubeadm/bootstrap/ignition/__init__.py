@@ -1,0 +1,57 @@
+"""Boot data in the form of Ignition 2.3, as upstream makes it with Flatcar's transpiler.
+
+A machine's setup becomes a Container Linux Config (`rendering`), that becomes an Ignition config
+(`config`), and the translation of `ignition.containerLinuxConfig.additionalConfig` is merged in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from kapy.kube import Document
+from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
+from kapy.providers.kubeadm.bootstrap.ignition.config import (
+    CannotTranslate,
+    merged,
+    printed,
+    translated,
+)
+from kapy.providers.kubeadm.bootstrap.ignition.rendering import CannotRender, container_linux_config
+
+__all__ = [
+    "CannotRender",
+    "CannotTranslate",
+    "user_data",
+    "written",
+]
+
+_QUICK: Final = 64 << 10
+"""Characters of files that are translated within a few milliseconds."""
+
+
+async def user_data(setup: MachineSetup, additions: Document, *configuration: str) -> str:
+    """The Ignition config of a machine, without stopping the event loop. As `written`."""
+    size = sum(map(len, configuration)) + sum(len(one.get("content", "")) for one in setup.files)
+    if size <= _QUICK:
+        return written(setup, additions, *configuration)
+    return await asyncio.to_thread(written, setup, additions, *configuration)
+
+
+def written(setup: MachineSetup, additions: Document, *configuration: str) -> str:
+    """The Ignition config of a machine that runs kubeadm.
+
+    configuration: kubeadm's ClusterConfiguration and InitConfiguration for `kubeadm init`, or its
+    JoinConfiguration for `kubeadm join`. additions: `ignition.containerLinuxConfig` of the
+    KubeadmConfig. Raises CannotRender and CannotTranslate.
+    """
+    subcommand = "join" if len(configuration) == 1 else "init"
+    base = container_linux_config(setup, subcommand, "\n---\n".join(configuration))
+    what = "the Container Linux Config of the machine"
+    # A text of the setup that begins another document would cut off what follows it.
+    config = translated(base, what, strict=True, only=True).config
+    if given := additions.get("additionalConfig"):
+        strict = bool(additions.get("strict"))
+        what = "spec.ignition.containerLinuxConfig.additionalConfig"
+        config = merged(config, translated(given, what, strict=strict).config)
+    return printed(config)

@@ -1,0 +1,190 @@
+"""What Ignition 2.3 asks of single values. Each check answers what is wrong, or nothing."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+import re
+from typing import Final
+from urllib.parse import parse_qs, quote, unquote_to_bytes
+
+from kapy.providers.kubeadm.bootstrap.ignition.unit_syntax import BadUnit, sections_of
+
+UNIT_TYPES: Final = frozenset(
+    {
+        *(".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target"),
+        *(".path", ".timer", ".snapshot", ".slice", ".scope"),
+    }
+)
+NETWORK_TYPES: Final = frozenset({".link", ".netdev", ".network"})
+DROP_IN_TYPES: Final = frozenset({".conf"})
+FORMATS: Final = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
+"""Kinds of file systems, and the longest label of each in bytes."""
+
+_GUID: Final = re.compile(r"(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HOST: Final = re.compile(
+    r"(?:[^\s<>\"\\^`{|}@\[\]%#?/:]|%[0-9a-fA-F]{2})*|\[[0-9a-fA-F:.]*(?:%25[\w.-]+)?\]"
+)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
+_WRITTEN_PLACE: Final = re.compile(r"[A-Za-z0-9%/:@!$&'()*+,;=~._\[\]-]*")
+_PAYLOAD: Final = re.compile(r"[^\x00-\x20\x7f-\U0010ffff<>#\"{}|\\^\[\]`]*")
+_TOKEN: Final = r"[!#$%&'*+.^_`{|}~0-9A-Za-z-]+"
+_PARAMETER: Final = rf';{_TOKEN}=(?:"(?:[^"\\]|\\.)*"|{_TOKEN})'
+_MEDIA: Final = re.compile(
+    r"(?:(?:[xX]-|text|image|audio|video|application|message|multipart)"
+    rf"[!#$%&'*+.^_`{{|}}~0-9A-Za-z-]*/(?:{_TOKEN})?)?(?:{_PARAMETER})*(;base64)?,"
+)
+_REMOTE: Final = frozenset({"http", "https", "oem", "tftp", "s3"})
+_SHA512_DIGITS: Final = 128
+_HIGHEST_MODE: Final = 0o7777
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([^0-9.]*)")
+_UNITS: Final = {name: 1 << (10 * power) for power, name in enumerate("BKMGTPE") if power}
+_MEBIBYTE: Final = 1 << 20
+_LARGEST: Final = float((1 << 63) - 1)
+
+
+def absolute_path(path: str) -> str:
+    """Problem of a path."""
+    return "" if path.startswith("/") else f"{path[:80]!r} is not an absolute path"
+
+
+def mode(value: int) -> str:
+    """Problem of permission bits."""
+    return "" if 0 <= value <= _HIGHEST_MODE else "is no mode: use at most 07777"
+
+
+def guid(value: str) -> str:
+    """Problem of a GUID."""
+    return "" if _GUID.fullmatch(value) else f"{value[:80]!r} is no GUID"
+
+
+def hash_sum(value: str) -> str:
+    """Problem of a hash."""
+    function, _, digest = value.partition("-")
+    if function != "sha512":
+        return f"the hash function {function[:40]!r} is not known: use sha512"
+    return "" if len(digest) == _SHA512_DIGITS else f"the sum must have {_SHA512_DIGITS} digits"
+
+
+def extension(name: str, types: frozenset[str]) -> str:
+    """Problem of a file name."""
+    ending = posixpath.basename(name).rpartition(".")
+    if ending[1] and f".{ending[2]}" in types:
+        return ""
+    return f"{name[:80]!r} must end with one of {', '.join(sorted(types))}"
+
+
+def unit(text: str) -> str:
+    """Problem of a unit file."""
+    try:
+        sections_of(text)
+    except BadUnit as error:
+        return f"is no unit file: {error}"
+    return ""
+
+
+def cannot_be_enabled(text: str) -> bool:
+    """Whether a unit file that can be read has options, and none in its section Install."""
+    try:
+        sections = sections_of(text)
+    except BadUnit:
+        return False
+    return bool(sections) and "Install" not in sections
+
+
+def url(text: str) -> str:
+    """Problem of the URL of a source; the empty one is none."""
+    if not text:
+        return ""
+    found = _SCHEME.match(text)
+    if not found or not is_url(text):
+        return f"{text[:80]!r} is no URL"
+    scheme = found[1].lower()
+    if scheme == "data":
+        return "" if _is_data(text) else "is no data URL"
+    if scheme not in _REMOTE:
+        return f"{scheme[:40]!r} is no scheme of a source: use http, https, tftp, s3 or data"
+    query = parse_qs(text.partition("#")[0].partition("?")[2], keep_blank_values=True)
+    if scheme == "s3" and query.get("versionId", ["x"])[0] == "":
+        return "versionId is empty"
+    return ""
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a URL, or a path."""
+    rest, _, fragment = text.partition("#")
+    if _CONTROL.search(text) or _BAD_ESCAPE.search(fragment):
+        return False
+    found = _SCHEME.match(rest)
+    if found is None:
+        first = rest.partition("?")[0].partition("/")[0]
+        return ":" not in first and _BAD_ESCAPE.search(rest.partition("?")[0]) is None
+    place = rest[found.end() :].partition("?")[0]
+    if not place.startswith("/"):
+        return True  # what follows the scheme is opaque
+    if place.startswith("//"):
+        authority, _, place = place[2:].partition("/")
+        host, colon, port = authority.rpartition("@")[2].rpartition(":")
+        if not colon or port.endswith("]"):
+            host, port = authority.rpartition("@")[2], ""
+        if not _HOST.fullmatch(host) or not (port == "" or port.isdecimal()):
+            return False
+    return _BAD_ESCAPE.search(place) is None
+
+
+def written_url(text: str) -> str:
+    """A URL as Go prints it: what its path cannot contain is escaped."""
+    found = _SCHEME.match(text)
+    if found is None or found[1].lower() == "data":
+        return text
+    rest, mark, fragment = text.partition("#")
+    place, question, query = rest.partition("?")
+    if not _WRITTEN_PLACE.fullmatch(place):
+        place = quote(unquote_to_bytes(place), safe="$&+,/:;=@-_.~")
+    return found[1].lower() + place[len(found[1]) :] + question + query + mark + fragment
+
+
+def _is_data(text: str) -> bool:
+    media = _MEDIA.match(text, len("data:"))
+    if media is None:
+        return False
+    payload = text[media.end() :]
+    if media[1] is None:
+        return _PAYLOAD.fullmatch(payload) is not None and _BAD_ESCAPE.search(payload) is None
+    try:
+        base64.b64decode(payload.replace("\n", ""), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def mebibytes(text: str) -> int | None:
+    """A size such as `1GiB` or `512M` in MiB. Raises ValueError; the message says why."""
+    if not text:
+        return None
+    size = 0.0
+    rest = text.removeprefix("+") if text[0] == "+" else text.removeprefix("-")
+    if rest != "0":
+        if not rest or len(rest) > 100 or _QUANTITY.sub("", rest):
+            raise ValueError(f"{text[:40]!r} is no size: use a number with a unit, as 10GiB")
+        quantities: list[tuple[str, str]] = _QUANTITY.findall(rest)
+        size = sum(float(number) * _unit(name, text) for number, name in quantities)
+    if text[0] == "-" and size:
+        raise ValueError(f"{text[:40]!r} is negative")
+    if size > _LARGEST:
+        raise ValueError(f"{text[:40]!r} is too large")
+    if int(size) % _MEBIBYTE:
+        raise ValueError(f"{text[:40]!r} is no multiple of 1MiB")
+    return int(size) // _MEBIBYTE
+
+
+def _unit(name: str, text: str) -> int:
+    if name == "B":
+        return 1
+    factor = _UNITS.get(name[:1])
+    if factor is None or name[1:] not in ("iB", "B"):
+        raise ValueError(f"{text[:40]!r} has no unit that is known: use KiB, MiB or GiB")
+    return factor

@@ -1,0 +1,32 @@
+"""What is wrong with a Container Linux Config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Report:
+    """errors: what no config may have. warnings: what a strict one may not have either."""
+
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def fail(self, path: str, problem: str) -> None:
+        """Add an error."""
+        self.errors.append(f"{path}: {problem}")
+
+    def warn(self, path: str, problem: str) -> None:
+        """Add a warning."""
+        self.warnings.append(f"{path}: {problem}")
+
+    def check(self, path: str, problem: str) -> None:
+        """Add an error, unless the problem is empty."""
+        if problem:
+            self.fail(path, problem)
+
+
+def kept(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields that have a value; empty ones and zeros are left out, as Go's `omitempty` does."""
+    return {name: value for name, value in fields.items() if value}

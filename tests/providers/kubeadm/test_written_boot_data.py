@@ -1,0 +1,141 @@
+"""Boot data of made-up KubeadmConfigs, equal to what upstream's writer made of them.
+
+`written.jsonl.gz` has upstream's answers: user data in both forms, or that Ignition is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kapy.kube.boot import BadBootData, read_boot_data
+from kapy.providers.kubeadm.bootstrap import cloudinit, ignition
+from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
+from tests.oracle.topic import records
+
+_DATA: Final = Path(__file__).parents[2] / "data" / "boot_data"
+_CASES: Final = list(records(_DATA / "written.jsonl.gz"))
+
+
+def _setup(case: dict[str, Any]) -> MachineSetup:
+    spec = case["spec"]
+    return MachineSetup(
+        files=[*case["certificateFiles"], *spec.get("files", ())],
+        boot_commands=spec.get("bootCommands", ()),
+        pre_kubeadm_commands=spec.get("preKubeadmCommands", ()),
+        post_kubeadm_commands=spec.get("postKubeadmCommands", ()),
+        users=spec.get("users", ()),
+        ntp=spec.get("ntp"),
+        disk_setup=spec.get("diskSetup"),
+        mounts=spec.get("mounts", ()),
+        verbosity=case["verbosity"],
+    )
+
+
+def _configuration(case: dict[str, Any]) -> list[str]:
+    init = case["kind"] == "init"
+    names = ("clusterConfiguration", "initConfiguration") if init else ("joinConfiguration",)
+    return [case[name] for name in names]
+
+
+def _ignition(case: dict[str, Any]) -> dict[str, str]:
+    additions = (case["ignitionSpec"] or {}).get("containerLinuxConfig") or {}
+    try:
+        return {"out": ignition.written(_setup(case), additions, *_configuration(case))}
+    except (ignition.CannotRender, ignition.CannotTranslate) as error:
+        return {"error": str(error)}
+
+
+def test_ignition_is_upstreams() -> None:
+    different = []
+    for number, case in enumerate(_CASES):
+        given, recorded = _ignition(case), case["ignition"]
+        same = "error" in given if "error" in recorded else given == recorded
+        if not same:
+            different.append((number, recorded, given))
+    assert different == []
+    assert sum("out" in case["ignition"] for case in _CASES) >= 150
+
+
+def test_cloud_config_is_upstreams() -> None:
+    writers: dict[str, Callable[..., str]] = {
+        "init": cloudinit.init_control_plane,
+        "join-control-plane": cloudinit.join_control_plane,
+        "join-worker": cloudinit.join_worker,
+    }
+    for case in _CASES:
+        given = writers[case["kind"]](_setup(case), *_configuration(case))
+        assert given == case["cloud_config"]
+
+
+def test_ignition_configs_can_be_read_again() -> None:
+    """All but those with files that have to be fetched, and with names that no machine takes."""
+    refused = 0
+    written = [out for case in _CASES if (out := case["ignition"].get("out"))]
+    for out in written:
+        try:
+            plan = read_boot_data(out.encode(), "ignition")
+        except BadBootData:
+            refused += 1
+        else:
+            assert any(step.entry.endswith("(kubeadm.service)") for step in plan.steps)
+    assert refused < len(written) / 4
+
+
+@pytest.mark.parametrize(
+    ("additional", "message"),
+    [
+        ("etcd: {version: 3.0.0}", "line 1: the section etcd is not supported: use systemd.units"),
+        ("flannel: {}", "line 1: the section flannel is not supported"),
+        ("storage:\n  <<: {files: []}", "line 2: storage.<<: merge keys are not supported"),
+        ("storage: {files: [{path: x, mode: 0600}]}", "storage.files[0].path: 'x' is not an"),
+        (
+            "storage: {files: [{mode: rw}]}",
+            "storage.files[0].mode must be a whole number, not 'rw'",
+        ),
+        (
+            "storage: {files: [{path: /a, contents: {local: x}}]}",
+            "a local file cannot be read here",
+        ),
+        ("systemd: {units: [{name: a}]}", "systemd.units[0].name: 'a' must end with one of"),
+        ("a: [", "additionalConfig is not YAML: line 2"),
+        (
+            "storage: {disks: [{device: /dev/a, partitions: [{size: 1kB}]}]}",
+            "size: '1kB' has no uni",
+        ),
+        ("[1]", "the config must be a mapping"),
+    ],
+)
+def test_what_is_refused_says_where(additional: str, message: str) -> None:
+    with pytest.raises(ignition.CannotTranslate) as caught:
+        ignition.written(MachineSetup(), {"additionalConfig": additional}, "kind: X\n")
+    assert message in str(caught.value)
+    assert "spec.ignition.containerLinuxConfig.additionalConfig" in str(caught.value)
+
+
+def test_what_is_doubtful_is_refused_only_if_strict() -> None:
+    additions = {"additionalConfig": "storage: {files: [{path: /a}]}\nnonsense: 1\n"}
+    assert '"path":"/a"' in ignition.written(MachineSetup(), additions, "kind: X\n")
+    with pytest.raises(ignition.CannotTranslate, match="line 2: nonsense is not known"):
+        ignition.written(MachineSetup(), {**additions, "strict": True}, "kind: X\n")
+
+
+def test_a_text_cannot_cut_off_the_rest() -> None:
+    setup = MachineSetup(users=[{"name": "a", "gecos": "x\n---\n"}])
+    with pytest.raises(ignition.CannotTranslate):
+        ignition.written(setup, {}, "kind: X\n")
+
+
+def test_aliases_do_not_multiply_the_work() -> None:
+    texts = "x: &t [" + "a," * 1000 + "]\n"
+    users = "passwd: {users: [" + "{name: a, groups: *t}," * 1000 + "]}\n"
+    with pytest.raises(ignition.CannotTranslate, match="too large with its aliases written out"):
+        ignition.written(MachineSetup(), {"additionalConfig": texts + users}, "kind: X\n")
+
+
+def test_a_mount_needs_a_folder() -> None:
+    with pytest.raises(ignition.CannotRender, match=r"mounts: \['data'\] has no mount point"):
+        ignition.written(MachineSetup(mounts=[["data"]]), {}, "kind: X\n")
