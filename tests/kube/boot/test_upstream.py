@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,8 @@ def _upstreams_steps(commands: list[Any]) -> list[Any]:
     for command in commands:
         argv = command["argv"]
         if argv[:2] == ["/bin/sh", "-c"] and argv[2].startswith("cat >"):
-            redirect, path, _ = argv[2].removeprefix("cat ").split(" ")
+            redirect, _, path = argv[2].removeprefix("cat ").partition(" ")
+            path = path.removesuffix(" /dev/stdin").strip()
             file = {"path": path, "content": command["stdin"], "mode": "0644", "owner": "root:root"}
             steps.append({**file, "append": redirect == ">>"})
         elif argv[0] == "chmod":
@@ -56,10 +58,12 @@ def _comparable(step: Any, data_format: str) -> Any:
     if "kubeadm" in step["path"] and step["path"].endswith((".yaml", ".yml")):
         content = [_configuration(document) for document in load_all(content)]
     elif step["path"].startswith("/etc/systemd/"):
-        content = content.strip()
+        content = content.strip()  # as upstream writes it
     # Upstream does not set owners of Ignition's files.
     owner = "" if data_format == "ignition" else step["owner"]
-    return {**step, "content": content, "owner": owner, "mode": int(step["mode"], 8)}
+    path = posixpath.join("/", step["path"])  # commands run in the root folder
+    mode = int(step["mode"], 8)
+    return {**step, "path": path, "content": content, "owner": owner, "mode": mode}
 
 
 def _configuration(document: Any) -> Any:
