@@ -31,6 +31,9 @@ AREAS: Final[tuple[str, ...]] = (
     "webhooks",
 )
 AT_A_TIME: Final = 4
+WAITING: Final = ("schemas", "webhooks")
+"""Areas whose cases wait, as kube-apiserver does for two seconds before it creates the first object
+of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ async def _compare(part: Part) -> Found:
                 count = found.unequal.get(outcome.cause, 0)
                 found.unequal[outcome.cause] = count + len(outcome.unequal)
 
-    at_a_time = AT_A_TIME * 3 if part.area == "webhooks" else AT_A_TIME
+    at_a_time = AT_A_TIME * 4 if part.area in WAITING else AT_A_TIME
     async with (
         pair(part.url, part.ca, hooks=part.area == "webhooks") as both,
         asyncio.TaskGroup() as group,

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final, Self
 
 from kapy.kube import Document
+from kapy.kube.go_floats import as_json, printed
 from kapy.kube.go_quoted import go_quoted
 
 
@@ -131,6 +132,10 @@ def _shown(value: object) -> str:
         return go_quoted(value)
     if value is None:
         return "null"
+    if isinstance(value, float):
+        return printed(value)
+    if isinstance(value, dict | list):
+        value = as_json(value)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return _as_go(text)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import msgspec
 
 from kapy.apiserver.resources.structs import Malformed, Misfit, decoder, sorted_by_name
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
-from kapy.kube.field_errors import FieldError
+from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.field_paths import Path, spelled
 from kapy.kube.schema import Structural, scale_errors
 
@@ -63,15 +61,26 @@ class ObjectSchema:
             return document
         return {**document, "metadata": _read_metadata(found, {}, unknown)}
 
+    def filled(self, document: Document) -> Document:
+        """The object with the defaults of what it lacks, as it is read from the store."""
+        return document
+
     def pruned(self, document: Document) -> Document:
         """The object without what this version does not know or let be null, after a conversion."""
         return document
 
     def errors(
-        self, document: Document, old: Document | None, warnings: list[str] | None = None
+        self,
+        document: Document,
+        old: Document | None,
+        warnings: list[str] | None = None,
+        known: Sequence[FieldError] = (),
     ) -> list[FieldError]:
-        """What breaks the schema (what `old` already broke may be let through, with warnings)."""
-        del document, old, warnings
+        """What breaks the schema (what `old` already broke may be let through, with warnings).
+
+        known: what is wrong with the metadata.
+        """
+        del document, old, warnings, known
         return []
 
 
@@ -122,10 +131,10 @@ class CustomSchema(ObjectSchema):
         document = self._structural.default(document, live, keep_nulls=keep_nulls)
         if self._preserve:
             return document
+        for path, name, value in self._structural.embedded_metadata(document):
+            _check_embedded(path, name, value)
         document, dropped = self._structural.prune(document, live)
         unknown.extend(dropped)
-        for path, metadata in self._structural.embedded_metadata(document):
-            _check_metadata(path, metadata)
         return document
 
     def pruned(self, document: Document) -> Document:
@@ -133,23 +142,39 @@ class CustomSchema(ObjectSchema):
             return document
         return self._structural.without_nulls(self._structural.prune(document)[0])
 
+    def filled(self, document: Document) -> Document:
+        return self._structural.default(document)
+
     def errors(
-        self, document: Document, old: Document | None, warnings: list[str] | None = None
+        self,
+        document: Document,
+        old: Document | None,
+        warnings: list[str] | None = None,
+        known: Sequence[FieldError] = (),
     ) -> list[FieldError]:
-        errors = self._structural.validate(document, old, warnings)
+        errors = self._structural.validate(document, old, warnings, known)
         return errors + scale_errors(document, self._scale) if self._scale else errors
 
 
 _metadata = decoder("meta.v1.ObjectMeta")
 
 
-def _check_metadata(path: Path, found: Any) -> None:
-    """The metadata of an embedded object has the types of any. Raises Misfit."""
-    try:
-        _metadata(found, None, [])
-    except Misfit as error:
-        shown = msgspec.json.encode(found, order="sorted").decode()
-        raise Malformed(f"{spelled(path)}: Invalid value: {shown}: {error}") from None
+def _check_embedded(path: Path, name: str, found: Any) -> None:
+    """The metadata and type of an embedded object have the types of any. Raises Misfit."""
+    why = "must be a string"
+    if name != "metadata":
+        if isinstance(found, str):
+            return
+    elif found is None:
+        return
+    else:
+        try:
+            _metadata(found, None, [])
+        except Misfit as error:
+            why = str(error)
+        else:
+            return
+    raise Malformed(str(invalid(spelled((path, f".{name}")), found, why)))
 
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:

@@ -246,7 +246,7 @@ def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
         errors = metadata.errors(new, kind)
     else:
         errors = metadata.update_errors(new, old, kind, subresource=bool(ask.subresource))
-    others = kind.schema.errors(new, old, ask.warnings) + kind.strategy.validate(new, old)
+    others = kind.schema.errors(new, old, ask.warnings, errors) + kind.strategy.validate(new, old)
     return others if others and old is None and kind.strategy.metadata_last else errors + others
 
 

@@ -97,7 +97,8 @@ async def insert(
     metadata.wiped(document)
     metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
     if kind.strategy.status and not kind.strategy.status_at_birth:
-        document = {key: value for key, value in document.items() if key != "status"}
+        without = {key: value for key, value in document.items() if key != "status"}
+        document = kind.schema.filled(without)
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
     check_namespace(plane, ask, document)  # it may have ended meanwhile

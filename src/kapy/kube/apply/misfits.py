@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from kapy.kube.apply.fields import spelled as element_spelled
 from kapy.kube.apply.types import (
@@ -18,11 +18,19 @@ from kapy.kube.apply.types import (
 )
 from kapy.kube.field_errors import first
 from kapy.kube.field_paths import Path, spelled
+from kapy.kube.patch.go_text import text
+
+_TWICE: Final = "duplicate entries for key"
 
 
-def misfits(node: Type, value: Any) -> str:
-    """One text that tells all that does not fit; "" when everything does."""
-    lines = list(first(_misfits(node, value, "")))
+def misfits(node: Type, value: Any, *, repeated: bool = False) -> str:
+    """One text that tells all that does not fit; "" when everything does.
+
+    repeated: an item may stand in a list twice.
+    """
+    lines = list(
+        first(one for one in _misfits(node, value, "") if not (repeated and _TWICE in one))
+    )
     if len(lines) <= 1:
         return "".join(lines)
     return "\n".join(["errors:", *(f"  {line}" for line in lines)])
@@ -40,13 +48,13 @@ def _misfits(node: Type, value: Any, path: Path) -> Iterator[str]:
         yield _at(path, expected)
 
 
-def _at(path: Path, text: str) -> str:
-    return f"{spelled(path)}: {text}" if path else text
+def _at(path: Path, why: str) -> str:
+    return f"{spelled(path)}: {why}" if path else why
 
 
 def _map_misfits(node: MapType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield _at(path, f"expected map, got &{{{_printed(value)}}}")
+        yield _at(path, f"expected map, got &{{{text(value)}}}")
         return
     for name, inner in value.items():
         if not node.declares(name) and node.element is None:
@@ -57,7 +65,7 @@ def _map_misfits(node: MapType, value: Any, path: Path) -> Iterator[str]:
 
 def _list_misfits(node: ListType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, list):
-        yield _at(path, f"expected list, got &{{{_printed(value)}}}")
+        yield _at(path, f"expected list, got &{{{text(value)}}}")
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -69,7 +77,7 @@ def _list_misfits(node: ListType, value: Any, path: Path) -> Iterator[str]:
                 yield _at(path, f"element {index}: {error}")
                 return
             if key in seen:
-                yield _at(path, f"duplicate entries for key {element_spelled(key)}")
+                yield _at(path, f"{_TWICE} {element_spelled(key)}")
             seen.add(key)
         yield from _misfits(node.element, item, (path, element_spelled(key)))
 
@@ -85,9 +93,9 @@ def _expected(node: Scalar, value: Any) -> str:
             return "" if good else f"expected string, got {shown}"
         case "boolean":
             good = isinstance(value, bool)
-            return "" if good else f"expected boolean, got &{{{_printed(value)}}}"
+            return "" if good else f"expected boolean, got &{{{text(value)}}}"
     good = not isinstance(value, (dict, list))
-    return "" if good else f"expected any scalar, got &{{{_printed(value)}}}"
+    return "" if good else f"expected any scalar, got &{{{text(value)}}}"
 
 
 def _go_type(value: Any) -> str:
@@ -96,17 +104,6 @@ def _go_type(value: Any) -> str:
     if isinstance(value, dict):
         return "map[string]interface {}"
     return "[]interface {}" if isinstance(value, list) else "string"
-
-
-def _printed(value: Any) -> str:
-    """A value as Go's %v prints it."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_printed, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "<nil>" if value is None else str(value)
 
 
 def _go_syntax(value: Any) -> str:
@@ -118,4 +115,4 @@ def _go_syntax(value: Any) -> str:
         return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    return "interface {}(nil)" if value is None else _printed(value)
+    return "interface {}(nil)" if value is None else text(value)

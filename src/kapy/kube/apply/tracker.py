@@ -107,7 +107,8 @@ class Tracker:
         if "status" not in new or not write.reset or "f:status" not in write.reset:
             return False
         types = self._types[write.api_version]
-        return not types.typed and bool(misfits(types.root.type_of("status"), new["status"]))
+        status = types.root.type_of("status")
+        return not types.typed and bool(misfits(status, new["status"], repeated=True))
 
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool

@@ -137,12 +137,10 @@ def item_key(node: ListType, item: Any) -> str:
             f"associative list with keys has an element that omits all key fields {_go(node.keys)} "
             "(and doesn't have default values for any key fields)"
         )
-    if any(isinstance(one, str | list | dict) and len(one) > LONGEST for _, one in values):
-        return _spelled(dict(values))
-    try:
+    # 1, 1.0 and true are one key of a cache.
+    if all((type(one) is str and len(one) <= LONGEST) or type(one) is int for _, one in values):
         return _map_key(*values)
-    except TypeError:
-        return _spelled(dict(values))
+    return _spelled(dict(values))
 
 
 def _set_key(item: Any) -> str:
@@ -175,7 +173,7 @@ def _single_key(name: str, value: str) -> str:
     return _spelled({name: value})
 
 
-@lru_cache(maxsize=65536, typed=True)
+@lru_cache(maxsize=65536)
 def _map_key(*values: tuple[str, Any]) -> str:
     return _spelled(dict(values))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kapy.kube.go_floats import printed
+
 _TYPES: Final[dict[type, str]] = {
     str: "string",
     bool: "bool",
@@ -27,6 +29,8 @@ def text(value: Any) -> str:
         return f"[{' '.join(map(text, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return printed(value)
     return "<nil>" if value is None else str(value)
 
 

@@ -88,8 +88,9 @@ class DefaultChecks:
                 yield invalid(where, default, "must not have unknown fields")
         errors: list[FieldError] = []
         embedded_errors(node, default, where, errors)
-        for path, metadata in embedded_metadata(node, default, where):
-            errors += self.metadata(metadata, spelled(path))
+        for path, name, value in embedded_metadata(node, default, where):
+            if name == "metadata" and value is not None:
+                errors += self.metadata(value, spelled((path, ".metadata")))
         yield from errors or self._values(schema, default, where)
 
     def _values(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:

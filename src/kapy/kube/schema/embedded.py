@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, required
 from kapy.kube.field_paths import Path, member, spelled
 from kapy.kube.schema.node import Node
+
+_OWN: Final = ("apiVersion", "kind", "metadata")
 
 
 def embedded_errors(node: Node, value: Any, path: Path, errors: list[FieldError]) -> None:
@@ -26,11 +28,12 @@ def embedded_errors(node: Node, value: Any, path: Path, errors: list[FieldError]
             embedded_errors(node.items, item, (path, index), errors)
 
 
-def embedded_metadata(node: Node, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The metadata of the embedded objects of a value, each with its path."""
+def embedded_metadata(node: Node, value: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
+    """What the embedded objects of a value say of themselves (`apiVersion`, `kind`, `metadata`),
+    with the path of the object and the name of the field."""
     if isinstance(value, dict):
-        if node.embedded and value.get("metadata") is not None:
-            yield (path, ".metadata"), value["metadata"]
+        if node.embedded:
+            yield from ((path, name, value[name]) for name in _OWN if name in value)
         for name, inner in value.items():
             child = node.child(name)
             if child is not None and isinstance(inner, (dict, list)):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.patch.go_text import text
 
 _MOST: Final = (1 << 31) - 1
 _GO_TYPES: Final = {
@@ -60,17 +61,4 @@ def _at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
 def _accessor_error(names: list[str], value: Any, expected: str) -> str:
     where = "." + ".".join(names)
     found = _GO_TYPES.get(type(value), "<nil>")
-    return f"{where} accessor error: {_printed(value)} is of the type {found}, expected {expected}"
-
-
-def _printed(value: Any) -> str:
-    """A value as Go's %v prints it."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_printed, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "<nil>" if value is None else str(value)
+    return f"{where} accessor error: {text(value)} is of the type {found}, expected {expected}"

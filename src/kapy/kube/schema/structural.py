@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
@@ -98,28 +98,36 @@ class Structural:
             del result["metadata"]
         return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
 
-    def embedded_metadata(self, document: Document) -> Iterator[tuple[Path, Any]]:
-        """The metadata of all embedded objects, each with its path (`spec.template.metadata`)."""
+    def embedded_metadata(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
+        """What all embedded objects say of themselves: see `embedded.embedded_metadata`."""
         if self._embeds:
             for name, node in self._below.items():
                 yield from embedded_metadata(node, document.get(name), name)
 
     def validate(
-        self, new: Document, old: Document | None = None, warnings: list[str] | None = None
+        self,
+        new: Document,
+        old: Document | None = None,
+        warnings: list[str] | None = None,
+        known: Iterable[FieldError] = (),
     ) -> list[FieldError]:
         """What is wrong with `new`; with `old`, what was wrong already and did not change is
         forgiven (ratcheting).
 
-        warnings: gets the sentences about forgiven rules.
+        warnings: gets the sentences about forgiven rules. known: what else is wrong with `new`.
         """
         try:
             with allowance():
-                return self._validated(new, old, warnings)
+                return self._validated(new, old, warnings, known)
         except TooCostly as error:
             return [too_costly(error)]
 
     def _validated(
-        self, new: Document, old: Document | None, warnings: list[str] | None
+        self,
+        new: Document,
+        old: Document | None,
+        warnings: list[str] | None,
+        known: Iterable[FieldError],
     ) -> list[FieldError]:
         errors: list[FieldError] = FieldErrors()
         before: Any = ABSENT if old is None else old
@@ -130,7 +138,7 @@ class Structural:
         if self._node.has_list_keys:
             errors += self._duplicates(new, old)
         if self._node.has_rules:
-            if any(error.type in _BLOCKING for error in errors):
+            if any(error.type in _BLOCKING for error in (*known, *errors)):
                 errors.append(invalid("<nil>", None, _NOT_CHECKED))
             else:
                 walk = RuleWalk(counterparts)

@@ -23,6 +23,8 @@ from kapy.kube.field_errors import (
     required,
 )
 from kapy.kube.field_paths import Path, member, spelled
+from kapy.kube.go_floats import printed
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.schema.node import Junctors, Node
 from kapy.kube.schema.rules import ABSENT
@@ -52,6 +54,8 @@ def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Error
     if value is None:
         _validate_null(node, path, errors)
         return
+    if type(value) is int and not -_LONG <= value < _LONG:
+        value = float(value)  # as Go holds it
     _validate_type(node, value, path, errors)
     if node.junctors is not None:
         _validate_junctors(node.junctors, value, old, path, errors)
@@ -65,17 +69,19 @@ def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Error
 def _validate_null(node: Node, path: Path, errors: Errors) -> None:
     if node.types and not node.nullable:
         errors.append(_type_error(path, ",".join(node.types), "null"))
-    if node.limits.enum is not None and not node.nullable:
-        _validate_enum(node.limits.enum, None, path, errors)
+    if node.limits.enum is not None:
+        # Go finds no null in an enum, not even the one that is there.
+        errors.append(_not_among(node.limits.enum, None, path))
 
 
 def _type_error(path: Path, expected: str, got: str) -> FieldError:
     where = spelled(path)
-    text = f'{where} in body must be of type {expected}: "{got}"'
+    text = f"{where} in body must be of type {expected}: {go_quoted(got)}"
     return FieldError(_TYPE_INVALID, where or "<nil>", text, got)
 
 
 _NUMBERS: Final = ("number", "integer")
+_LONG: Final = 1 << 63
 _LARGEST_WHOLE: Final = (1 << 53) - 1
 
 
@@ -107,11 +113,13 @@ def _is_whole(value: float) -> bool:
 
 
 def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
-    if any(same(value, one) for one in enum):
-        return
-    words = ", ".join(_quoted(one) for one in enum)
-    detail = f"supported values: {words}"
-    errors.append(FieldError("FieldValueNotSupported", spelled(path), detail, value))
+    if not any(same(value, one) for one in enum):
+        errors.append(_not_among(enum, value, path))
+
+
+def _not_among(enum: list[Any], value: Any, path: Path) -> FieldError:
+    detail = f"supported values: {', '.join(_quoted(one) for one in enum)}"
+    return FieldError("FieldValueNotSupported", spelled(path), detail, value)
 
 
 def _quoted(value: Any) -> str:
@@ -149,18 +157,32 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
         _validate_range("Checked", node.format, value, path, errors)
         if limits.fractional:
             _validate_bounds(node, path, errors)
-    if limits.multiple_of is not None and not _is_multiple(value, limits.multiple_of):
-        errors.append(_bound(path, value, f"be a multiple of {_number(limits.multiple_of)}"))
+    if limits.multiple_of is not None:
+        factor = _bound_of(node, limits.multiple_of, value)
+        if not _is_multiple(value, factor):
+            errors.append(_bound(path, value, f"be a multiple of {_shown(factor)}"))
     if limits.maximum is not None:
-        exclusive = limits.exclusive_maximum
-        if value > limits.maximum or (exclusive and value == limits.maximum):
+        most, exclusive = _bound_of(node, limits.maximum, value), limits.exclusive_maximum
+        if value > most or (exclusive and value == most):
             should = "be less than" if exclusive else "be less than or equal to"
-            errors.append(_bound(path, value, f"{should} {_number(limits.maximum)}"))
+            errors.append(_bound(path, value, f"{should} {_shown(most)}"))
     if limits.minimum is not None:
-        exclusive = limits.exclusive_minimum
-        if value < limits.minimum or (exclusive and value == limits.minimum):
+        least, exclusive = _bound_of(node, limits.minimum, value), limits.exclusive_minimum
+        if value < least or (exclusive and value == least):
             should = "be greater than" if exclusive else "be greater than or equal to"
-            errors.append(_bound(path, value, f"{should} {_number(limits.minimum)}"))
+            errors.append(_bound(path, value, f"{should} {_shown(least)}"))
+
+
+def _bound_of(node: Node, bound: float, value: float) -> float:
+    """A bound as a value is compared with it: Go cuts it for a whole number, except where only
+    whole numbers may be and the bound is none."""
+    if isinstance(value, float) or (node.types == ("integer",) and int(bound) != bound):
+        return float(bound)
+    return int(bound)
+
+
+def _shown(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else printed(bound)
 
 
 def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
@@ -189,18 +211,14 @@ def _is_multiple(value: float, factor: float) -> bool:
         return False  # a real server refuses every value, too
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
-    quotient = value / factor
-    if not math.isfinite(quotient):
+    quotient = value * (1 / factor) if factor < 1 else value / factor
+    if not math.isfinite(quotient) or abs(quotient) > _LARGEST_WHOLE:
         return False
-    return math.isclose(quotient, round(quotient), rel_tol=0, abs_tol=1e-9)
+    whole = math.trunc(quotient)
+    return quotient == whole or abs(quotient - whole) / abs(quotient + whole) < _CLOSE
 
 
-def _number(value: float) -> str:
-    """A bound as Go prints a float64."""
-    if float(value).is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    text = repr(float(value))
-    return text.replace("e-0", "e-0") if "e" in text else text
+_CLOSE: Final = 1e-9
 
 
 def _validate_list(node: Node, value: list[Any], old: Any, path: Path, errors: Errors) -> None:
@@ -336,16 +354,28 @@ def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
             if child is not None and child.has_list_keys:
                 duplicates(child, inner, member(path, name), errors)
     elif isinstance(value, list):
-        if node.list_keys is not None:
+        if node.list_keys is not None and _may_be_keyed(node, value, path, errors):
             _repeated(node, value, path, errors)
         if node.items is not None and node.items.has_list_keys:
             for index, item in enumerate(value):
                 duplicates(node.items, item, (path, index), errors)
 
 
+def _may_be_keyed(node: Node, value: list[Any], path: Path, errors: Errors) -> bool:
+    """Whether a list that is a map has objects only; adds an error about the first other item."""
+    if not node.list_keys:
+        return True
+    for index, item in enumerate(value):
+        if not isinstance(item, dict | None):
+            why = "must be an object for an array of list-type map"
+            errors.append(invalid(spelled((path, index)), item, why))
+            return False
+    return True
+
+
 def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
     keyed = bool(node.list_keys)
-    keys = _keys(node, value) if keyed else [_set_key(item) for item in value]
+    keys = _own_keys(node, value) if keyed else [_set_key(item) for item in value]
     if len(set(keys)) == len(keys):
         return
     seen: dict[Any, int] = {}
@@ -357,9 +387,17 @@ def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
             errors.append(duplicate(spelled((path, index)), shown))
 
 
+def _own_keys(node: Node, items: list[Any]) -> list[Any]:
+    """What identifies each item by what it says itself, be it nothing."""
+    keys = _keys(node, items)
+    if all(isinstance(key, str) and key[:1] != "\0" for key in keys):
+        return keys
+    return [_json(_key_values(node, item)) for item in items]
+
+
 def _set_key(item: Any) -> str:
     return item if isinstance(item, str) else "\0" + _json(item)
 
 
 def _key_values(node: Node, item: Any) -> Any:
-    return {key: item[key] for key in node.list_keys or () if key in item}
+    return {key: item[key] for key in node.list_keys or () if item and key in item}

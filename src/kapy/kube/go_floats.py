@@ -1,0 +1,45 @@
+"""Floating-point numbers as Go prints them."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any, Final
+
+from kapy.kube.json_numbers import mapped
+
+_LARGEST_FIXED: Final = 1e21
+
+
+def printed(value: float) -> str:
+    """A float64 as %v prints it: the fewest digits, with an exponent from 1e+06 on."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if value == 0:
+        return f"{sign}0"
+    number = Decimal(repr(abs(float(value)))).normalize()
+    exponent = number.adjusted()
+    if _LEAST <= exponent < _LIMIT:
+        return f"{sign}{number:f}"
+    digits = "".join(map(str, number.as_tuple().digits))
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+_LEAST: Final = -4
+_LIMIT: Final = 6
+"""Exponents of ten from and below which a number has no exponent."""
+
+
+def as_json(value: Any) -> Any:
+    """JSON data whose floats without a fraction are whole, as encoding/json writes them."""
+    return mapped(value, _whole)
+
+
+def _whole(value: float) -> float:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_FIXED:
+        return int(value)
+    return value
