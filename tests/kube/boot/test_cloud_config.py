@@ -57,7 +57,7 @@ def test_steps_come_in_cloud_inits_order() -> None:
         ("permissions: ' 0o4755 '", (b"", 0o4755, "root:root", False)),
         ("owner: etcd", (b"", 0o644, "etcd", False)),
         ("owner: ' etcd:adm '", (b"", 0o644, "etcd:adm", False)),
-        ("owner: '100:'", (b"", 0o644, "100:", False)),
+        ("owner: '100:'", (b"", 0o644, "100", False)),
         ("append: true\ncontent: b", (b"b", 0o644, "root:root", True)),
         ("encoding: B64\ncontent: |\n  /w\n  ==", (b"\xff", 0o644, "root:root", False)),
         ("encoding: base64\ncontent: ''", (b"", 0o644, "root:root", False)),

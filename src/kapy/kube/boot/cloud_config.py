@@ -22,8 +22,11 @@ FORMAT: Final = "cloud-config"
 _APPLIED: Final = frozenset({"bootcmd", "write_files", "runcmd"})
 _JINJA: Final = re.compile(r"\A##\s*template:\s*jinja", re.IGNORECASE)
 _VARIABLE: Final = re.compile(
-    r"""\{\{-?[ \t]*((?:ds\.meta_data|v1)(?:\.\w+|\[['"]\w+['"]\])|\w+)[ \t]*-?\}\}"""
+    r"(\{\{-?)[ \t]*"
+    r"""((?:ds\.meta_data|v1)(?:\.\w+|\[['"]\w+['"]\])|\w+)"""
+    r"[ \t]*(-?\}\})"
 )
+_SPACE: Final = re.compile(r"\s*")
 _WORDS: Final = re.compile(r"\w+")
 _OWNER: Final = re.compile(r"[^\s:-][^\s:]*(?::[^\s:]*)?")
 _HIGHEST_MODE: Final = 0o7777
@@ -42,7 +45,7 @@ def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) ->
     if text.startswith("#!"):
         raise BadBootData(f"{FORMAT}: the boot data is a script, not a cloud-config")
     if instance and _JINJA.match(text):
-        text = _VARIABLE.sub(lambda found: _value(found, instance), text)
+        text = _with_values(text, instance)
     config = _document(text)
     contents = Contents()
     written = list(_files(_entries(config, "write_files"), contents))
@@ -56,11 +59,26 @@ def read_cloud_config(data: bytes, instance: Mapping[str, str] | None = None) ->
     return BootPlan(tuple(steps), ignored)
 
 
-def _value(found: re.Match[str], instance: Mapping[str, str]) -> str:
-    *parents, name = _WORDS.findall(found[1])
+def _with_values(text: str, instance: Mapping[str, str]) -> str:
+    parts: list[str] = []
+    end = 0
+    for found in _VARIABLE.finditer(text):
+        value = _value(found[2], instance)
+        if value is None:
+            continue
+        before = text[end : found.start()]
+        parts += [before.rstrip() if found[1] == "{{-" else before, value]
+        end = found.end()
+        if found[3] == "-}}" and (space := _SPACE.match(text, end)):
+            end = space.end()
+    return "".join((*parts, text[end:]))
+
+
+def _value(variable: str, instance: Mapping[str, str]) -> str | None:
+    *parents, name = _WORDS.findall(variable)
     if not parents and name not in ("local_hostname", "instance_id"):
-        return found[0]
-    return instance.get(name, found[0])
+        return None
+    return instance.get(name)
 
 
 def _document(text: str) -> Document:
@@ -183,4 +201,4 @@ def _owner(text: str, entry: str) -> str:
     owner = text.strip() or "root:root"
     if not _OWNER.fullmatch(owner) or "\0" in owner:
         raise BadBootData(f"{entry}: owner must be USER or USER:GROUP")
-    return owner
+    return owner.removesuffix(":")  # for chown a colon alone means the user's own group

@@ -23,7 +23,8 @@ class BadBootData(KapyError):
 class WriteFile:
     """Write a file, whose folder is created when it is missing.
 
-    mode: permission bits, set in any case. owner: `USER`, `USER:GROUP` or `USER:`, by name or ID.
+    mode: permission bits, set in any case. owner: `USER` or `USER:GROUP`, by name or ID; without
+    a group the file's stays.
     entry: where the step stands in the boot data, for messages.
     """
 
