@@ -58,9 +58,6 @@ OTHER_CONTROLLERS: Final = {
     "crdmigrator": "issue 11: storage versions of CRDs on a real Kubernetes",
     "extensionconfig": "issue 10",
     "devmachinetemplate": "upstream's fills in status.capacity, which the autoscaler reads",
-    "dockercluster": "no containers here: kapy.providers.unserved says so",
-    "dockermachine": "the same",
-    "dockermachinepool": "the same",
     "dockermachinetemplate": "the same",
 }
 

@@ -77,6 +77,7 @@ class V1Beta1Reason:
     INCORRECT_EXTERNAL_REF: Final = "IncorrectExternalRef"
     INFRASTRUCTURE_TEMPLATE_CLONING_FAILED: Final = "InfrastructureTemplateCloningFailed"
     INTERNAL_ERROR: Final = "InternalError"
+    LOAD_BALANCER_PROVISIONING_FAILED: Final = "LoadBalancerProvisioningFailed"
     MACHINE_CREATION_FAILED: Final = "MachineCreationFailed"
     MACHINE_DEPLOYMENTS_UPGRADE_DEFERRED: Final = "MachineDeploymentsUpgradeDeferred"
     MACHINE_GENERATION_FAILED: Final = "MachineGenerationFailed"

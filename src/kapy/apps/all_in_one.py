@@ -43,7 +43,6 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
-from kapy.providers.unserved import add_to as add_unserved
 from kapy.remote.connections import Connections
 
 if TYPE_CHECKING:
@@ -160,7 +159,6 @@ async def _started(
     own = _added(runtime, settings.providers)
     if controllers.calls is not None:
         _show_calls(server, controllers.calls)
-    add_unserved(runtime)
     if settings.inventory:
         add_statuses(runtime)
     access = None

@@ -14,17 +14,27 @@ from kapy.apps.dialing import over_network
 from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.settings import Controlling
 from kapy.engine.runtime import Runtime
+from kapy.providers.docker import Host
+from kapy.providers.docker import add_to as add_docker
+from kapy.providers.docker.engine import Engine, EngineUnreachable
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.remote.connections import Connections
+from kapy.sdk import WorkloadClusters
 
 if TYPE_CHECKING:
     from kapy.hooks.posting import Post
     from kapy.hooks.watched import WatchedPost
 
-_REACHING: Final = frozenset(("core", "bootstrap-kubeadm", "control-plane-kubeadm"))
+_REACHING: Final = frozenset(
+    ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
+)
 """Who asks workload clusters anything."""
+
+
+def _no_engine() -> Engine:
+    raise EngineUnreachable("a management plane without a network reaches no container engine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,8 @@ def add_controllers(
         services["connections"] = connections.run
     if "infrastructure-dev" not in told.without:
         add_in_memory(runtime, in_memory)
+        host = Host() if sockets else Host(_no_engine)
+        services.update(add_docker(runtime, WorkloadClusters(runtime, connections), host))
     if sockets and "infrastructure-dev" not in told.without:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve

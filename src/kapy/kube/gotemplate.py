@@ -12,7 +12,7 @@ Numbers among the data are for the caller to give as Go would see them (JSON's a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -94,12 +94,18 @@ class Template:
 
 @lru_cache(maxsize=512)
 def parsed(
-    source: str, *, name: str = "template", sprig: bool = False, strict: bool = False
+    source: str,
+    *,
+    name: str = "template",
+    sprig: bool = False,
+    strict: bool = False,
+    functions: tuple[tuple[str, Callable[..., Any]], ...] = (),
 ) -> Template:
     """The template that a text is. Raises BadTemplate.
 
     name: what errors call it. sprig: with sprig's functions that depend on nothing but their
-    arguments. strict: a key that a map does not have is an error, not `<no value>`.
+    arguments. strict: a key that a map does not have is an error, not `<no value>`. functions:
+    further ones, by name, which depend on nothing but their arguments and are quick.
     """
     import gotpl
 
@@ -112,12 +118,12 @@ def parsed(
         )
     if _has_long_number(source):
         raise BadTemplate(f"template: {name}: a number has more than {_MOST_DIGITS} digits")
-    functions = functions_in(source) if sprig else {}
+    known = functions_in(source) if sprig else {}
     try:
         return Template(
-            template(source, functions, name=name, strict=strict),
+            template(source, {**known, **dict(functions)}, name=name, strict=strict),
             changes_data=sprig and changes_data(source),
-            volatile=volatile_functions(functions),
+            volatile=volatile_functions(known),
         )
     except gotpl.TemplateSyntaxError as error:
         what = str(error).partition(f"{error.line}:{error.column}: ")[2]

@@ -80,7 +80,10 @@ def add_infra_machine(
     controller = Controller(
         resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
     )
-    watches = InfraMachineWatches(runtime, resource, bootstrap.secrets)
+    choosy = type(provider).serves is not InfraMachineProvider.serves
+    watches = InfraMachineWatches(
+        runtime, resource, bootstrap.secrets, serves=provider.serves if choosy else None
+    )
     watches.attach(controller)
     reconciler.wake_owners(controller)
     if credentials is not None:

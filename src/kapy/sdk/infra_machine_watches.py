@@ -5,14 +5,14 @@ A Machine owns the infrastructure of one machine, a MachinePool that of many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change, Informer
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
@@ -26,7 +26,8 @@ BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
 class InfraMachineWatches:
     """Maps changes around machines to their infrastructure, and only those that can matter to it.
 
-    owners: MachinePools or Machines, which own objects of the resource.
+    owners: MachinePools or Machines, which own objects of the resource. serves: which objects
+    matter; those of another provider of the same kind wake nobody.
     """
 
     def __init__(
@@ -35,7 +36,9 @@ class InfraMachineWatches:
         resource: Resource,
         secrets: Informer[Document],
         owners: Resource = Machine.RESOURCE,
+        serves: Callable[[Document], bool] | None = None,
     ) -> None:
+        self._serves = serves
         self._resource = resource
         self._infra = runtime.cache.informer(resource)
         self._machines = runtime.cache.informer(owners)
@@ -47,11 +50,24 @@ class InfraMachineWatches:
         self._infra.add_index(BY_CLUSTER, cluster_of)
         self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
-        controller.watch(self._infra, awaited(own_key), gather=REPORTED)
-        controller.watch(self._infra, own_key, gather=SUMMED_UP)
-        controller.watch(self._machines, self.of_machine, gather=REPORTED)
-        controller.watch(self._clusters, self.of_cluster, gather=SUMMED_UP)
-        controller.watch(self._secrets, self.of_secret)
+        controller.watch(self._infra, self._served(awaited(own_key)), gather=REPORTED)
+        controller.watch(self._infra, self._served(own_key), gather=SUMMED_UP)
+        controller.watch(self._machines, self._served(self.of_machine), gather=REPORTED)
+        controller.watch(self._clusters, self._served(self.of_cluster), gather=SUMMED_UP)
+        controller.watch(self._secrets, self._served(self.of_secret))
+
+    def _served(self, mapper: Mapper) -> Mapper:
+        serves, infra = self._serves, self._infra
+        if serves is None:
+            return mapper
+
+        def keys(change: Change) -> Iterable[Key]:
+            for key in mapper(change):
+                document = infra.raw(key)
+                if document is None or serves(document):
+                    yield key
+
+        return keys
 
     def of_machine(self, change: Change) -> Iterable[Key]:
         """The infrastructure of a Machine whose wishes changed."""

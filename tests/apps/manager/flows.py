@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -11,6 +12,7 @@ from kapy import apps
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kinds import KINDS
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
@@ -301,3 +303,62 @@ spec:
   prefix: 24
   gateway: 192.0.2.254
 """
+
+
+BOXES: Final = """
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: boxes, namespace: default}
+spec:
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerCluster, name: boxes}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DockerCluster
+metadata: {name: boxes, namespace: default}
+spec: {loadBalancer: {customHAProxyConfigTemplateRef: {name: haproxy}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: haproxy, namespace: default}
+data: {value: "{{ .FrontendControlPlanePort }}"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: boxes-boot, namespace: default, labels: {cluster.x-k8s.io/cluster-name: boxes}}
+data: {value: I2Nsb3VkLWNvbmZpZwp7fQo=}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DockerMachinePool
+metadata: {name: boxes, namespace: default}
+spec: {template: {customImage: node}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachinePool
+metadata: {name: boxes, namespace: default}
+spec:
+  clusterName: boxes
+  replicas: 1
+  template:
+    spec:
+      clusterName: boxes
+      version: v1.34.0
+      bootstrap: {dataSecretName: boxes-boot}
+      infrastructureRef:
+        {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerMachinePool, name: boxes}
+"""
+
+
+async def live_in_containers(told: Story) -> None:
+    """A cluster whose machines are containers: made, scaled down while nobody makes Machines,
+    deleted."""
+    await told.create(BOXES)
+    await told.until(DockerMachinePool, "boxes", lambda one: one.status.ready)
+    paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
+    await told.merge(MachinePool, "boxes", paused)
+    await asyncio.sleep(30)
+    await told.client.delete(DockerMachinePool, Key("default", "boxes"))
+    await asyncio.sleep(30)
+    running = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
+    await told.merge(MachinePool, "boxes", running)
+    await told.client.delete(Cluster, Key("default", "boxes"))
+    await told.until_gone(Cluster, "boxes")

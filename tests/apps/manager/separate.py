@@ -40,8 +40,11 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.kube.names import CRDS, LEASES, NAMESPACES, Resource
+from kapy.providers.docker import Host
+from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.inmemory import InMemory
 from kapy.testing.frozen import Frozen
+from tests.providers.docker.paper_engine import PaperEngine
 
 GATES = FeatureGates(cluster_topology=True, runtime_sdk=True, machine_taint_propagation=True)
 ROLES = {
@@ -127,6 +130,7 @@ class Separate:
     in_memory: InMemory
     asked: dict[str, Asked] = field(default_factory=dict)
     runtimes: dict[str, Runtime] = field(default_factory=dict)
+    engine: PaperEngine = field(default_factory=PaperEngine)
 
 
 @asynccontextmanager
@@ -142,6 +146,7 @@ async def separate(post: Post, beside: Sequence[Document] = ()) -> AsyncIterator
         server.access.start()
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
         here = Separate(server, client, InMemory(clock=clock))
+        here.engine.images |= {"node", image_of("", "")}
         await install_definitions(client)
         accompany(server)
         await install(client, beside)
@@ -187,7 +192,13 @@ async def _started(program: Program, asked: Asked, here: Separate, post: Post) -
     service = Key(program.namespace, program.service)
     injection = Injection(runtime, service, program.provider, lambda: shared.ca)
     pods = PodsHere(here.in_memory)
-    outside = Outside(lambda: post, here.in_memory.dial, lambda _: pods, here.in_memory)
+    outside = Outside(
+        lambda: post,
+        here.in_memory.dial,
+        lambda _: pods,
+        here.in_memory,
+        Host(lambda: here.engine, {}),
+    )
     found = program.add(runtime, told, outside)
     services = {f"{program.name} {one}": run for one, run in found.items()}
     return {

@@ -13,7 +13,7 @@ from kapy.apps.program.diagnostics import Diagnostics
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import LEASES
-from tests.apps.manager.flows import beside, live, live_of_a_class, story
+from tests.apps.manager.flows import beside, live, live_in_containers, live_of_a_class, story
 from tests.apps.manager.separate import Separate, separate
 from tests.hooks.extension import Extension, Network
 
@@ -35,6 +35,7 @@ async def test_every_flow_does_with_these_rights_and_needs_them_all() -> None:
         await beside(told)
         await live(told)
         await live_of_a_class(told)
+        await live_in_containers(told)
         await somebody_looks(here)
     refused = {name: one.refused for name, one in here.asked.items() if one.refused}
     assert refused == {}

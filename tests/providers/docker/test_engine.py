@@ -202,8 +202,9 @@ async def test_a_failed_pull_names_the_image(
 async def test_reads_networks(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/networks/", "network")
     server.answer("GET .*/networks/nope", "no-network")
-    assert await engine.network_subnets("kind") == ["172.17.0.0/16"]
-    assert await engine.network_subnets("nope") is None
+    found = await engine.network("kind")
+    assert found == ("kind", ("172.17.0.0/16",), {})
+    assert await engine.network("nope") is None
 
 
 async def test_another_network_of_that_name_is_a_name_in_use(

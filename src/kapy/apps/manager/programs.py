@@ -23,6 +23,7 @@ from kapy.remote.connections import Connections, Dial
 
 if TYPE_CHECKING:
     from kapy.apps.control_plane_pods import Pods
+    from kapy.providers.docker import Host
     from kapy.providers.inmemory import InMemory
 
 
@@ -37,13 +38,15 @@ class Outside:
     """What a manager reaches beside its API server, made where it is needed.
 
     post: extensions. dial: workload clusters; pods: what runs in their control planes. machines:
-    where machines of memory are, None for this process, behind sockets.
+    where machines of memory are, None for this process, behind sockets. containers: where
+    containers run, None for the engine that the environment names.
     """
 
     post: Callable[[], Post]
     dial: Dial = over_network
     pods: Callable[[Runtime], Pods] = _pods
     machines: InMemory | None = None
+    containers: Host | None = None
 
 
 Add = Callable[[Runtime, Controlling, Outside], Mapping[str, Service]]
@@ -110,16 +113,25 @@ def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Map
 
 
 def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mapping[str, Service]:
+    from kapy.providers.docker import Host
+    from kapy.providers.docker import add_to as add_docker
     from kapy.providers.inmemory import InMemory
     from kapy.providers.inmemory import add_to as add_in_memory
+    from kapy.sdk import WorkloadClusters
 
+    connections = Connections(runtime, dial=outside.dial, probing=False)  # for Nodes alone
+    workload = WorkloadClusters(runtime, connections)
+    services = {
+        "connections": connections.run,
+        **add_docker(runtime, workload, outside.containers or Host()),
+    }
     if outside.machines is not None:
         add_in_memory(runtime, outside.machines)
-        return {}
+        return services
     in_memory = InMemory(clock=runtime.clock, host=os.environ.get("POD_IP", ""))
     add_in_memory(runtime, in_memory)
     in_memory.listen()
-    return {"workload clusters": in_memory.serve}
+    return {**services, "workload clusters": in_memory.serve}
 
 
 PROGRAMS: Final[Mapping[str, Program]] = {

@@ -17,6 +17,9 @@ from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
 from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.docker_cluster import DockerCluster
+from kapy.api.docker_machine import DockerMachine
+from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.ip_address import IPAddressClaim
 from kapy.api.kubeadm_config import KubeadmConfig
@@ -113,6 +116,10 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
         *_reconciled(DevCluster),
         *_reconciled(DevMachine, "create", "delete"),
         *_reconciled(DevMachinePool),
+        _of(CONFIG_MAPS, "get"),
+        *_reconciled(DockerCluster),
+        *_reconciled(DockerMachine, "create", "delete"),
+        *_reconciled(DockerMachinePool),
     ),
 }
 

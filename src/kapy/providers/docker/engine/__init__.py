@@ -21,7 +21,7 @@ from kapy.providers.docker.engine.errors import (
     NotPermitted,
     PortInUse,
 )
-from kapy.providers.docker.engine.records import CommandResult, Container, EngineInfo, File
+from kapy.providers.docker.engine.records import CommandResult, Container, EngineInfo, File, Network
 
 __all__ = [
     "CommandResult",
@@ -34,6 +34,7 @@ __all__ = [
     "File",
     "ImageUnavailable",
     "NameInUse",
+    "Network",
     "NoSuchObject",
     "NotPermitted",
     "PortInUse",

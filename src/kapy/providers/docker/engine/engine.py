@@ -27,9 +27,11 @@ from kapy.providers.docker.engine.records import (
     Container,
     EngineInfo,
     File,
+    Network,
     container_of,
     engine_info_of,
     listed_container_of,
+    network_of,
 )
 
 if TYPE_CHECKING:
@@ -212,16 +214,15 @@ class Engine:
 
     # Networks
 
-    async def network_subnets(self, name: str) -> Sequence[str] | None:
-        """The subnets of a network, None where there is no such network."""
+    async def network(self, name: str) -> Network | None:
+        """The network of that name, None where there is none."""
         try:
             async with self._asking(f"look at network {name}") as library:
                 network = await library.networks.get(name)
                 found = await network.show()
         except NoSuchObject:
             return None
-        configs = (found.get("IPAM") or {}).get("Config") or ()
-        return [str(one["Subnet"]) for one in configs if one.get("Subnet")]
+        return network_of(found)
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         """Create a network; nothing happens where there is one of that name."""

@@ -136,6 +136,21 @@ def engine_info_of(found: JSON) -> EngineInfo:
     )
 
 
+class Network(NamedTuple):
+    """A network of the engine. subnets: in CIDR notation."""
+
+    name: str
+    subnets: tuple[str, ...]
+    labels: Mapping[str, str]
+
+
+def network_of(found: JSON) -> Network:
+    """From `GET /networks/{id}`."""
+    configs = _part(found, "IPAM").get("Config") or ()
+    subnets = tuple(str(one["Subnet"]) for one in configs if one.get("Subnet"))
+    return Network(str(found.get("Name", "")), subnets, _labels(found.get("Labels")))
+
+
 class CommandResult(NamedTuple):
     """How a command ended, and the last part of what it wrote."""
 

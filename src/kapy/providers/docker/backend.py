@@ -1,0 +1,47 @@
+"""Which objects have the docker backend, and what they want, whatever their kind."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine, DockerMachineBackendSpec
+from kapy.api.docker_cluster import DockerCluster
+from kapy.api.docker_machine import DockerMachine
+from kapy.api.infrastructure import DockerLoadBalancer
+from kapy.kube import Document
+
+Machine = DevMachine | DockerMachine
+Cluster = DevCluster | DockerCluster
+
+_OF_DOCKER: Final = frozenset(("DockerCluster", "DockerMachine", "DockerMachinePool"))
+
+
+def is_docker(document: Document) -> bool:
+    """Whether an object is served by the docker backend."""
+    if document["kind"] in _OF_DOCKER:
+        return True
+    backend = (document.get("spec") or {}).get("backend") or {}
+    return backend.get("docker") is not None
+
+
+def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
+    """What a machine should be."""
+    if isinstance(machine, DevMachine):
+        assert machine.spec.backend.docker is not None  # `is_docker` said so
+        return machine.spec.backend.docker
+    spec = machine.spec
+    return DockerMachineBackendSpec(
+        custom_image=spec.custom_image,
+        pre_load_images=spec.pre_load_images,
+        extra_mounts=spec.extra_mounts,
+        bootstrap_timeout=spec.bootstrap_timeout,
+    )
+
+
+def load_balancer_spec(cluster: Cluster) -> DockerLoadBalancer:
+    """What the load balancer of a cluster should be."""
+    if isinstance(cluster, DevCluster):
+        assert cluster.spec.backend.docker is not None  # `is_docker` said so
+        return cluster.spec.backend.docker.load_balancer
+    return cluster.spec.load_balancer

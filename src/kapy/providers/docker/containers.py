@@ -1,0 +1,206 @@
+"""Containers of clusters: their names, labels and configuration, as upstream's manager makes them.
+
+Pure. Equal names and labels are what lets one manager take over what the other has made. Containers
+that kapy makes also say in which namespace their Cluster is: two Clusters of one name in different
+namespaces would otherwise share containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from kapy.api.infrastructure import Mount
+from kapy.kube import Key
+from kapy.kube.errors import KapyError
+from kapy.providers.docker.engine import Container, EngineInfo
+from kapy.providers.docker.ip_family import IPFamily
+
+NETWORK: Final = "kind"
+NETWORK_LABEL: Final = "io.x-k8s.kapy.network"
+API_SERVER_PORT: Final = 6443
+STATISTICS_PORT: Final = 8404
+CLUSTER_LABEL: Final = "io.x-k8s.kind.cluster"
+ROLE_LABEL: Final = "io.x-k8s.kind.role"
+FAILURE_DOMAIN_LABEL: Final = "io.x-k8s.cluster.failureDomain"
+NAMESPACE_LABEL: Final = "io.x-k8s.cluster.namespace"
+
+Role = Literal["control-plane", "worker", "external-load-balancer"]
+CONTROL_PLANE: Final[Role] = "control-plane"
+WORKER: Final[Role] = "worker"
+LOAD_BALANCER: Final[Role] = "external-load-balancer"
+
+HAPROXY: Final = ("haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg")
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_INSIDE: Final = (".svc", ".svc.cluster", ".svc.cluster.local")
+
+
+class BelongsToAnother(KapyError):
+    """A container has the name that is needed, and belongs to somebody else."""
+
+
+def machine_container(cluster: str, machine: str) -> str:
+    """The name of a machine's container, which is also the name of its Node."""
+    return machine if machine.startswith(cluster) else f"{cluster}-{machine}"
+
+
+def load_balancer_container(cluster: str) -> str:
+    """The name of the container of a cluster's load balancer."""
+    return f"{cluster}-lb"
+
+
+def provider_id(container: str) -> str:
+    """The provider ID of a machine."""
+    return f"docker:////{container}"
+
+
+def check_owner(container: Container, cluster: Key) -> Container:
+    """The container, if it is one of the Cluster's. Raises BelongsToAnother."""
+    owner = container.labels.get(CLUSTER_LABEL)
+    if owner is None:
+        raise BelongsToAnother(
+            f"a container named {container.name} exists that is not part of a cluster: remove or "
+            f"rename it (`docker rename {container.name} …`)"
+        )
+    namespace = container.labels.get(NAMESPACE_LABEL, cluster.namespace)
+    if (namespace, owner) != (cluster.namespace, cluster.name):
+        raise BelongsToAnother(
+            f"container {container.name} belongs to Cluster {namespace}/{owner}: Clusters on one "
+            "container engine need different names; rename this one"
+        )
+    return container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a container's configuration follows from besides the machine.
+
+    environment: of this program, for its proxies. subnets: of the network. runtime: the OCI
+    runtime to ask for, "" for the engine's default. selinux: whether the host enforces it.
+    """
+
+    engine: EngineInfo
+    environment: Mapping[str, str] = field(default_factory=dict)
+    subnets: Sequence[str] = ()
+    runtime: str = ""
+    selinux: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A container of a cluster."""
+
+    name: str
+    cluster: Key
+    role: Role
+    image: str
+    ip_family: IPFamily = "IPv4"
+    private_cgroups: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    mounts: Sequence[Mount] = ()
+
+
+def configuration(wanted: Wanted, around: Surroundings) -> dict[str, Any]:
+    """The body of the request that creates the container."""
+    is_balancer = wanted.role == LOAD_BALANCER
+    ports = _ports(wanted)
+    config: dict[str, Any] = {
+        "Hostname": wanted.name,
+        "Image": wanted.image,
+        "Tty": True,
+        "Labels": {
+            CLUSTER_LABEL: wanted.cluster.name,
+            ROLE_LABEL: wanted.role,
+            NAMESPACE_LABEL: wanted.cluster.namespace,
+            **wanted.labels,
+        },
+        "Env": list(_environment(wanted, around)),
+        "Volumes": {"/var": {}},
+        "ExposedPorts": {port: {} for port in ports},
+        "HostConfig": _host_config(wanted, around, ports),
+    }
+    if is_balancer:
+        config["Entrypoint"] = list(HAPROXY)
+    return config
+
+
+def _host_config(
+    wanted: Wanted, around: Surroundings, ports: Mapping[str, list[dict[str, str]]]
+) -> dict[str, Any]:
+    host: dict[str, Any] = {
+        "Privileged": True,
+        "SecurityOpt": ["seccomp=unconfined", "apparmor=unconfined"],
+        "NetworkMode": NETWORK,
+        "Tmpfs": {"/tmp": "", "/run": ""},
+        "PortBindings": dict(ports),
+        "RestartPolicy": {"Name": "on-failure", "MaximumRetryCount": 1},
+        "Init": False,
+        "Binds": list(_binds(wanted.mounts, around)),
+    }
+    if wanted.role != LOAD_BALANCER and wanted.private_cgroups:
+        host["CgroupnsMode"] = "private"
+    if wanted.ip_family != "IPv4":
+        host["Sysctls"] = {
+            "net.ipv6.conf.all.disable_ipv6": "0",
+            "net.ipv6.conf.all.forwarding": "1",
+        }
+    if around.engine.remaps_users:
+        host["UsernsMode"] = "host"
+    if around.engine.is_rootless:
+        fuse = {"PathOnHost": "/dev/fuse", "PathInContainer": "/dev/fuse"}
+        host["Devices"] = [{**fuse, "CgroupPermissions": "rw"}]
+    if around.runtime:
+        host["Runtime"] = around.runtime
+    return host
+
+
+def _binds(mounts: Iterable[Mount], around: Surroundings) -> Iterable[str]:
+    if around.engine.storage_driver in ("btrfs", "zfs"):
+        yield "/dev/mapper:/dev/mapper:ro"
+    modules = Mount(container_path="/lib/modules", host_path="/lib/modules", read_only=True)
+    for mount in (*mounts, modules):
+        options = [*(["Z"] if around.selinux else []), *(["ro"] if mount.read_only else [])]
+        bind = f"{mount.host_path}:{mount.container_path}"
+        yield ":".join((bind, ",".join(options))) if options else bind
+
+
+def _ports(wanted: Wanted) -> Mapping[str, list[dict[str, str]]]:
+    """Ports of the host; the engine chooses which."""
+    if wanted.role == CONTROL_PLANE:
+        return {f"{API_SERVER_PORT}/tcp": [{"HostIp": "127.0.0.1", "HostPort": "0"}]}
+    if wanted.role == LOAD_BALANCER:
+        address = "::" if wanted.ip_family == "IPv6" else "0.0.0.0"
+        free = {"HostIp": address, "HostPort": "0"}
+        return {f"{port}/tcp": [free] for port in (API_SERVER_PORT, STATISTICS_PORT)}
+    return {}
+
+
+def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
+    if wanted.role == CONTROL_PLANE:
+        yield "KUBECONFIG=/etc/kubernetes/admin.conf"
+    for name, value in _proxies(wanted.name, around).items():
+        yield f"{name}={value}"
+        yield f"{name.lower()}={value}"
+
+
+def _proxies(container: str, around: Surroundings) -> Mapping[str, str]:
+    """Proxies of this program, with all that a cluster reaches without one in `NO_PROXY`."""
+    given = {
+        name: value
+        for name in _PROXIES
+        if (value := around.environment.get(name) or around.environment.get(name.lower()))
+    }
+    if given:
+        direct = [*around.subnets, given.get("NO_PROXY", ""), container, *_INSIDE]
+        given["NO_PROXY"] = ",".join(filter(None, direct))
+    return given
+
+
+def ensured_network() -> Mapping[str, Any]:
+    """The configuration of the network of all nodes, where the engine has none yet."""
+    return {
+        "Driver": "bridge",
+        "Options": {"com.docker.network.bridge.enable_ip_masquerade": "true"},
+        "Labels": {NETWORK_LABEL: ""},
+    }

@@ -1,0 +1,119 @@
+"""The engine as this provider uses it: found when it is first needed, containers made on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from kapy.kube import Key
+from kapy.providers.docker.containers import (
+    CLUSTER_LABEL,
+    NAMESPACE_LABEL,
+    NETWORK,
+    NETWORK_LABEL,
+    ROLE_LABEL,
+    Role,
+    Surroundings,
+    Wanted,
+    check_owner,
+    configuration,
+    ensured_network,
+)
+from kapy.providers.docker.engine import Container, Engine, EngineError, File, NameInUse
+
+RUNTIME_SETTING: Final = "KAPY_CONTAINER_RUNTIME"
+_SELINUX: Final = Path("/sys/fs/selinux/enforce")
+
+
+class Host:
+    """Where containers run. open_engine: finds the engine; raises EngineUnreachable.
+
+    environment: for proxies and the OCI runtime.
+    """
+
+    def __init__(
+        self,
+        open_engine: Callable[[], Engine] = Engine.from_environment,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._open = open_engine
+        self._environment = os.environ if environment is None else environment
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine. Raises EngineUnreachable."""
+        if self._engine is None:
+            self._engine = self._open()
+        return self._engine
+
+    async def close(self) -> None:
+        """End the connections to the engine."""
+        if self._engine is not None:
+            await self._engine.close()
+
+    async def found(self, name: str, cluster: Key) -> Container | None:
+        """A container of a Cluster by name. Raises EngineError and BelongsToAnother."""
+        container = await self.engine.container(name)
+        return None if container is None else check_owner(container, cluster)
+
+    async def of_cluster(self, cluster: Key, role: Role | None = None) -> Sequence[Container]:
+        """All containers of a Cluster; what another Cluster or program made is left out."""
+        labels = {CLUSTER_LABEL: cluster.name}
+        if role is not None:
+            labels[ROLE_LABEL] = role
+        found = await self.engine.containers(labels)
+        namespace = cluster.namespace
+        return [one for one in found if one.labels.get(NAMESPACE_LABEL, namespace) == namespace]
+
+    async def make(self, wanted: Wanted, files: Sequence[File] = ()) -> Container:
+        """Create and start a container; its image is in the engine. Raises EngineError.
+
+        files: written before it starts. One that cannot be started is not left behind.
+        """
+        engine = self.engine
+        config = configuration(wanted, await self._surroundings())
+        await engine.create(wanted.name, config)
+        try:
+            if files:
+                await engine.put_files(wanted.name, files)
+            await engine.start(wanted.name)
+        except EngineError:
+            await engine.remove(wanted.name)
+            raise
+        container = await engine.container(wanted.name)
+        if container is None:
+            raise EngineError(f"container {wanted.name} is gone right after its start")
+        return container
+
+    async def tidy_network(self) -> None:
+        """Remove the network of nodes, if kapy made it and no cluster is left on the engine."""
+        network = await self.engine.network(NETWORK)
+        if network is None or NETWORK_LABEL not in network.labels:
+            return
+        if not await self.engine.containers({CLUSTER_LABEL: ""}):
+            await self.engine.remove_network(NETWORK)
+
+    async def _surroundings(self) -> Surroundings:
+        network = await self.engine.network(NETWORK)
+        if network is None:
+            with suppress(NameInUse):  # another machine was quicker
+                await self.engine.create_network(NETWORK, ensured_network())
+            network = await self.engine.network(NETWORK)
+        return Surroundings(
+            engine=await self.engine.info(),
+            environment=self._environment,
+            subnets=() if network is None else network.subnets,
+            runtime=self._environment.get(RUNTIME_SETTING, ""),
+            selinux=_enforces_selinux(),
+        )
+
+
+def _enforces_selinux() -> bool:
+    try:
+        return _SELINUX.read_text().strip() == "1"
+    except OSError:
+        return False

@@ -1,0 +1,44 @@
+"""The IP family of a cluster, from the networks of its Pods and Services. Pure."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Literal
+
+from kapy.api.cluster import Cluster, NetworkRanges
+from kapy.kube.errors import KapyError
+
+IPFamily = Literal["IPv4", "IPv6", "DualStack"]
+
+
+class BadNetwork(KapyError):
+    """The networks of a Cluster do not fit together; the message names the field."""
+
+
+def ip_family(cluster: Cluster) -> IPFamily:
+    """The family of a Cluster's addresses. Raises BadNetwork."""
+    network = cluster.spec.cluster_network
+    pods = _family("pods", network.pods)
+    services = _family("services", network.services)
+    if pods is None or services is None:
+        return pods or services or "IPv4"
+    if pods != services and pods != "DualStack":
+        raise BadNetwork(
+            f"spec.clusterNetwork of the Cluster mixes IP families: pods have {pods}, services "
+            f"have {services}; give both the same"
+        )
+    return pods
+
+
+def _family(name: str, ranges: NetworkRanges | None) -> IPFamily | None:
+    blocks = [] if ranges is None else ranges.cidr_blocks
+    field = f"spec.clusterNetwork.{name}.cidrBlocks"
+    if len(blocks) > 2:
+        raise BadNetwork(f"{field} of the Cluster has {len(blocks)} entries; it may have two")
+    try:
+        versions = {ip_network(block, strict=False).version for block in blocks}
+    except ValueError as error:
+        raise BadNetwork(f"{field} of the Cluster: {error}") from None
+    if not versions:
+        return None
+    return "DualStack" if len(versions) == 2 else "IPv6" if 6 in versions else "IPv4"

@@ -1,0 +1,230 @@
+"""The load balancers of clusters: one haproxy container each.
+
+What it does follows from the containers of the control plane and their Machines, so that any change
+writes the whole configuration, and writing it twice is harmless. haproxy takes a new configuration
+without closing connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from kapy.api.cluster import Cluster
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.docker_cluster import DockerCluster
+from kapy.api.machine import Machine
+from kapy.api.names import Label
+from kapy.kube import Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import CONFIG_MAPS
+from kapy.providers.docker import backend
+from kapy.providers.docker.containers import (
+    API_SERVER_PORT,
+    CONTROL_PLANE,
+    LOAD_BALANCER,
+    NAMESPACE_LABEL,
+    Wanted,
+    load_balancer_container,
+    machine_container,
+)
+from kapy.providers.docker.engine import Container, File
+from kapy.providers.docker.host import Host
+from kapy.providers.docker.ip_family import IPFamily, ip_family
+from kapy.providers.docker.load_balancer_config import (
+    FULL_WEIGHT,
+    PATH,
+    Backend,
+    Balancing,
+    config_text,
+    image_of,
+)
+from kapy.providers.docker.tasks import Operation, Task, Tasks
+from kapy.sdk import (
+    ClusterOrder,
+    ControlPlaneLoadBalancer,
+    Endpoint,
+    Member,
+    Runtime,
+    Waiting,
+)
+
+PULL_TIMEOUT: Final = 1800.0
+TEMPLATE_KEY: Final = "value"
+BY_CLUSTER: Final = "docker/cluster"
+
+
+class NoTemplate(KapyError):
+    """The ConfigMap that a load balancer's template should be in is not usable."""
+
+
+class LoadBalancers(ControlPlaneLoadBalancer[Any]):
+    """Makes, configures and removes load balancers."""
+
+    def __init__(self, runtime: Runtime, host: Host, tasks: Tasks) -> None:
+        self._client = runtime.client
+        self._host = host
+        self._tasks = tasks
+        self._clusters = runtime.cache.informer(Cluster)
+        self._machines = runtime.cache.informer(Machine)
+        self._infra = {
+            kind.RESOURCE.kind: runtime.cache.informer(kind) for kind in (DevCluster, DockerCluster)
+        }
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
+        self._written: dict[str, bytes] = {}
+
+    async def endpoint(self, order: ClusterOrder[Any]) -> Endpoint | Waiting:
+        """Have a load balancer that runs. Raises EngineError and others."""
+        name = load_balancer_container(order.cluster.name)
+        container = await self._host.found(name, order.cluster)
+        if container is None:
+            spec = backend.load_balancer_spec(order.object)
+            image = image_of(spec.image_repository, spec.image_tag)
+            if (waiting := await self._pulled(order, image)) is not None:
+                return waiting
+            container = await self._made(order, name, image)
+        elif not container.is_running:
+            await self._host.engine.start(name)
+            self._written.pop(container.id, None)
+            container = await self._host.found(name, order.cluster) or container
+        if order.endpoint is not None:
+            return order.endpoint
+        ipv4, ipv6 = container.address()
+        address = ipv6 if self._family(order.cluster) == "IPv6" else ipv4
+        if not address:
+            because = f"container {name} has no IP address yet"
+            return Waiting(because=because)
+        return Endpoint(address, _port(order.object))
+
+    async def register(self, member: Member) -> Waiting | None:
+        await self._configure(member.cluster)
+        return None
+
+    async def drain(self, member: Member) -> Waiting | None:
+        await self._configure(member.cluster)
+        return None
+
+    async def deregister(self, member: Member) -> Waiting | None:
+        name = member.provider_id.rpartition("/")[2]
+        await self._configure(member.cluster, without=name)
+        return None
+
+    async def remove(self, cluster: Key) -> None:
+        """Remove the load balancer, and whatever else kapy left of the cluster."""
+        for container in await self._host.of_cluster(cluster):
+            if container.name == load_balancer_container(cluster.name) or _is_left_over(container):
+                await self._host.engine.remove(container.name)
+                self._written.pop(container.id, None)
+        await self._host.tidy_network()
+
+    async def _pulled(self, order: ClusterOrder[Any], image: str) -> Waiting | None:
+        task = self._tasks.get(order.uid, "image")
+        if task is None:
+            if await self._host.engine.has_image(image):
+                return None
+
+            async def pull(running: Task) -> None:
+                await self._host.engine.pull(image, running.tell)
+
+            owner = (order.object.RESOURCE.kind, order.key, order.uid)
+            operation = Operation(f"pulling image {image}", pull)
+            task = self._tasks.start(owner, "image", [operation], PULL_TIMEOUT)
+        if task.is_running:
+            return Waiting(because=task.description, poll_after=None)
+        self._tasks.forget(order.uid, "image")
+        if task.error is not None:
+            raise task.error
+        return None
+
+    async def _made(self, order: ClusterOrder[Any], name: str, image: str) -> Container:
+        family = self._family(order.cluster)
+        wanted = Wanted(
+            name=name, cluster=order.cluster, role=LOAD_BALANCER, image=image, ip_family=family
+        )
+        template = await self._template(order.object)
+        text = config_text(Balancing(port=_port(order.object), ipv6=family == "IPv6"), template)
+        return await self._host.make(wanted, [File(PATH, text.encode())])
+
+    async def _configure(self, cluster: Key, *, without: str = "") -> None:
+        """Write the configuration if it is another one. without: a container that leaves."""
+        lock = self._locks.setdefault(cluster, asyncio.Lock())
+        async with lock:
+            name = load_balancer_container(cluster.name)
+            container = await self._host.found(name, cluster)
+            if container is None:
+                return  # it is made, or has gone, with the cluster's infrastructure
+            text = (await self._text(cluster, without)).encode()
+            digest = hashlib.sha256(text).digest()
+            if self._written.get(container.id) == digest:
+                return
+            await self._host.engine.put_files(name, [File(PATH, text)])
+            if container.is_running:
+                await self._host.engine.kill(name, "SIGHUP")
+            self._written[container.id] = digest
+
+    async def _text(self, cluster: Key, without: str) -> str:
+        infra = self._infra_of(cluster)
+        family = self._family(cluster)
+        weights = self._weights(cluster)
+        backends: dict[str, Backend] = {}
+        for one in await self._host.of_cluster(cluster, CONTROL_PLANE):
+            ipv4, ipv6 = one.address()
+            address = ipv6 if family == "IPv6" else ipv4
+            if address and one.name != without:
+                backends[one.name] = Backend(address, weights.get(one.name, FULL_WEIGHT))
+        port = API_SERVER_PORT if infra is None else _port(infra)
+        balancing = Balancing(port=port, backends=backends, ipv6=family == "IPv6")
+        return config_text(balancing, "" if infra is None else await self._template(infra))
+
+    def _weights(self, cluster: Key) -> Mapping[str, int]:
+        """Machines that are being deleted get no new connections, unless no other is left."""
+        machines = [
+            one
+            for one in self._machines.list(cluster.namespace)
+            if one.spec.cluster_name == cluster.name and Label.CONTROL_PLANE in one.metadata.labels
+        ]
+        leaves = len(machines) > 1
+        return {
+            machine_container(cluster.name, one.metadata.name): 0 if leaves else FULL_WEIGHT
+            for one in machines
+            if one.deleting
+        }
+
+    async def _template(self, infra: backend.Cluster) -> str:
+        reference = backend.load_balancer_spec(infra).custom_ha_proxy_config_template_ref
+        if reference is None:
+            return ""
+        key = Key(infra.metadata.namespace, reference.name)
+        field = f"loadBalancer.customHAProxyConfigTemplateRef names ConfigMap {key}"
+        try:
+            found = await self._client.get(CONFIG_MAPS, key)
+        except NotFound:
+            raise NoTemplate(f"{field}, which does not exist: create it") from None
+        template = (found.get("data") or {}).get(TEMPLATE_KEY)
+        if not isinstance(template, str):
+            raise NoTemplate(f'{field}, which has no key "{TEMPLATE_KEY}": add the template there')
+        return template
+
+    def _infra_of(self, cluster: Key) -> backend.Cluster | None:
+        owner = self._clusters.get(cluster)
+        reference = None if owner is None else owner.spec.infrastructure_ref
+        if reference is None or reference.kind not in self._infra:
+            return None
+        found = self._infra[reference.kind].get(Key(cluster.namespace, reference.name))
+        return found if isinstance(found, (DevCluster, DockerCluster)) else None
+
+    def _family(self, cluster: Key) -> IPFamily:
+        found = self._clusters.get(cluster)
+        return "IPv4" if found is None else ip_family(found)
+
+
+def _port(infra: backend.Cluster) -> int:
+    return infra.spec.control_plane_endpoint.port or API_SERVER_PORT
+
+
+def _is_left_over(container: Container) -> bool:
+    """Whether kapy made it; what kind or upstream's manager made, they look after."""
+    return NAMESPACE_LABEL in container.labels

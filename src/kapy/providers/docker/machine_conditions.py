@@ -1,0 +1,69 @@
+"""The conditions of a machine that is a container, in upstream's order and words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason
+from kapy.sdk import conditions, v1beta1
+
+TYPES: Final = (
+    ConditionType.CGROUPS_READY,
+    ConditionType.CONTAINER_PROVISIONED,
+    ConditionType.PRELOADED_IMAGES_READY,
+    ConditionType.BOOTSTRAP_COMPLETED,
+)
+_WAITS: Final[Mapping[str, str]] = {
+    ConditionType.CGROUPS_READY: Reason.WAITING_FOR_CONTAINER,
+    ConditionType.PRELOADED_IMAGES_READY: Reason.WAITING_FOR_CONTAINER,
+    ConditionType.BOOTSTRAP_COMPLETED: Reason.WAITING_FOR_CONTAINER,
+}
+
+CONTAINER_PROVISIONED: Final = conditions.true(
+    ConditionType.CONTAINER_PROVISIONED, Reason.PROVISIONED
+)
+CGROUPS_READY: Final = conditions.true(ConditionType.CGROUPS_READY, Reason.READY)
+IMAGES_READY: Final = conditions.true(ConditionType.PRELOADED_IMAGES_READY, Reason.READY)
+BOOTSTRAPPED: Final = conditions.true(ConditionType.BOOTSTRAP_COMPLETED, Reason.COMPLETED)
+
+
+def container_missing(reason: str, message: str = "") -> Condition:
+    """The container is not there, or does not run."""
+    return conditions.false(ConditionType.CONTAINER_PROVISIONED, reason, message)
+
+
+def cgroups_not_ready(message: str) -> Condition:
+    """systemd and containerd are not up in the container."""
+    return conditions.false(ConditionType.CGROUPS_READY, Reason.NOT_READY, message)
+
+
+def images_not_ready(message: str, reason: str = Reason.NOT_READY) -> Condition:
+    """Images are not in the container yet."""
+    return conditions.false(ConditionType.PRELOADED_IMAGES_READY, reason, message)
+
+
+def not_bootstrapped(reason: str, message: str = "") -> Condition:
+    """Boot data has not been carried out."""
+    return conditions.false(ConditionType.BOOTSTRAP_COMPLETED, reason, message)
+
+
+def complete(*known: Condition) -> Sequence[Condition]:
+    """All four conditions: those that are known, and what the others wait for."""
+    by_type = {one.type: one for one in known}
+    return [
+        by_type.get(type_) or conditions.false(type_, _WAITS.get(type_, Reason.NOT_PROVISIONED))
+        for type_ in TYPES
+    ]
+
+
+def for_v1beta1(reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+    """What upstream tells readers of v1beta1: only that the cluster is waited for."""
+    return [
+        v1beta1.false(one.type, V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE, v1beta1.INFO)
+        for one in reported
+        if one.type == ConditionType.CONTAINER_PROVISIONED
+        and one.reason == Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
+    ]

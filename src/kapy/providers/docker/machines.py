@@ -1,0 +1,376 @@
+"""Machines that are containers: DevMachines with `backend.docker`, and DockerMachines.
+
+The order of steps is upstream's: container, systemd in it, images in it; then the machine is
+provisioned (and its API server joins the load balancer); then boot data runs; then its Node gets a
+provider ID. What takes long is a task, whose progress the conditions tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.names import Annotation, ConditionType, Label, Reason
+from kapy.kube import Document, Key
+from kapy.kube.boot import BadBootData, for_containers
+from kapy.kube.duration import parse
+from kapy.kube.errors import ApiError, KapyError
+from kapy.kube.names import NODES
+from kapy.providers.docker import machine_conditions as told
+from kapy.providers.docker.backend import Machine, is_docker, machine_spec
+from kapy.providers.docker.containers import (
+    CONTROL_PLANE,
+    FAILURE_DOMAIN_LABEL,
+    WORKER,
+    BelongsToAnother,
+    Wanted,
+    machine_container,
+    provider_id,
+)
+from kapy.providers.docker.engine import Container
+from kapy.providers.docker.host import Host
+from kapy.providers.docker.ip_family import ip_family
+from kapy.providers.docker.node_container import (
+    BootFailed,
+    booting,
+    finishing,
+    has_begun,
+    preloading,
+    waiting_for_systemd,
+)
+from kapy.providers.docker.node_images import NodeImage, node_image
+from kapy.providers.docker.nodes import node_patches
+from kapy.providers.docker.tasks import Operation, Task, Tasks
+from kapy.sdk import (
+    Address,
+    Change,
+    Controller,
+    InfraMachineProvider,
+    MachineOrder,
+    NotConnected,
+    NotYet,
+    Provisioned,
+    Released,
+    Runtime,
+    Waiting,
+    WorkloadClusters,
+    boot_plan,
+    conditions,
+)
+
+SOON: Final = timedelta(milliseconds=1)
+RETRY: Final = timedelta(seconds=10)
+CGROUPS_RETRY: Final = timedelta(seconds=5)
+PULL_TIMEOUT: Final = 1800.0
+CGROUPS_TIMEOUT: Final = 30.0
+IMAGES_TIMEOUT: Final = 300.0
+BOOTSTRAP_TIMEOUT: Final = 300.0
+
+Order = MachineOrder[Any]
+
+
+def _nobody(_: Key, __: Change) -> Iterable[Key]:
+    return ()
+
+
+class ContainerMachines(InfraMachineProvider[Any]):
+    """Machines of the docker backend, of either kind. pool_label: names the pool of a machine on
+    its container."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        host: Host,
+        tasks: Tasks,
+        workload: WorkloadClusters,
+        pool_label: str,
+    ) -> None:
+        self._host = host
+        self._tasks = tasks
+        self._workload = workload
+        self._clusters = runtime.cache.informer(Cluster)
+        self._pool_label = pool_label
+        self.controller: Controller | None = None
+        self.of_node: Callable[[Key, Change], Iterable[Key]] = _nobody
+
+    def serves(self, document: Document) -> bool:
+        return is_docker(document)
+
+    def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
+        del order
+        return told.complete(told.container_missing(reason))
+
+    def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
+        return told.for_v1beta1(reported)
+
+    async def converge(self, order: Order) -> Provisioned | Waiting:
+        name = container_name(order)
+        try:
+            container = await self._host.found(name, order.cluster)
+            if order.object.spec.provider_id:
+                return await self._provisioned(order, name, container)
+            return await self._started(order, name, container)
+        except KapyError as error:
+            if order.object.spec.provider_id or isinstance(error, (ApiError, NotYet)):
+                raise  # of one that was there, nobody knows how it is
+            missing = told.container_missing(Reason.NOT_PROVISIONED, str(error))
+            return Waiting(because=str(error), poll_after=RETRY, conditions=told.complete(missing))
+
+    async def release(self, order: Order) -> Released | Waiting:
+        self._tasks.cancel(order.uid)
+        name = container_name(order)
+        try:
+            if await self._host.found(name, order.cluster) is not None:
+                await self._host.engine.remove(name)
+        except BelongsToAnother:
+            pass  # then this machine never had a container
+        return Released()
+
+    # Until it is provisioned
+
+    async def _started(
+        self, order: Order, name: str, container: Container | None
+    ) -> Provisioned | Waiting:
+        if container is None or not container.is_running:
+            image = node_image(order.version, machine_spec(order.object).custom_image)
+            if (waiting := await self._pulled(order, image)) is not None:
+                return waiting
+            if container is not None:  # it was not started, or has ended: upstream begins anew
+                await self._host.engine.remove(name)
+            container = await self._host.make(self._wanted(order, name, image))
+        known = [told.CONTAINER_PROVISIONED]
+        for step in (self._cgroups, self._images):
+            condition, retry = step(order, name)
+            known.append(condition)
+            if condition.status != conditions.TRUE:
+                return Waiting(
+                    because=condition.message,
+                    poll_after=retry,
+                    conditions=told.complete(*known, *_waits(condition)),
+                )
+        return self._answer(order, name, container, known)
+
+    async def _pulled(self, order: Order, image: NodeImage) -> Waiting | None:
+        """None when the engine has the image."""
+        task = self._tasks.get(order.uid, "image")
+        if task is None:
+            if await self._host.engine.has_image(image.name):
+                return None
+
+            async def pull(running: Task) -> None:
+                await self._host.engine.pull(image.name, running.tell)
+
+            operation = Operation(f"pulling image {image.name}", pull)
+            task = self._start(order, "image", [operation], PULL_TIMEOUT)
+        if task.is_running:
+            missing = told.container_missing(Reason.NOT_PROVISIONED, task.description)
+            return Waiting(
+                because=task.description, poll_after=None, conditions=told.complete(missing)
+            )
+        self._tasks.forget(order.uid, "image")
+        if task.error is not None:
+            raise task.error
+        return None
+
+    def _wanted(self, order: Order, name: str, image: NodeImage) -> Wanted:
+        cluster = self._clusters.get(order.cluster)
+        labels = {FAILURE_DOMAIN_LABEL: order.failure_domain} if order.failure_domain else {}
+        if pool := order.object.metadata.labels.get(Label.POOL_NAME):
+            labels[self._pool_label] = pool
+        return Wanted(
+            name=name,
+            cluster=order.cluster,
+            role=CONTROL_PLANE if order.control_plane else WORKER,
+            image=image.name,
+            ip_family="IPv4" if cluster is None else ip_family(cluster),
+            private_cgroups=image.has_private_cgroups,
+            labels=labels,
+            mounts=machine_spec(order.object).extra_mounts,
+        )
+
+    def _cgroups(self, order: Order, name: str) -> tuple[Condition, timedelta | None]:
+        if _is_true(order, ConditionType.CGROUPS_READY):
+            return told.CGROUPS_READY, None
+        operations = waiting_for_systemd(self._host.engine, name)
+        task = self._task(order, "cgroups", operations, CGROUPS_TIMEOUT)
+        return self._progress(order, "cgroups", task, told.CGROUPS_READY, told.cgroups_not_ready)
+
+    def _images(self, order: Order, name: str) -> tuple[Condition, timedelta | None]:
+        images = machine_spec(order.object).pre_load_images
+        if not images or _is_true(order, ConditionType.PRELOADED_IMAGES_READY):
+            return told.IMAGES_READY, None
+        operations = preloading(self._host.engine, name, images)
+        task = self._task(order, "images", operations, IMAGES_TIMEOUT)
+        return self._progress(order, "images", task, told.IMAGES_READY, told.images_not_ready)
+
+    def _progress(
+        self,
+        order: Order,
+        name: str,
+        task: Task,
+        done: Condition,
+        undone: Callable[[str], Condition],
+    ) -> tuple[Condition, timedelta | None]:
+        """What is true of a task that is tried again when it fails."""
+        if task.is_running:
+            return undone(str(task)), None
+        if task.error is None:
+            return done, None
+        self._tasks.forget(order.uid, name)
+        return undone(str(task)), CGROUPS_RETRY
+
+    # Afterwards
+
+    async def _provisioned(
+        self, order: Order, name: str, container: Container | None
+    ) -> Provisioned:
+        booted = order.reported.get(ConditionType.BOOTSTRAP_COMPLETED)
+        if container is None or not container.is_running:
+            message = f"Container {name} is not running anymore"
+            missing = told.container_missing(Reason.NOT_PROVISIONED, message)
+            known = [told.CGROUPS_READY, missing, told.IMAGES_READY]
+            return self._answer(order, name, None, [*known, *([booted] if booted else [])])
+        known = [told.CGROUPS_READY, told.CONTAINER_PROVISIONED, told.IMAGES_READY]
+        if booted is None or not _is_final(booted):
+            booted = await self._booted(order, name)
+        await self._register_node(order, name, container)
+        return self._answer(order, name, container, [*known, booted])
+
+    async def _booted(self, order: Order, name: str) -> Condition:
+        if order.machine is not None and order.machine.status.node_ref is not None:
+            return told.BOOTSTRAPPED
+        task = self._tasks.get(order.uid, "bootstrap")
+        if task is None:
+            try:
+                operations = await self._boot_operations(order, name)
+            except BadBootData as error:
+                return told.not_bootstrapped(Reason.FAILED, str(error))
+            timeout = machine_spec(order.object).bootstrap_timeout
+            seconds = parse(timeout).total_seconds() if timeout else BOOTSTRAP_TIMEOUT
+            task = self._start(order, "bootstrap", operations, seconds)
+        if task.is_running:
+            return told.not_bootstrapped(Reason.NOT_READY, str(task))
+        if task.error is None:
+            return told.BOOTSTRAPPED
+        if isinstance(task.error, BootFailed):
+            message = f"{task.description}\nERROR: {task.error}"
+            return told.not_bootstrapped(Reason.FAILED, message)
+        return told.not_bootstrapped(Reason.NOT_COMPLETED, str(task))
+
+    async def _boot_operations(self, order: Order, name: str) -> Sequence[Operation]:
+        """Boot data runs once: where it was begun by a program that is gone, its end is awaited."""
+        engine = self._host.engine
+        if await has_begun(engine, name):
+            return finishing(engine, name)
+        image = node_image(order.version, machine_spec(order.object).custom_image)
+        plan = await boot_plan(
+            order.bootstrap_data,
+            order.bootstrap_format,
+            instance={"local_hostname": name, "instance_id": name},
+            change=lambda plan: for_containers(plan, private_cgroups=image.has_private_cgroups),
+        )
+        return booting(engine, name, plan)
+
+    async def _register_node(self, order: Order, name: str, container: Container) -> None:
+        """Give the Node what a cloud controller manager would; wait for it by a watch."""
+        cluster = self._clusters.get(order.cluster)
+        if cluster is None or self.controller is None:
+            return
+        if cluster.spec.control_plane_ref is not None and not conditions.is_true(
+            cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED
+        ):
+            return  # a change of the Cluster brings us back
+        try:
+            nodes = self._workload.watch(self.controller, order.cluster, NODES, self.of_node)
+            client = self._workload.client(order.cluster)
+        except NotConnected:
+            return  # the connection wakes the machine
+        node = nodes.raw(Key("", name))
+        if node is None:
+            return
+        addresses = self._addresses(order, name, container)
+        main, status = node_patches(node, provider_id(name), addresses)
+        if status is not None:  # the taint goes last: it says that this is still to be done
+            await client.patch(NODES, Key("", name), status, subresource="status")
+            if main is not None:
+                main["metadata"].pop("resourceVersion", None)
+        if main is not None:
+            await client.patch(NODES, Key("", name), main)
+
+    # Answers
+
+    def _answer(
+        self, order: Order, name: str, container: Container | None, known: Sequence[Condition]
+    ) -> Provisioned:
+        weight = "0" if order.machine is not None and order.machine.deleting else "100"
+        status = order.object.status
+        addresses: Sequence[Address]
+        if container is None:
+            addresses = [Address(one.type, one.address) for one in status.addresses]
+        else:
+            addresses = self._addresses(order, name, container)
+        is_new = not order.object.spec.provider_id
+        return Provisioned(
+            provider_id=order.object.spec.provider_id or provider_id(name),
+            addresses=addresses,
+            failure_domain=order.failure_domain or status.failure_domain,
+            annotations={Annotation.LOAD_BALANCER_WEIGHT: weight} if order.control_plane else {},
+            conditions=told.complete(*known),
+            look_again=SOON if is_new else None,
+            because="boot data runs once the machine is provisioned",
+        )
+
+    def _addresses(self, order: Order, name: str, container: Container) -> Sequence[Address]:
+        cluster = self._clusters.get(order.cluster)
+        family = "IPv4" if cluster is None else ip_family(cluster)
+        ipv4, ipv6 = container.address()
+        chosen = {"IPv4": (ipv4,), "IPv6": (ipv6,), "DualStack": (ipv4, ipv6)}[family]
+        found = [Address("Hostname", name)]
+        for one in filter(None, chosen):
+            found += [Address("InternalIP", one), Address("ExternalIP", one)]
+        return found
+
+    # Tasks
+
+    def _task(
+        self, order: Order, name: str, operations: Sequence[Operation], timeout: float
+    ) -> Task:
+        found = self._tasks.get(order.uid, name)
+        return found or self._start(order, name, operations, timeout)
+
+    def _start(
+        self, order: Order, name: str, operations: Sequence[Operation], timeout: float
+    ) -> Task:
+        owner = (order.object.RESOURCE.kind, order.key, order.uid)
+        return self._tasks.start(owner, name, operations, timeout)
+
+
+def container_name(order: Order) -> str:
+    """The name of a machine's container: of its Machine, or of its object in a pool."""
+    machine: Machine = order.object
+    if machine.spec.provider_id:
+        return machine.spec.provider_id.rpartition("/")[2]
+    if order.machine is None or Label.POOL_NAME in machine.metadata.labels:
+        return machine_container(order.cluster.name, machine.metadata.name)
+    return machine_container(order.cluster.name, order.machine.metadata.name)
+
+
+def _is_true(order: Order, type_: str) -> bool:
+    reported = order.reported.get(type_)
+    return reported is not None and reported.status == conditions.TRUE
+
+
+def _is_final(booted: Condition) -> bool:
+    return booted.status == conditions.TRUE or booted.reason == Reason.FAILED
+
+
+def _waits(condition: Condition) -> Iterable[Condition]:
+    """What the conditions after an unfinished one wait for."""
+    if condition.type == ConditionType.CGROUPS_READY:
+        yield told.images_not_ready("", Reason.WAITING_FOR_CGROUPS)
+        yield told.not_bootstrapped(Reason.WAITING_FOR_CGROUPS)
+    else:
+        yield told.not_bootstrapped(Reason.WAITING_FOR_PRELOADED_IMAGES)

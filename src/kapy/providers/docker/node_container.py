@@ -1,0 +1,135 @@
+"""What happens inside a machine's container: systemd comes up, images come in, boot data runs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Sequence
+from typing import Final
+
+from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, Step, as_command
+from kapy.kube.errors import KapyError
+from kapy.providers.docker.engine import CommandResult, Engine
+from kapy.providers.docker.tasks import Operation, Task
+
+POLL: Final = 0.5
+"""Seconds. A timer, because a container does not tell when systemd is up or a file is there."""
+RETRIES: Final = 5
+RETRY_AFTER: Final = 5.0
+STDOUT_LINES: Final = 10
+STDERR_LINES: Final = 5
+
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+"""Colours of a terminal."""
+_IS_UP: Final = (
+    "systemctl is-active --quiet multi-user.target && "
+    "if command -v crictl > /dev/null; then crictl ps > /dev/null; else ctr version > /dev/null; fi"
+)
+_HAS_BEGUN: Final = f"test -e {STARTED}"
+_HAS_SUCCEEDED: Final = f"test -e {SUCCEEDED}"
+
+
+class BootFailed(KapyError):
+    """A command of the boot data failed; the message ends with the last lines that it wrote."""
+
+    def __init__(self, command: RunCommand, result: CommandResult) -> None:
+        self.entry = command.entry
+        super().__init__(
+            f"exited with status: {result.exit_code}\n"
+            f"STDOUT: {_indented(result.stdout, STDOUT_LINES)}\n"
+            f"STDERR: {_indented(result.stderr, STDERR_LINES)}"
+        )
+
+
+def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
+    """Wait until services run in a container."""
+
+    async def wait(_: Task) -> None:
+        await _until(engine, container, _IS_UP)
+
+    return [Operation("Waiting for cgroups ready", wait)]
+
+
+def preloading(engine: Engine, container: str, images: Sequence[str]) -> Sequence[Operation]:
+    """Copy images from the engine into a container."""
+
+    def copying(image: str) -> Operation:
+        async def copy(task: Task) -> None:
+            await engine.ensure_image(image, task.tell)
+            with tempfile.TemporaryFile() as archive:
+                async with engine.saved(image) as pieces:
+                    async for piece in pieces:
+                        await asyncio.to_thread(archive.write, piece)
+                archive.seek(0)
+                command = ("ctr", "--namespace=k8s.io", "images", "import", "-")
+                result = await engine.run(container, command, stdin=archive)
+            if result.exit_code:
+                raise KapyError(f"{image} could not be imported: {_indented(result.stderr, 3)}")
+
+        return Operation(f"Pre-loading image {image}", copy)
+
+    return [copying(image) for image in images]
+
+
+async def has_begun(engine: Engine, container: str) -> bool:
+    """Whether kubeadm was started in a container, by any manager."""
+    return await _holds(engine, container, _HAS_BEGUN)
+
+
+def finishing(engine: Engine, container: str) -> Sequence[Operation]:
+    """Wait for boot data that another program began to carry out."""
+
+    async def wait(_: Task) -> None:
+        await _until(engine, container, _HAS_SUCCEEDED)
+
+    return [Operation("Waiting for kubeadm, which was started before", wait)]
+
+
+def booting(engine: Engine, container: str, plan: BootPlan) -> Sequence[Operation]:
+    """Carry out boot data in a container."""
+
+    def carrying_out(step: Step) -> Operation:
+        command = as_command(step)
+
+        async def run(_: Task) -> None:
+            await _run(engine, container, command)
+
+        return Operation(f"Running bootstrap command [ {command.entry} ]", run)
+
+    return [carrying_out(step) for step in plan.steps]
+
+
+async def _run(engine: Engine, container: str, command: RunCommand) -> None:
+    for attempt in range(RETRIES + 1):
+        result = await engine.run(container, command.argv, stdin=command.stdin)
+        if result.exit_code == 0:
+            return
+        if not command.repeatable or attempt == RETRIES:
+            break
+        await asyncio.sleep(RETRY_AFTER)
+    if command.diagnosis:
+        found = await engine.run(container, command.diagnosis)
+        result = result._replace(stderr=result.stderr + found.stdout)
+    raise BootFailed(command, result)
+
+
+async def _until(engine: Engine, container: str, script: str) -> None:
+    while True:
+        if await _holds(engine, container, script):
+            return
+        await asyncio.sleep(POLL)
+
+
+async def _holds(engine: Engine, container: str, script: str) -> bool:
+    result = await engine.run(container, ("/bin/sh", "-c", script))
+    return result.exit_code == 0
+
+
+def _indented(text: str, most: int) -> str:
+    """The last lines, as upstream shows them."""
+    lines = _ESCAPES.sub("", text).replace("\r", "").strip("\n").split("\n")
+    if len(lines) == 1:
+        return lines[0]
+    kept = ["...", *lines][-most:]
+    return "\n" + "\n".join(f"  * {line}" for line in kept)

@@ -1,0 +1,103 @@
+"""Pools of containers: DevMachinePools with `backend.docker`, and DockerMachinePools.
+
+Each machine of a pool is a DevMachine or DockerMachine. One whose container has another image than
+the pool wants now is replaced, as upstream does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.docker_machine import DockerMachine
+from kapy.api.docker_machine_pool import DockerMachinePool
+from kapy.api.infrastructure import Container, PoolInstance
+from kapy.api.names import ConditionType
+from kapy.kube import Document
+from kapy.kube.meta import read
+from kapy.kube.model import encode
+from kapy.providers.docker.backend import is_docker
+from kapy.providers.docker.containers import machine_container
+from kapy.providers.docker.host import Host
+from kapy.providers.docker.node_images import node_image
+from kapy.providers.inmemory.pools import replicas_ready
+from kapy.sdk import (
+    InfraMachinePoolProvider,
+    MachinePoolOrder,
+    PoolMachines,
+    PoolProvisioned,
+    Released,
+    Waiting,
+    conditions,
+)
+
+Order = MachinePoolOrder[Any]
+
+
+class ContainerMachinePools(InfraMachinePoolProvider[Any]):
+    """Pools of the docker backend, of one kind. machines: their machines."""
+
+    def __init__(
+        self, host: Host, machines: PoolMachines, kind: type[DevMachine] | type[DockerMachine]
+    ) -> None:
+        self._host = host
+        self._machines = machines
+        self._kind = kind
+        self.machine_kind = kind.RESOURCE.kind  # type: ignore[misc]
+
+    def serves(self, document: Document) -> bool:
+        return is_docker(document)
+
+    async def converge(self, order: Order) -> PoolProvisioned | Waiting:
+        spec = _machine_spec(order.object)
+        image = node_image(order.version, spec.custom_image).name
+        containers = await self._host.of_cluster(order.cluster)
+        images = {one.name: one.image for one in containers}
+
+        def is_current(document: Document) -> bool:
+            name = machine_container(order.cluster.name, document["metadata"]["name"])
+            return images.get(name, image) == image
+
+        documents = await self._machines.converge(order, lambda: self._new(order), is_current)
+        machines = [read(one, self._kind) for one in documents]
+        ids = sorted(one.spec.provider_id for one in machines if one.spec.provider_id)
+        told = replicas_ready(len(ids), len(machines), order.replicas)
+        if told.status != conditions.TRUE and not order.provisioned:
+            because = "not all machines are there yet"
+            return Waiting(because=because, poll_after=None, conditions=[told])
+        return PoolProvisioned(
+            provider_ids=ids,
+            replicas=len(machines),
+            provider_id=f"docker:////{order.cluster.name}-dmp-{order.key.name}",
+            instances=[_instance(one) for one in machines],
+            conditions=[told],
+        )
+
+    async def release(self, order: Order) -> Released | Waiting:
+        left = await self._machines.release(order)
+        if not left:
+            return Released()
+        return Waiting(because=f"{left} machines are still there", poll_after=None)
+
+    def _new(self, order: Order) -> Document:
+        wanted = encode(_machine_spec(order.object))
+        if self._kind is DevMachine:
+            return {"spec": {"backend": {"docker": wanted}}}
+        return {"spec": wanted}
+
+
+def _machine_spec(pool: DevMachinePool | DockerMachinePool) -> Container:
+    if isinstance(pool, DockerMachinePool):
+        return pool.spec.template
+    assert pool.spec.backend.docker is not None  # `is_docker` said so
+    return pool.spec.backend.docker
+
+
+def _instance(machine: DevMachine | DockerMachine) -> PoolInstance:
+    return PoolInstance(
+        addresses=machine.status.addresses,
+        instance_name=machine.metadata.name,
+        provider_id=machine.spec.provider_id or None,
+        ready=conditions.is_true(machine.status.conditions, ConditionType.READY),
+    )

@@ -1,0 +1,120 @@
+"""The controllers of the docker backend and what wakes them up: no decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from kapy._aio.services import Service
+from kapy.api.dev_cluster import DevCluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.docker_cluster import DockerCluster
+from kapy.api.docker_machine import DockerMachine
+from kapy.api.docker_machine_pool import DockerMachinePool
+from kapy.api.names import Finalizer
+from kapy.kube import Key
+from kapy.kube.names import CONFIG_MAPS
+from kapy.providers.docker.clusters import ContainerClusters
+from kapy.providers.docker.host import Host
+from kapy.providers.docker.load_balancers import LoadBalancers
+from kapy.providers.docker.machines import ContainerMachines
+from kapy.providers.docker.nodes import node_patches
+from kapy.providers.docker.pools import ContainerMachinePools
+from kapy.providers.docker.tasks import Tasks
+from kapy.sdk import (
+    Change,
+    Controller,
+    PoolMachines,
+    Runtime,
+    WorkloadClusters,
+    add_infra_cluster,
+    add_infra_machine,
+    add_infra_machine_pool,
+)
+from kapy.sdk.infra_machine_watches import BY_CLUSTER
+
+CONCURRENCY = 10
+_KINDS: Final = (
+    (DevCluster, DevMachine, DevMachinePool, "dev.cluster.x-k8s.io/machine-pool"),
+    (DockerCluster, DockerMachine, DockerMachinePool, "docker.cluster.x-k8s.io/machine-pool"),
+)
+
+
+def add_to(
+    runtime: Runtime,
+    workload: WorkloadClusters,
+    host: Host,
+    *,
+    concurrency: int = CONCURRENCY,
+) -> Mapping[str, Service]:
+    """Serve machines and clusters of containers in this program; what is to run beside, by name."""
+    tasks = Tasks()
+    clusters = ContainerClusters(LoadBalancers(runtime, host, tasks))
+    controllers: dict[str, Controller] = {}
+    for cluster, machine, pool, label in _KINDS:
+        controllers[cluster.RESOURCE.kind] = add_infra_cluster(
+            runtime,
+            cluster,
+            clusters,
+            finalizer=Finalizer.DEV_CLUSTER,
+            concurrency=concurrency,
+            load_balancer=clusters,
+        )
+        machines = ContainerMachines(runtime, host, tasks, workload, label)
+        controllers[machine.RESOURCE.kind] = add_infra_machine(
+            runtime,
+            machine,
+            machines,
+            finalizer=Finalizer.DEV_MACHINE,
+            concurrency=concurrency,
+            load_balancer=clusters,
+        )
+        _watch_nodes(runtime, machines, machine, controllers[machine.RESOURCE.kind], workload)
+        if runtime.options.gates.machine_pool:
+            _add_pools(runtime, host, machine, pool, concurrency)
+    tasks.wake = lambda kind, key: controllers[kind].enqueue(key)
+    runtime.grant(CONFIG_MAPS, "get")
+    return {"machine tasks": tasks.run}
+
+
+def _watch_nodes(
+    runtime: Runtime,
+    machines: ContainerMachines,
+    kind: type[Any],
+    controller: Controller,
+    workload: WorkloadClusters,
+) -> None:
+    """Wake machines by the connection to their cluster, and by their Nodes."""
+    informer = runtime.cache.informer(kind.RESOURCE)
+
+    def of_cluster(cluster: Key) -> Iterable[Key]:
+        found = informer.indexed(BY_CLUSTER, str(cluster))
+        return [Key.of(one) for one in found if machines.serves(one)]
+
+    def of_node(cluster: Key, change: Change) -> Iterable[Key]:
+        """Of a Node that still needs something."""
+        if change.new is None or node_patches(change.new, "", ()) == (None, None):
+            return
+        name = change.document["metadata"]["name"]
+        for one in informer.indexed(BY_CLUSTER, str(cluster)):
+            provider_id = (one.get("spec") or {}).get("providerID", "")
+            if provider_id.rpartition("/")[2] == name:
+                yield Key.of(one)
+
+    machines.controller, machines.of_node = controller, of_node
+    workload.wake(controller, of_cluster)
+
+
+def _add_pools(
+    runtime: Runtime, host: Host, machine: type[Any], pool: type[Any], concurrency: int
+) -> None:
+    machines = PoolMachines(runtime, machine.RESOURCE, pool.RESOURCE)
+    controller = add_infra_machine_pool(
+        runtime,
+        pool,
+        ContainerMachinePools(host, machines, machine),
+        finalizer=Finalizer.DEV_MACHINE_POOL,
+        concurrency=concurrency,
+    )
+    machines.wake(controller)

@@ -1,0 +1,228 @@
+"""A container engine of paper, for controllers on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
+
+from kapy.kube.boot import STARTED, SUCCEEDED
+from kapy.providers.docker.engine import (
+    CommandResult,
+    Container,
+    Engine,
+    EngineInfo,
+    EngineUnreachable,
+    File,
+    Network,
+    NoSuchObject,
+)
+from kapy.providers.docker.engine.engine import Progress
+from kapy.providers.docker.engine.errors import pull_failed, refused
+
+BOOT_TIME = 3.0
+"""Seconds until systemd is up in a container."""
+DONE = CommandResult(0, "", "")
+
+
+@dataclass
+class PaperContainer:
+    """One container. files: by path; ran: commands that were run in it, but for questions."""
+
+    config: Mapping[str, Any]
+    record: Container
+    started: float = 0.0
+    files: dict[str, bytes] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+    signals: list[str] = field(default_factory=list)
+    images: list[bytes] = field(default_factory=list)
+
+
+class PaperEngine(Engine):
+    """images: in the engine; registry: what can be pulled. failing: results of commands by a part
+    of them. down: whether nobody answers. on_command: called before a command runs."""
+
+    def __init__(self) -> None:
+        super().__init__("unix:///paper.sock")
+        self.images: set[str] = set()
+        self.registry: set[str] = set()
+        self.networks: dict[str, Network] = {}
+        self.made: dict[str, PaperContainer] = {}
+        self.failing: dict[str, CommandResult] = {}
+        self.initial_files: dict[str, bytes] = {}
+        self.down = False
+        self.diary: list[str] = []
+        self.on_command: Callable[[str], Awaitable[None]] | None = None
+        self._addresses = 2
+
+    def names(self) -> list[str]:
+        """The containers that there are."""
+        return sorted(self.made)
+
+    def put(self, name: str, labels: Mapping[str, str], *, state: str = "running") -> None:
+        """A container that somebody else has made."""
+        self._addresses += 1
+        record = Container(
+            id=f"id-{self._addresses}",
+            name=name,
+            image="kindest/node:other",
+            state=state,
+            labels=labels,
+            addresses={"kind": (f"172.18.0.{self._addresses}", "")},
+        )
+        self.made[name] = PaperContainer({}, record)
+
+    def stop(self, name: str) -> None:
+        """End a container from outside."""
+        found = self.made[name]
+        found.record = replace(found.record, state="exited", exit_code=137, addresses={})
+
+    async def info(self) -> EngineInfo:
+        self._answers()
+        return EngineInfo(name="paper", version="1", storage_driver="overlay2")
+
+    async def containers(
+        self, labels: Mapping[str, str] | None = None, *, name: str = ""
+    ) -> Sequence[Container]:
+        self._answers()
+        wanted = labels or {}
+        return [
+            self.made[one].record
+            for one in self.names()
+            if all(
+                key in self.made[one].record.labels
+                and value in ("", self.made[one].record.labels[key])
+                for key, value in wanted.items()
+            )
+        ]
+
+    async def container(self, name: str) -> Container | None:
+        self._answers()
+        found = self.made.get(name)
+        return None if found is None else found.record
+
+    async def create(self, name: str, config: Mapping[str, Any]) -> str:
+        self._answers()
+        if name in self.made:
+            raise refused(f"create container {name}", 409, f'The name "/{name}" is already in use')
+        if config["Image"] not in self.images:
+            raise refused(f"create container {name}", 404, f"No such image: {config['Image']}")
+        self._addresses += 1
+        record = Container(
+            id=f"id-{self._addresses}",
+            name=name,
+            image=config["Image"],
+            state="created",
+            labels=config["Labels"],
+        )
+        self.made[name] = PaperContainer(config, record, files=dict(self.initial_files))
+        self.diary.append(f"create {name}")
+        return record.id
+
+    async def start(self, name: str) -> None:
+        self._answers()
+        found = self._found(name)
+        self._addresses += 1
+        addresses = {"kind": (f"172.18.0.{self._addresses}", "")}
+        found.record = replace(found.record, state="running", addresses=addresses)
+        found.started = asyncio.get_running_loop().time()
+        self.diary.append(f"start {name}")
+
+    async def kill(self, name: str, signal: str = "SIGKILL") -> None:
+        self._answers()
+        self._found(name).signals.append(signal)
+
+    async def remove(self, name: str) -> bool:
+        self._answers()
+        self.diary.append(f"remove {name}")
+        return self.made.pop(name, None) is not None
+
+    async def put_files(self, name: str, files: Iterable[File]) -> None:
+        self._answers()
+        for file in files:
+            self._found(name).files[file.path] = file.content
+
+    async def run(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes | BinaryIO = b"",
+        environment: Mapping[str, str] | None = None,
+    ) -> CommandResult:
+        self._answers()
+        found, text = self._found(name), " ".join(command)
+        if "multi-user.target" in text:
+            age = asyncio.get_running_loop().time() - found.started
+            return DONE if age >= BOOT_TIME else CommandResult(3, "", "")
+        if text.startswith("/bin/sh -c test -e "):
+            return DONE if command[2].split()[-1] in found.files else CommandResult(1, "", "")
+        if self.on_command is not None:
+            await self.on_command(text)
+        found.ran.append(text)
+        failed = next((one for part, one in self.failing.items() if part in text), None)
+        if f"> {STARTED}" in text:
+            found.files[STARTED] = b"started"
+        if failed is not None:
+            return failed
+        return await self._carried_out(found, command, stdin)
+
+    async def _carried_out(
+        self, found: PaperContainer, command: Sequence[str], stdin: bytes | BinaryIO
+    ) -> CommandResult:
+        content = stdin if isinstance(stdin, bytes) else stdin.read()
+        if command[0] == "ctr":
+            found.images.append(content)
+        elif "mkdir -p" in command[2] and len(command) > 5:
+            before = found.files.get(command[5], b"") if ">>" in command[2] else b""
+            found.files[command[5]] = before + content
+        elif "kubeadm" in command[2]:
+            await asyncio.sleep(5)
+            found.files[SUCCEEDED] = b"success"
+        return DONE
+
+    async def has_image(self, image: str) -> bool:
+        self._answers()
+        return image in self.images
+
+    async def pull(self, image: str, progress: Progress | None = None) -> None:
+        self._answers()
+        if progress is not None:
+            progress(f"pulling image {image}: 1 of 2 layers")
+        await asyncio.sleep(2)
+        if image not in self.registry:
+            raise pull_failed(image, "manifest unknown")
+        self.images.add(image)
+
+    def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return _pieces(image)
+
+    async def network(self, name: str) -> Network | None:
+        self._answers()
+        return self.networks.get(name)
+
+    async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
+        self.networks[name] = Network(name, ("172.18.0.0/16",), config.get("Labels", {}))
+
+    async def remove_network(self, name: str) -> bool:
+        return self.networks.pop(name, None) is not None
+
+    def _answers(self) -> None:
+        if self.down:
+            raise EngineUnreachable("no container engine answers at unix:///paper.sock: start it")
+
+    def _found(self, name: str) -> PaperContainer:
+        if name not in self.made:
+            raise NoSuchObject(f"No such container: {name}")
+        return self.made[name]
+
+
+@asynccontextmanager
+async def _pieces(image: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"archive of "
+        yield image.encode()
+
+    yield pieces()

@@ -1,0 +1,205 @@
+"""Clusters of containers and their load balancers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS
+from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
+from kapy.testing.provider_bench import NAMESPACE, key
+from tests.providers.docker.stage import (
+    BALANCER_IMAGE,
+    DEV,
+    DOCKER,
+    Kinds,
+    conditions,
+    is_provisioned,
+    message,
+    playing,
+    status,
+)
+
+BALANCER_LABELS = {CLUSTER_LABEL: "blue", ROLE_LABEL: "external-load-balancer"}
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevCluster", "DockerCluster"])
+async def test_a_cluster_has_a_load_balancer_and_its_failure_domains(kinds: Kinds) -> None:
+    async with playing(kinds) as stage:
+        domains = [{"name": "a", "controlPlane": True}, {"name": "b", "controlPlane": False}]
+        await stage.cluster({"failureDomains": domains})
+        found = await stage.bench.get(kinds.cluster, "blue")
+        assert found is not None
+        balancer = stage.engine.made["blue-lb"]
+        host = balancer.record.address()[0]
+        assert found["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
+        assert [one["name"] for one in found["status"]["failureDomains"]] == ["a", "b"]
+        assert conditions(found)["LoadBalancerAvailable"] == ("True", "Available", "")
+        assert conditions(found)["Ready"] == ("True", "Ready", "")
+        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
+        assert {one["type"]: one["status"] for one in legacy} == {
+            "LoadBalancerAvailable": "True",
+            "Ready": "True",
+        }
+        assert balancer.config["Entrypoint"][0] == "haproxy"
+        assert balancer.config["Labels"] == {**BALANCER_LABELS, NAMESPACE_LABEL: NAMESPACE}
+        assert "bind *:6443" in stage.balancer
+        assert "kind" in stage.engine.networks
+
+
+async def test_deletion_leaves_nothing() -> None:
+    async with playing() as stage:
+        stage.engine.put("other", {"io.x-k8s.other": ""})
+        stage.engine.put("blue-kinds-own", {CLUSTER_LABEL: "blue"})
+        left = {CLUSTER_LABEL: "blue", NAMESPACE_LABEL: NAMESPACE}
+        stage.engine.put("blue-left-over", left)
+        await stage.cluster()
+        await stage.bench.client.delete(DEV.cluster, key("blue"))
+        await stage.bench.until_gone(DEV.cluster, "blue")
+        assert stage.engine.names() == ["blue-kinds-own", "other"]
+        await stage.engine.remove("blue-kinds-own")
+
+
+async def test_the_network_goes_with_the_last_cluster_if_kapy_made_it() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.bench.client.delete(DEV.cluster, key("blue"))
+        await stage.bench.until_gone(DEV.cluster, "blue")
+        assert not stage.engine.networks
+        await stage.engine.create_network("kind", {})
+        await stage.bench.cluster("green", {**DEV.infra(), "metadata": {"name": "green"}})
+        await stage.bench.until(DEV.cluster, "green", is_provisioned)
+        await stage.bench.client.delete(DEV.cluster, key("green"))
+        await stage.bench.until_gone(DEV.cluster, "green")
+        assert list(stage.engine.networks) == ["kind"]
+
+
+async def test_a_load_balancer_that_stopped_is_started_again() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.stop("blue-lb")
+        await stage.bench.client.patch(
+            DEV.cluster, key("blue"), {"metadata": {"labels": {"look": "again"}}}
+        )
+        await asyncio.sleep(1)
+        assert stage.engine.made["blue-lb"].record.is_running
+        assert stage.engine.diary.count("create blue-lb") == 1
+
+
+async def test_a_load_balancer_of_upstreams_manager_is_taken_over() -> None:
+    async with playing() as stage:
+        stage.engine.put("blue-lb", BALANCER_LABELS)
+        await stage.cluster()
+        found = await stage.bench.get(DEV.cluster, "blue")
+        assert found is not None
+        host = stage.engine.made["blue-lb"].record.address()[0]
+        assert found["spec"]["controlPlaneEndpoint"]["host"] == host
+        assert "create blue-lb" not in stage.engine.diary
+        await stage.machine("cp-0", control_plane=True)
+        await stage.until("cp-0", is_provisioned)
+        assert "server blue-cp-0" in stage.balancer
+
+
+async def test_two_clusters_of_one_name_do_not_share_a_load_balancer() -> None:
+    async with playing() as stage:
+        stage.engine.put("blue-lb", {**BALANCER_LABELS, NAMESPACE_LABEL: "elsewhere"})
+        await stage.bench.cluster("blue", DEV.infra())
+        found = await stage.bench.until(
+            DEV.cluster, "blue", lambda one: "elsewhere/blue" in message(one, "Ready")
+        )
+        assert conditions(found)["LoadBalancerAvailable"][:2] == ("False", "NotAvailable")
+        await stage.bench.client.delete(DEV.cluster, key("blue"))
+        await stage.bench.until_gone(DEV.cluster, "blue")
+        assert stage.engine.names() == ["blue-lb"]
+
+
+async def test_a_missing_image_or_engine_is_explained() -> None:
+    async with playing() as stage:
+        stage.engine.images.remove(BALANCER_IMAGE)
+        await stage.bench.cluster("blue", DEV.infra())
+        found = await stage.bench.until(
+            DEV.cluster, "blue", lambda one: "docker load" in message(one, "LoadBalancerAvailable")
+        )
+        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
+        told = next(one for one in legacy if one["type"] == "LoadBalancerAvailable")
+        assert (told["reason"], told["severity"]) == ("LoadBalancerProvisioningFailed", "Warning")
+        stage.engine.down = True
+        await stage.bench.until(
+            DEV.cluster, "blue", lambda one: "no container engine" in message(one, "Ready")
+        )
+        stage.engine.down = False
+        stage.engine.registry.add(BALANCER_IMAGE)
+        await stage.bench.until(DEV.cluster, "blue", is_provisioned)
+
+
+async def test_image_and_template_of_ones_own() -> None:
+    async with playing() as stage:
+        stage.engine.images.add("registry.example.com/x/haproxy:2")
+        template = "port {{ .FrontendControlPlanePort }}{{ range $n, $b := .BackendServers }}\n"
+        template += "{{ $n }} {{ JoinHostPort $b.Address $.BackendControlPlanePort }}{{ end }}"
+        wanted: Document = {
+            "imageRepository": "registry.example.com/x",
+            "imageTag": "2",
+            "customHAProxyConfigTemplateRef": {"name": "haproxy"},
+        }
+        await stage.bench.cluster("blue", DEV.infra({"loadBalancer": wanted}))
+        await stage.bench.until(
+            DEV.cluster,
+            "blue",
+            lambda one: (
+                "names ConfigMap default/haproxy, which does not exist"
+                in message(one, "LoadBalancerAvailable")
+            ),
+        )
+        config_map: Document = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "haproxy", "namespace": NAMESPACE},
+            "data": {"value": template},
+        }
+        await stage.bench.client.create(CONFIG_MAPS, config_map)
+        await stage.bench.until(DEV.cluster, "blue", is_provisioned)
+        await stage.bench.cluster_provisioned("blue")
+        assert stage.balancer == "port 6443"
+        await stage.machine("cp-0", control_plane=True)
+        await stage.until("cp-0", is_provisioned)
+        address = stage.engine.made["blue-cp-0"].record.address()[0]
+        assert stage.balancer == f"port 6443\nblue-cp-0 {address}:6443"
+
+
+async def test_the_configuration_is_written_when_it_changes_only() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        await stage.booted("cp-0")
+        signals = stage.engine.made["blue-lb"].signals
+        assert signals == ["SIGHUP"]
+        for number in range(3):
+            labels = {"metadata": {"labels": {"look": str(number)}}}
+            await stage.bench.client.patch(DEV.machine, key("cp-0"), labels)
+            await asyncio.sleep(1)
+        assert signals == ["SIGHUP"]
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachinePool", "DockerMachinePool"])
+async def test_a_pool_has_the_machines_that_are_wanted(kinds: Kinds) -> None:
+    async with playing(kinds) as stage:
+        await stage.cluster()
+        stage.engine.images |= {"node:1", "node:2"}
+        await stage.bench.machine_pool(
+            "blue", "pool", kinds.pool_of({"customImage": "node:1"}), replicas=2
+        )
+        await stage.bench.pool_bootstrap("blue", "pool", b"#cloud-config\n{}")
+        await asyncio.sleep(5)
+        machines = (await stage.bench.client.list(kinds.machine, namespace=NAMESPACE)).items
+        assert len(machines) == 2
+        assert {one["metadata"]["labels"]["cluster.x-k8s.io/pool-name"] for one in machines} == {
+            "pool"
+        }
+        pool = await stage.bench.get(kinds.pool, "pool")
+        assert pool is not None
+        assert status(pool, "ReplicasReady") != "True"
+        spec = machines[0]["spec"]["backend"]["docker"] if kinds.nested else machines[0]["spec"]
+        assert spec["customImage"] == "node:1"

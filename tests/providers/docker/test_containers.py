@@ -1,0 +1,275 @@
+"""What a container looks like, as the engine is asked for it. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.api.cluster import Cluster, ClusterNetwork, ClusterSpec, NetworkRanges
+from kapy.api.infrastructure import Mount
+from kapy.kube import Key
+from kapy.kube.meta import ObjectMeta
+from kapy.kube.version import InvalidVersion
+from kapy.providers.docker.containers import (
+    BelongsToAnother,
+    Surroundings,
+    Wanted,
+    check_owner,
+    configuration,
+    machine_container,
+)
+from kapy.providers.docker.engine import Container, EngineInfo
+from kapy.providers.docker.ip_family import BadNetwork, ip_family
+from kapy.providers.docker.load_balancer_config import (
+    Backend,
+    BadLoadBalancerTemplate,
+    Balancing,
+    config_text,
+    image_of,
+)
+from kapy.providers.docker.node_images import node_image
+from kapy.providers.docker.nodes import node_patches
+from kapy.sdk import Address
+
+ENGINE = EngineInfo(name="e", version="1", storage_driver="overlay2")
+BLUE = Key("default", "blue")
+NODE = Wanted(name="blue-cp", cluster=BLUE, role="control-plane", image="i")
+
+
+def configured(wanted: Wanted = NODE, **around: Any) -> dict[str, Any]:
+    return configuration(wanted, Surroundings(**{"engine": ENGINE, **around}))
+
+
+def test_a_control_plane_node() -> None:
+    assert configured() == {
+        "Hostname": "blue-cp",
+        "Image": "i",
+        "Tty": True,
+        "Labels": {
+            "io.x-k8s.kind.cluster": "blue",
+            "io.x-k8s.kind.role": "control-plane",
+            "io.x-k8s.cluster.namespace": "default",
+        },
+        "Env": ["KUBECONFIG=/etc/kubernetes/admin.conf"],
+        "Volumes": {"/var": {}},
+        "ExposedPorts": {"6443/tcp": {}},
+        "HostConfig": {
+            "Privileged": True,
+            "SecurityOpt": ["seccomp=unconfined", "apparmor=unconfined"],
+            "NetworkMode": "kind",
+            "Tmpfs": {"/tmp": "", "/run": ""},
+            "PortBindings": {"6443/tcp": [{"HostIp": "127.0.0.1", "HostPort": "0"}]},
+            "RestartPolicy": {"Name": "on-failure", "MaximumRetryCount": 1},
+            "Init": False,
+            "Binds": ["/lib/modules:/lib/modules:ro"],
+            "CgroupnsMode": "private",
+        },
+    }
+
+
+def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
+    mounts = [
+        Mount(container_path="/var/run/docker.sock", host_path="/run/docker.sock"),
+        Mount(container_path="/data", host_path="/srv", read_only=True),
+    ]
+    wanted = Wanted(
+        name="w",
+        cluster=BLUE,
+        role="worker",
+        image="i",
+        mounts=mounts,
+        private_cgroups=False,
+        ip_family="DualStack",
+        labels={"io.x-k8s.cluster.failureDomain": "a"},
+    )
+    found = configured(wanted, selinux=True, runtime="runc-nores")
+    host = found["HostConfig"]
+    assert host["Binds"] == [
+        "/run/docker.sock:/var/run/docker.sock:Z",
+        "/srv:/data:Z,ro",
+        "/lib/modules:/lib/modules:Z,ro",
+    ]
+    assert host["Sysctls"]["net.ipv6.conf.all.disable_ipv6"] == "0"
+    assert host["Runtime"] == "runc-nores"
+    assert "CgroupnsMode" not in host
+    assert (host["PortBindings"], found["Env"]) == ({}, [])
+    assert found["Labels"]["io.x-k8s.cluster.failureDomain"] == "a"
+
+
+def test_a_load_balancer() -> None:
+    wanted = Wanted(name="b", cluster=BLUE, role="external-load-balancer", image="i")
+    found = configured(wanted)
+    assert found["Entrypoint"] == [
+        "haproxy",
+        "-W",
+        "-db",
+        "-f",
+        "/usr/local/etc/haproxy/haproxy.cfg",
+    ]
+    free = [{"HostIp": "0.0.0.0", "HostPort": "0"}]
+    assert found["HostConfig"]["PortBindings"] == {"6443/tcp": free, "8404/tcp": free}
+
+
+@pytest.mark.parametrize(
+    ("engine", "setting", "value"),
+    [
+        ({"security": ("name=userns",)}, "UsernsMode", "host"),
+        (
+            {"security": ("name=rootless",)},
+            "Devices",
+            [
+                {
+                    "PathOnHost": "/dev/fuse",
+                    "PathInContainer": "/dev/fuse",
+                    "CgroupPermissions": "rw",
+                }
+            ],
+        ),
+        (
+            {"storage_driver": "zfs"},
+            "Binds",
+            ["/dev/mapper:/dev/mapper:ro", "/lib/modules:/lib/modules:ro"],
+        ),
+    ],
+)
+def test_engines_that_need_more(engine: dict[str, Any], setting: str, value: Any) -> None:
+    info = EngineInfo(**{"name": "", "version": "", "storage_driver": "overlay2", **engine})
+    assert configured(engine=info)["HostConfig"][setting] == value
+
+
+def test_proxies_are_passed_on_and_the_cluster_is_reached_without() -> None:
+    environment = {"https_proxy": "http://proxy:3128", "NO_PROXY": "example.com"}
+    found = configured(environment=environment, subnets=["172.18.0.0/16"])["Env"]
+    direct = "172.18.0.0/16,example.com,blue-cp,.svc,.svc.cluster,.svc.cluster.local"
+    assert found[1:] == [
+        "HTTPS_PROXY=http://proxy:3128",
+        "https_proxy=http://proxy:3128",
+        f"NO_PROXY={direct}",
+        f"no_proxy={direct}",
+    ]
+
+
+def test_names_are_upstreams() -> None:
+    assert machine_container("blue", "blue-md-0-x") == "blue-md-0-x"
+    assert machine_container("blue", "worker") == "blue-worker"
+
+
+def test_a_container_without_our_labels_is_somebody_elses() -> None:
+    def container(**labels: str) -> Container:
+        return Container(id="1", name="c", image="i", state="running", labels=labels)
+
+    with pytest.raises(BelongsToAnother, match="not part of a cluster: remove or rename it"):
+        check_owner(container(), BLUE)
+    upstreams = container(**{"io.x-k8s.kind.cluster": "blue"})
+    assert check_owner(upstreams, BLUE) is upstreams
+
+
+@pytest.mark.parametrize(
+    ("version", "custom", "name", "private"),
+    [
+        ("v1.36.1", "", "kindest/node:v1.36.1@sha256:3489c7674813", True),
+        ("v1.36.3", "", "kindest/node:v1.36.3", True),
+        ("v1.36.0", "", "kindest/node:v1.36.0", True),
+        ("v1.99.0", "", "kindest/node:v1.99.0", True),
+        ("v1.36.1+build.1", "", "kindest/node:v1.36.1@sha256:", True),
+        ("v1.99.1+build.1", "", "kindest/node:v1.99.1_build.1", True),
+        ("v1.36.1-rc.0", "", "kindest/node:v1.36.1-rc.0", True),
+        ("v1.19.16", "", "kindest/node:v1.19.16@sha256:476cb3269232", False),
+        ("v1.19.15", "", "kindest/node:v1.19.15", False),
+        ("v1.36.1", "mine:1", "mine:1", True),
+    ],
+)
+def test_images_of_nodes(version: str, custom: str, name: str, private: bool) -> None:
+    found = node_image(version, custom)
+    assert found.name.startswith(name)
+    assert ("@" in found.name) is ("@" in name)
+    assert found.has_private_cgroups is private
+
+
+def test_a_known_custom_image_is_run_as_it_needs() -> None:
+    known = node_image("v1.19.16").name
+    assert not node_image("v1.36.1", known).has_private_cgroups
+
+
+def test_a_version_that_is_none() -> None:
+    with pytest.raises(InvalidVersion):
+        node_image("latest")
+
+
+@pytest.mark.parametrize(
+    ("pods", "services", "family"),
+    [
+        ([], [], "IPv4"),
+        (["10.0.0.0/16"], ["10.1.0.0/16"], "IPv4"),
+        (["fd00::/64"], [], "IPv6"),
+        ([], ["fd00::/112"], "IPv6"),
+        (["10.0.0.0/16", "fd00::/64"], ["10.1.0.0/16"], "DualStack"),
+    ],
+)
+def test_ip_families(pods: list[str], services: list[str], family: str) -> None:
+    assert ip_family(cluster(pods, services)) == family
+
+
+@pytest.mark.parametrize(
+    ("pods", "services", "message"),
+    [
+        (["10.0.0.0/16"], ["fd00::/112"], "mixes IP families"),
+        (["10.0.0.0/99"], [], "pods.cidrBlocks"),
+        (["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"], [], "it may have two"),
+    ],
+)
+def test_networks_that_do_not_fit(pods: list[str], services: list[str], message: str) -> None:
+    with pytest.raises(BadNetwork, match=message):
+        ip_family(cluster(pods, services))
+
+
+def cluster(pods: list[str], services: list[str]) -> Cluster:
+    network = ClusterNetwork(pods=NetworkRanges(pods), services=NetworkRanges(services))
+    return Cluster(metadata=ObjectMeta(), spec=ClusterSpec(cluster_network=network))
+
+
+def test_the_load_balancers_configuration() -> None:
+    backends = {"b": Backend("172.18.0.4", 0), "a": Backend("fd00::3")}
+    text = config_text(Balancing(port=7000, backends=backends))
+    assert "  bind *:7000\n" in text
+    assert "bind :::" not in text
+    servers = [line.split()[1:5] for line in text.splitlines() if line.startswith("  server ")]
+    assert servers == [
+        ["a", "[fd00::3]:6443", "weight", "100"],
+        ["b", "172.18.0.4:6443", "weight", "0"],
+    ]
+    assert "timeout tunnel" in text, "idle watches end with the other timeouts"
+    assert "  bind :::6443\n" in config_text(Balancing(ipv6=True))
+
+
+def test_a_template_that_is_none_is_explained() -> None:
+    with pytest.raises(BadLoadBalancerTemplate, match="customHAProxyConfigTemplateRef names"):
+        config_text(Balancing(), "{{ .Nope")
+
+
+def test_the_load_balancers_image() -> None:
+    assert image_of("", "") == "kindest/haproxy:v20230606-42a2262b"
+    assert image_of("registry.example.com/x", "2") == "registry.example.com/x/haproxy:2"
+
+
+def test_a_node_that_needs_nothing_is_left_alone() -> None:
+    node = {"metadata": {"name": "n"}, "spec": {"providerID": "docker:////n"}}
+    assert node_patches(node, "docker:////n", [Address("InternalIP", "10.0.0.1")]) == (None, None)
+
+
+def test_a_node_keeps_the_order_of_its_addresses() -> None:
+    taint = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}
+    has = [{"type": "InternalIP", "address": "10.0.0.9"}]
+    node = {"metadata": {"name": "n"}, "spec": {"taints": [taint]}, "status": {"addresses": has}}
+    addresses = [
+        Address("Hostname", "n"),
+        Address("InternalIP", "10.0.0.1"),
+        Address("ExternalIP", "10.0.0.1"),
+        Address("InternalIP", "10.0.0.9"),
+    ]
+    main, status = node_patches(node, "docker:////n", addresses)
+    assert main is not None
+    assert main["spec"] == {"providerID": "docker:////n", "taints": None}
+    added = {"type": "InternalIP", "address": "10.0.0.1"}
+    assert status == {"status": {"addresses": [*has, added]}}

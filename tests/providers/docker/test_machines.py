@@ -1,0 +1,274 @@
+"""Machines that are containers: what happens in which order, and what is said of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.kube import Document, Key
+from kapy.kube.boot import STARTED, SUCCEEDED
+from kapy.kube.names import NODES
+from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
+from kapy.providers.docker.engine import CommandResult
+from kapy.testing.provider_bench import key
+from tests.providers.docker.stage import (
+    CLUSTER,
+    DEV,
+    DOCKER,
+    NODE_IMAGE,
+    Kinds,
+    conditions,
+    is_provisioned,
+    message,
+    playing,
+    status,
+)
+
+TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachine", "DockerMachine"])
+async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> None:
+    async with playing(kinds) as stage:
+        provisioned: list[bool] = []
+
+        async def note(_: str) -> None:
+            found = await stage.bench.get(kinds.machine, "cp-0")
+            provisioned.append(found is not None and is_provisioned(found))
+
+        stage.engine.on_command = note
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        found = await stage.until("cp-0", is_provisioned)
+        name = "blue-cp-0"
+        assert found["spec"]["providerID"] == f"docker:////{name}"
+        ipv4 = stage.engine.made[name].record.address()[0]
+        assert found["status"]["addresses"] == [
+            {"type": "Hostname", "address": name},
+            {"type": "InternalIP", "address": ipv4},
+            {"type": "ExternalIP", "address": ipv4},
+        ]
+        assert found["metadata"]["annotations"][Annotation.LOAD_BALANCER_WEIGHT] == "100"
+        assert f"server {name} {ipv4}:6443 weight 100 check" in stage.balancer
+        found = await stage.booted("cp-0")
+        assert status(found, "Ready") == "True"
+        assert len(provisioned) == 4
+        assert all(provisioned)
+        ran = stage.engine.made[name].ran
+        assert [one.split(" ")[-1] for one in ran[-3:]] == ["before", "/run/done", "after"]
+        assert f"echo started > {STARTED} && kubeadm init --ignore-preflight-errors=" in ran[-2]
+        files = stage.engine.made[name].files
+        assert b"KubeProxyConfiguration" in files["/run/kubeadm/kubeadm.yaml"]
+        await stage.initialized()
+        await stage.node(name, taints=[TAINT, {"key": "other", "effect": "NoSchedule"}])
+        await asyncio.sleep(1)
+        node = await stage.nodes.get(NODES, Key("", name))
+        assert node["spec"]["providerID"] == f"docker:////{name}"
+        assert [one["key"] for one in node["spec"]["taints"]] == ["other"]
+        assert {"type": "InternalIP", "address": ipv4} in node["status"]["addresses"]
+
+
+async def test_says_how_far_it_is() -> None:
+    async with playing() as stage:
+        await stage.bench.cluster("blue", DEV.infra())
+        await stage.machine("worker-0")
+        found = await stage.until("worker-0", lambda one: status(one, "ContainerProvisioned"))
+        reason = "WaitingForClusterInfrastructureReady"
+        assert conditions(found)["ContainerProvisioned"] == ("False", reason, "")
+        for waiting in ("CGroupsReady", "PreLoadedImagesReady", "BootstrapCompleted"):
+            assert conditions(found)[waiting] == ("False", "WaitingForContainer", "")
+        legacy = found["status"]["deprecated"]["v1beta1"]["conditions"]
+        old = {one["type"]: one.get("reason") for one in legacy}
+        assert old["ContainerProvisioned"] == "WaitingForClusterInfrastructure"
+        await stage.bench.cluster_provisioned("blue")
+        found = await stage.until(
+            "worker-0", lambda one: conditions(one)["CGroupsReady"][1] == "NotReady"
+        )
+        assert message(found, "CGroupsReady") == "Waiting for cgroups ready (1 of 1)"
+        assert conditions(found)["PreLoadedImagesReady"][1] == "WaitingForCGroups"
+        assert conditions(found)["BootstrapCompleted"][1] == "WaitingForCGroups"
+        assert "providerID" not in found["spec"]
+        found = await stage.until(
+            "worker-0", lambda one: "runcmd[1]" in message(one, "BootstrapCompleted")
+        )
+        assert conditions(found)["BootstrapCompleted"] == (
+            "False",
+            "NotReady",
+            "Running bootstrap command [ runcmd[1] ] (3 of 4)",
+        )
+        assert is_provisioned(found)
+
+
+async def test_a_failed_command_is_shown_and_not_tried_again() -> None:
+    async with playing() as stage:
+        lines = "\n".join(f"line {number}" for number in range(40))
+        result = CommandResult(2, f"\x1b[32m{lines}\x1b[0m\n", "no route to host\n")
+        stage.engine.failing["kubeadm init"] = result
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        found = await stage.until(
+            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("",) * 3)[1] == "Failed"
+        )
+        said = message(found, "BootstrapCompleted")
+        assert said.startswith(
+            "Running bootstrap command [ runcmd[1] ]\nERROR: exited with status: 2"
+        )
+        assert "  * line 39\nSTDERR: no route to host" in said
+        assert "line 29\n" not in said
+        assert "\x1b" not in said
+        assert is_provisioned(found)
+        ran = list(stage.engine.made["blue-cp-0"].ran)
+        await asyncio.sleep(3600)
+        assert stage.engine.made["blue-cp-0"].ran == ran
+
+
+async def test_boot_data_that_another_program_began_is_waited_for() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.initial_files[STARTED] = b"started"
+        await stage.machine("cp-0", control_plane=True)
+        await asyncio.sleep(60)
+        container, found = (
+            stage.engine.made["blue-cp-0"],
+            await stage.bench.get(DEV.machine, "cp-0"),
+        )
+        assert found is not None
+        waits = "Waiting for kubeadm, which was started before (1 of 1)"
+        assert message(found, "BootstrapCompleted") == waits
+        container.files[SUCCEEDED] = b"success"
+        await stage.booted("cp-0")
+        assert not container.ran
+
+
+async def test_an_image_is_pulled_with_progress_or_the_condition_says_what_to_do() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.images.remove(NODE_IMAGE)
+        await stage.machine("worker-0")
+        found = await stage.until(
+            "worker-0", lambda one: "layers" in message(one, "ContainerProvisioned")
+        )
+        found = await stage.until(
+            "worker-0", lambda one: "docker load" in message(one, "ContainerProvisioned")
+        )
+        assert conditions(found)["ContainerProvisioned"][:2] == ("False", "NotProvisioned")
+        stage.engine.registry.add(NODE_IMAGE)
+        await stage.booted("worker-0")
+
+
+async def test_an_engine_that_is_away_is_waited_for() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.down = True
+        await stage.machine("worker-0")
+        found = await stage.until(
+            "worker-0", lambda one: "no container engine" in message(one, "Ready")
+        )
+        assert conditions(found)["ContainerProvisioned"][1] == "NotProvisioned"
+        stage.engine.down = False
+        await stage.booted("worker-0")
+
+
+async def test_images_are_loaded_before_the_machine_is_provisioned() -> None:
+    async with playing() as stage:
+        stage.engine.images.add("app:1")
+        await stage.cluster()
+        await stage.machine("worker-0", {"preLoadImages": ["app:1"]})
+        await stage.until("worker-0", is_provisioned)
+        assert stage.engine.made["blue-worker-0"].images == [b"archive of app:1"]
+
+
+async def test_a_container_of_another_cluster_is_not_touched() -> None:
+    async with playing() as stage:
+        labels = {CLUSTER_LABEL: "blue", NAMESPACE_LABEL: "elsewhere"}
+        stage.engine.put("blue-worker-0", labels)
+        await stage.cluster()
+        await stage.machine("worker-0")
+        found = await stage.until("worker-0", lambda one: "elsewhere/blue" in message(one, "Ready"))
+        assert "need different names" in message(found, "ContainerProvisioned")
+        await stage.delete_machine("worker-0")
+        await stage.bench.until_gone(DEV.machine, "worker-0")
+        assert "blue-worker-0" in stage.engine.names()
+        assert "remove blue-worker-0" not in stage.engine.diary
+
+
+async def test_a_container_that_was_not_started_is_made_anew() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        labels = {CLUSTER_LABEL: "blue", ROLE_LABEL: "worker"}
+        stage.engine.put("blue-worker-0", labels, state="created")
+        await stage.machine("worker-0")
+        await stage.booted("worker-0")
+        diary = [one for one in stage.engine.diary if "worker" in one]
+        assert diary == ["remove blue-worker-0", "create blue-worker-0", "start blue-worker-0"]
+
+
+async def test_a_machine_that_upstreams_manager_made_is_taken_over() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.put("blue-worker-0", {CLUSTER_LABEL: "blue", ROLE_LABEL: "worker"})
+        infra = DEV.machine_of()
+        infra["spec"]["providerID"] = "docker:////blue-worker-0"
+        await stage.bench.machine("blue", "worker-0", infra, bootstrap_data=b"#cloud-config\n{}")
+        patch: Document = {"status": {"nodeRef": {"name": "blue-worker-0"}}}
+        await stage.bench.client.patch(
+            Machine.RESOURCE, key("worker-0"), patch, subresource="status"
+        )
+        found = await stage.until("worker-0", lambda one: status(one, "Ready") == "True")
+        assert is_provisioned(found)
+        assert not stage.engine.made["blue-worker-0"].ran
+        assert not [one for one in stage.engine.diary if "worker" in one]
+
+
+async def test_a_killed_container_is_reported_and_not_replaced() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("worker-0")
+        await stage.booted("worker-0")
+        stage.engine.stop("blue-worker-0")
+        await stage.bench.client.patch(
+            DEV.machine, key("worker-0"), {"metadata": {"labels": {"look": "again"}}}
+        )
+        found = await stage.until("worker-0", lambda one: status(one, "Ready") == "False")
+        said = "Container blue-worker-0 is not running anymore"
+        assert conditions(found)["ContainerProvisioned"] == ("False", "NotProvisioned", said)
+        assert is_provisioned(found)
+        assert found["status"]["addresses"]
+        assert stage.engine.diary.count("create blue-worker-0") == 1
+
+
+async def test_deletion_leaves_the_load_balancer_first() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        for name in ("cp-0", "cp-1"):
+            await stage.machine(name, control_plane=True)
+            await stage.booted(name)
+        assert stage.balancer.count("server blue-cp-") == 2
+        hold = {"metadata": {"finalizers": ["core.example.dev/drains-the-node"]}}
+        await stage.bench.client.patch(Machine.RESOURCE, key("cp-1"), hold)
+        await stage.bench.client.delete(Machine.RESOURCE, key("cp-1"))
+        await asyncio.sleep(1)
+        (line,) = (one for one in stage.balancer.splitlines() if "server blue-cp-1" in one)
+        assert " weight 0 " in line
+        await stage.bench.client.delete(DEV.machine, key("cp-1"))
+        await stage.bench.until_gone(DEV.machine, "cp-1")
+        assert "blue-cp-1" not in stage.balancer
+        assert stage.engine.names() == ["blue-cp-0", "blue-lb"]
+        assert set(stage.engine.made["blue-lb"].signals) == {"SIGHUP"}
+
+
+async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
+    async with playing() as stage:
+        await stage.bench.cluster("blue", provisioned=True)
+        infra = DEV.machine_of()
+        infra["spec"] = {"backend": {"inMemory": {}}}
+        await stage.bench.machine("blue", "worker-0", infra, bootstrap_data=b"x")
+        await asyncio.sleep(60)
+        found = await stage.bench.get(DEV.machine, "worker-0")
+        assert found is not None
+        assert "status" not in found
+        assert "finalizers" not in found["metadata"]
+        assert CLUSTER.name not in " ".join(stage.engine.names())
