@@ -14,12 +14,13 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-recorded samples soak mutations differential check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-real test-recorded samples soak mutations differential check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them, WORKERS=4 at a time)"
 	@echo "make test-quick   the tests of the libraries and the engine, without sockets (about a minute)"
+	@echo "make test-real    the life of a real cluster in containers (needs root, dockerd, mmdebstrap, Go; builds for minutes once)"
 	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
@@ -67,6 +68,12 @@ QUICK := $(addprefix tests/,aio api client conditions contract engine kube topol
 
 test-quick: $(TEST)/.made
 	@$(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not sockets and not recorded and not slow" $(or $(ARGS),$(QUICK))
+
+# The network is left behind before dockerd starts: nothing of a cluster can leave the machine.
+test-real: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.real_clusters.parts
+	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
+		KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q tests/real_clusters $(ARGS)'
 
 test-recorded: $(TEST)/.made
 	@CI=true $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m recorded $(ARGS)

@@ -1,0 +1,90 @@
+"""A container engine for one test: dockerd with folders of its own, gone at the end.
+
+It runs in the network and mount namespaces of the test, so that nothing that it or a cluster does
+can leave the machine, and the host's packet filter stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from aiodocker import Docker
+
+from kapy.providers.docker.engine import Engine, EngineUnreachable
+from tests.real_clusters.images import ensure_images
+from tests.real_clusters.parts import CACHE, HERE
+
+RUNTIME: Final = "fewer-capabilities"
+START: Final = 60.0
+_SYSCTLS: Final = tuple(
+    Path("/proc/sys") / name
+    for name in ("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory")
+)
+"""Settings of the host that a kubelet changes."""
+
+
+@asynccontextmanager
+async def container_engine(folder: Path) -> AsyncIterator[Engine]:
+    """The engine, with the images of a real cluster and the network of its nodes."""
+    before = _sysctls()
+    settings = {
+        "runtimes": {RUNTIME: {"path": str(HERE / "runtime.py")}},
+        "default-runtime": RUNTIME,
+        "storage-driver": "overlay2",
+    }
+    (folder / "daemon.json").write_text(json.dumps(settings))
+    address = f"unix://{folder}/docker.sock"
+    command = ["dockerd", "--config-file", str(folder / "daemon.json"), "-H", address]
+    command += ["--data-root", str(CACHE / "engine"), "--exec-root", str(folder / "exec")]
+    command += ["--pidfile", str(folder / "pid"), "--bip", "10.88.0.1/24"]
+    with (folder / "dockerd.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log)
+    engine = Engine(address)
+    try:
+        await _answers(engine, folder)
+        docker = Docker(address)
+        try:
+            await remove_everything(engine)
+            await ensure_images(docker)
+        finally:
+            await docker.close()
+        await engine.create_network("kind", {"Driver": "bridge", "Internal": True})
+        yield engine
+        await remove_everything(engine)
+    finally:
+        await engine.close()
+        process.terminate()
+        await process.wait()
+        for path, value in before.items():
+            path.write_text(value)
+
+
+async def remove_everything(engine: Engine) -> None:
+    """Remove all containers, and the network of nodes."""
+    for one in await engine.containers():
+        await engine.remove(one.id)
+    await engine.remove_network("kind")
+
+
+async def _answers(engine: Engine, folder: Path) -> None:
+    deadline = asyncio.get_running_loop().time() + START
+    while True:
+        try:
+            await engine.info()
+        except EngineUnreachable as error:
+            if asyncio.get_running_loop().time() > deadline:
+                said = (folder / "dockerd.log").read_text()[-2000:]
+                raise AssertionError(f"dockerd does not start: {said}") from error
+            await asyncio.sleep(0.2)
+        else:
+            return
+
+
+def _sysctls() -> Mapping[Path, str]:
+    return {path: path.read_text() for path in _SYSCTLS if os.access(path, os.W_OK)}

@@ -1,0 +1,3 @@
+module kapy.test/pause
+
+go 1.26.0
