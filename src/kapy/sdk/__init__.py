@@ -30,7 +30,15 @@ from kapy.engine.phases import run_phases
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.boot import BadBootData, BootPlan, RunCommand, WriteFile, as_command, for_containers
+from kapy.kube.boot import (
+    BadBootData,
+    BootPlan,
+    RunCommand,
+    WriteFile,
+    as_command,
+    as_commands,
+    for_containers,
+)
 from kapy.kube.field_errors import (
     FieldError,
     duplicate,
@@ -215,6 +223,7 @@ __all__ = [
     "add_infra_machine_pool",
     "add_ipam",
     "as_command",
+    "as_commands",
     "awaited",
     "boot_plan",
     "cloned",

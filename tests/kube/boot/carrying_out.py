@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from kapy.kube.boot import RunCommand, Step, as_command, read_boot_data
+from kapy.kube.boot import RunCommand, Step, as_command, as_commands, read_boot_data
 from tests.kube.boot.cloud_init_cases import FOLDERS, HOSTNAME, Case
 
 _CHOWN: Final = '#!/bin/sh\nshift\nprintf "%s %s\\n" "$1" "$2" >> "$OWNERS"\n'
@@ -19,8 +19,11 @@ _CHOWN: Final = '#!/bin/sh\nshift\nprintf "%s %s\\n" "$1" "$2" >> "$OWNERS"\n'
 _PLACES: Final = re.compile(rf"(?<![\w/])(?:{'|'.join(map(re.escape, FOLDERS))})(?![\w-])")
 
 
-def carried_out(case: Case, folder: Path) -> tuple[dict[str, Any], str]:
-    """The files that are there afterwards, as the record has them, and the entry that failed."""
+def carried_out(case: Case, folder: Path, *, together: bool) -> tuple[dict[str, Any], str]:
+    """The files that are there afterwards, as the record has them, and the entry that failed.
+
+    together: whether files that follow each other are written by one command.
+    """
     root, tools, owners = folder / "root", folder / "tools", folder / "owners"
     for made in (root / "usr/local/bin", tools):
         made.mkdir(parents=True)
@@ -31,8 +34,8 @@ def carried_out(case: Case, folder: Path) -> tuple[dict[str, Any], str]:
     environment = {"PATH": paths, "OWNERS": str(owners)}
     instance = {"local_hostname": HOSTNAME, "instance_id": f"i-{case.name}"}
     plan = read_boot_data(case.data.encode(), "cloud-config", instance=instance)
-    for step in plan.steps:
-        command = as_command(_below(step, root))
+    steps = [_below(step, root) for step in plan.steps]
+    for command in as_commands(steps) if together else map(as_command, steps):
         done = subprocess.run(
             command.argv,
             input=command.stdin,
@@ -42,7 +45,7 @@ def carried_out(case: Case, folder: Path) -> tuple[dict[str, Any], str]:
             capture_output=True,
         )
         if done.returncode:
-            return _files(root, owners), step.entry
+            return _files(root, owners), command.entry
     return _files(root, owners), ""
 
 

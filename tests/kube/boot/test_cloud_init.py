@@ -25,8 +25,9 @@ def test_every_case_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_same_files_are_there_afterwards(case: Case, tmp_path: Path) -> None:
-    files, failed = carried_out(case, tmp_path)
+@pytest.mark.parametrize("together", [True, False])
+def test_the_same_files_are_there_afterwards(case: Case, tmp_path: Path, *, together: bool) -> None:
+    files, failed = carried_out(case, tmp_path, together=together)
     recorded = dict(RECORD[case.name])
     assert failed == case.fails
     for path in case.differing:

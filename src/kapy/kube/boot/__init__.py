@@ -18,6 +18,7 @@ from kapy.kube.boot.steps import (
     Step,
     WriteFile,
     as_command,
+    as_commands,
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Step",
     "WriteFile",
     "as_command",
+    "as_commands",
     "for_containers",
     "read_boot_data",
 ]

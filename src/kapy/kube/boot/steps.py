@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import posixpath
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,6 +82,53 @@ def as_command(step: Step) -> RunCommand:
     folder = posixpath.dirname(step.path)
     argv = ("/bin/sh", "-c", script, "sh", folder, step.path, step.owner, f"{step.mode:04o}")
     return RunCommand(argv, step.entry, stdin=step.content, repeatable=not step.append)
+
+
+def as_commands(steps: Sequence[Step]) -> list[RunCommand]:
+    """The steps as commands; files that follow each other are written by one command.
+
+    Starting a command in a machine often costs more than the command. The machine needs `base64`,
+    too. The command that fails prints the entry of the file.
+    """
+    commands: list[RunCommand] = []
+    files: list[WriteFile] = []
+    for step in steps:
+        if isinstance(step, WriteFile):
+            files.append(step)
+            continue
+        commands += _written_together(files)
+        files = []
+        commands.append(step)
+    return commands + _written_together(files)
+
+
+def _written_together(files: list[WriteFile]) -> list[RunCommand]:
+    if len(files) < _FEWEST:
+        return [as_command(file) for file in files]
+    script = "".join((_FUNCTION, *map(_call, files)))
+    return [
+        RunCommand(
+            ("/bin/sh", "-s"),
+            f"{files[0].entry} to {files[-1].entry}",
+            stdin=script.encode(),
+            repeatable=not any(file.append for file in files),
+        )
+    ]
+
+
+_FEWEST: Final = 2
+_FUNCTION: Final = (
+    'write() { mkdir -p -- "$1" && (umask 077; if [ "$5" ]; then base64 -d >> "$2";'
+    ' else base64 -d > "$2"; fi) && chown -- "$3" "$2" && chmod -- "$4" "$2"; }\n'
+)
+
+
+def _call(file: WriteFile) -> str:
+    folder = posixpath.dirname(file.path)
+    words = (folder, file.path, file.owner, f"{file.mode:04o}", "append" if file.append else "")
+    content = base64.encodebytes(file.content).decode()
+    failed = f"echo {shlex.quote(file.entry)}: the file could not be written >&2; exit 1"
+    return f"write {shlex.join(words)} <<'EOF' || {{ {failed}; }}\n{content}EOF\n"
 
 
 def shell(script: str, entry: str) -> RunCommand:
