@@ -44,7 +44,7 @@ async def check_infra_machine(
     make: Callable[[Runtime], InfraMachineProvider[Any]],
 ) -> None:
     """The InfraMachine contract. example: an object of the kind, as a user would write it."""
-    ids: defaultdict[Key, list[str]] = defaultdict(list)
+    ids: defaultdict[tuple[Key, str], list[str]] = defaultdict(list)
 
     def add(runtime: Runtime) -> None:
         provider = _Overheard(make(runtime), ids)
@@ -54,7 +54,7 @@ async def check_infra_machine(
     problems += [
         f"infra-machine/provider-id-value: {key}: it must stay as it is, was {one[0]!r}, is "
         f"{one[-1]!r}"
-        for key, one in ids.items()
+        for (key, _), one in ids.items()
         if len(one) > 1
     ]
     assert not problems, "\n".join(problems)
@@ -64,19 +64,19 @@ class _Overheard(InfraMachineProvider[Any]):
     """A provider, and which provider IDs it answered: the SDK stores the first one only."""
 
     def __init__(
-        self, provider: InfraMachineProvider[Any], ids: defaultdict[Key, list[str]]
+        self, provider: InfraMachineProvider[Any], ids: defaultdict[tuple[Key, str], list[str]]
     ) -> None:
         self._provider = provider
         self._ids = ids
 
     async def converge(self, order: MachineOrder[Any]) -> Provisioned | Waiting:
         answer = await self._provider.converge(order)
-        if isinstance(answer, Provisioned) and answer.provider_id not in self._ids[order.key]:
-            self._ids[order.key].append(answer.provider_id)
+        told = self._ids[order.key, order.uid]
+        if isinstance(answer, Provisioned) and answer.provider_id not in told:
+            told.append(answer.provider_id)
         return answer
 
     async def release(self, order: MachineOrder[Any]) -> Released | Waiting:
-        self._ids.pop(order.key, None)
         return await self._provider.release(order)
 
     def before_start(self, order: MachineOrder[Any], reason: str) -> Sequence[Condition]:
