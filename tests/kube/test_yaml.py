@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +37,11 @@ VALUES = st.recursive(
         ("1:20", "1:20"),
         ("2024-01-01", "2024-01-01"),
         ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
-        ("1e3", 1000.0),
+        ("1e3", 1000),
+        ("08", 8),
+        ("5.", 5),
+        ("1e400", "1e400"),
+        ("0X1f", 31),
         (".5", 0.5),
         ("-1.5", -1.5),
         ("1.2.3", "1.2.3"),
@@ -93,6 +99,26 @@ def test_what_looks_like_something_else_is_quoted() -> None:
     assert yaml.dump(document) == (
         'a: "yes"\nb: "1"\nc: "2024-01-01"\nd: |\n  x\n  y\ne:\n- f: ""\ng: {}\n'
     )
+
+
+RECORDED = Path(__file__).parents[1] / "data" / "yaml" / "scalars.jsonl"
+"""Words as sigs.k8s.io/yaml v1.6.0 prints them as strings and as keys, and reads them unquoted."""
+
+
+def test_scalars_are_those_of_upstream() -> None:
+    cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    assert len(cases) > 500
+    wrong = []
+    for word, as_value, as_key, read in cases:
+        if yaml.dump({"k": word}) != as_value or yaml.dump({word: "v"}) != as_key:
+            wrong.append(word)
+        try:
+            found = yaml.load(f"k: {word}\n")
+        except yaml.YamlError:
+            found = "ERR"
+        if json.dumps(found) != json.dumps(read):
+            wrong.append(f"{word} is read as {found}")
+    assert wrong == []
 
 
 @given(VALUES)

@@ -1,7 +1,7 @@
 """YAML as Kubernetes reads it (`sigs.k8s.io/yaml`): one JSON value per document.
 
-YAML 1.1's words for booleans hold (`yes`, `on`, `y` …), timestamps and sexagesimal numbers are
-strings, map keys become strings. Loading goes through PyYAML's C loader.
+What scalars are is told by `kapy.kube.yaml_scalars`; map keys become strings. Loading goes through
+PyYAML's C loader.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ import yaml
 
 from kapy.kube.errors import KapyError
 from kapy.kube.remembering import LONGEST
+from kapy.kube.yaml_scalars import (
+    FLOAT,
+    INT,
+    MERGE,
+    STR,
+    TIMESTAMP,
+    TRUE,
+    needs_quotes,
+    number,
+    tag_of,
+)
 
-_TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
-_FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
-_FLOAT = re.compile(r"[-+]?(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|\d[\d_]*(?=[eE]))(?:[eE][-+]?\d+)?")
-_SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DIGITS_AT_START = re.compile(r"^[0-9]*")
 _DIGITS_AT_END = re.compile(r"[0-9]+$")
-_INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][\d_]*)")
 
 
 class YamlError(KapyError):
@@ -32,14 +38,12 @@ class YamlError(KapyError):
 
 
 _TAG = "tag:yaml.org,2002:"
-_STR, _MAP, _SEQ, _MERGE = (f"{_TAG}{name}" for name in ("str", "map", "seq", "merge"))
+_MAP, _SEQ = (f"{_TAG}{name}" for name in ("map", "seq"))
 _PLAIN = {_MAP: yaml.MappingNode, _SEQ: yaml.SequenceNode}
 _UNFINISHED = object()
 
 
 class _Loader(yaml.CSafeLoader):
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
-
     duplicates: list[str] | None = None
     aliased = False
     """Whether something is there twice."""
@@ -49,8 +53,8 @@ class _Loader(yaml.CSafeLoader):
         """The tag of a node without one; few different words make up most of a file."""
         if kind is yaml.ScalarNode:
             if not implicit[0]:
-                return _STR
-            return _tag(value) if len(value) <= LONGEST else _tag_of(value)
+                return STR
+            return _tag(value) if len(value) <= LONGEST else tag_of(value)
         return _MAP if kind is yaml.MappingNode else _SEQ
 
     def construct_document(self, node: yaml.Node) -> Any:
@@ -63,7 +67,7 @@ class _Loader(yaml.CSafeLoader):
         known: what nodes that are named twice are already; one that is not finished holds itself.
         """
         tag = node.tag
-        if tag == _STR and isinstance(node, yaml.ScalarNode):
+        if tag == STR and isinstance(node, yaml.ScalarNode):
             return node.value
         if type(node) is not _PLAIN.get(tag):
             return self.construct_object(node, deep=True)
@@ -85,11 +89,11 @@ class _Loader(yaml.CSafeLoader):
 
     def _mapping(self, node: yaml.MappingNode, known: dict[yaml.Node, Any]) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
-        if any(key.tag == _MERGE for key, _ in node.value):
+        if any(key.tag == MERGE for key, _ in node.value):
             self._flatten(node)
         for key_node, value_node in node.value:
             key = key_node.value
-            if key_node.tag != _STR or not isinstance(key, str):
+            if key_node.tag != STR or not isinstance(key, str):
                 key = _key(self.construct_object(key_node, deep=True), key_node)
             if self.duplicates is not None and key in mapping and self._may_tell():
                 line = key_node.start_mark.line + 1
@@ -105,7 +109,7 @@ class _Loader(yaml.CSafeLoader):
         before = len(node.value)
         self.flatten_mapping(node)
         self._merged += max(0, len(node.value) - before)
-        if self._merged > _MOST_MERGED:
+        if self._merged > _MOSTMERGED:
             problem = "merge keys make the document too large"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
@@ -125,45 +129,18 @@ def _key(key: Any, node: yaml.Node) -> str:
     )
 
 
-def _resolver(tag: str, pattern: str, first: str) -> None:
-    _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first) or [""]
-    )
-
-
-_resolver("bool", "|".join(_TRUE + _FALSE), "yYnNoOtTfF")
-_resolver("null", "~|null|Null|NULL", "~nN")
-_resolver("null", "", "")
-_resolver("int", _INT.pattern, "-+0123456789")
-_resolver("float", f"{_FLOAT.pattern}|{_SPECIAL_FLOAT.pattern}", "-+0123456789.")
-_resolver("merge", "<<", "<")
-
-
 @lru_cache(maxsize=8192)
 def _tag(word: str) -> str:
-    """What a plain scalar is: a string, unless a resolver knows better."""
-    return _tag_of(word)
-
-
-def _tag_of(word: str) -> str:
-    resolvers = _Loader.yaml_implicit_resolvers
-    for tag, pattern in resolvers.get(word[:1], ()):
-        if pattern.match(word):
-            return str(tag)
-    return _STR
+    """What a plain scalar is: most of them come again."""
+    return tag_of(word)
 
 
 def _boolean(loader: Any, node: yaml.ScalarNode) -> bool:
-    return str(loader.construct_scalar(node)) in _TRUE
+    return str(loader.construct_scalar(node)) in TRUE
 
 
-def _integer(loader: Any, node: yaml.ScalarNode) -> int:
-    text = str(loader.construct_scalar(node)).replace("_", "")
-    digits = text.lstrip("+-")
-    if digits.startswith("0") and digits.isdigit() and len(digits) > 1:
-        digits = "0o" + digits[1:]
-    value = int(digits, 0)
-    return -value if text.startswith("-") else value
+def _number(loader: Any, node: yaml.ScalarNode) -> int | float:
+    return number(str(loader.construct_scalar(node)))
 
 
 def _mapping(loader: Any, node: yaml.Node) -> Any:
@@ -183,7 +160,8 @@ def _string_value(loader: Any, node: yaml.ScalarNode) -> str:
 
 
 _Loader.add_constructor("tag:yaml.org,2002:bool", _boolean)
-_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+_Loader.add_constructor(INT, _number)
+_Loader.add_constructor(FLOAT, _number)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _Loader.add_constructor("tag:yaml.org,2002:seq", _sequence)
 _Loader.add_constructor("tag:yaml.org,2002:binary", _string_value)
@@ -288,7 +266,7 @@ def _most_levels(document: str) -> int:
 
 _BEGINNING = re.compile(r"^[ \t?:-]{256,}", re.MULTILINE)
 _MOST_LEVELS = 1000
-_MOST_MERGED = 100_000
+_MOSTMERGED = 100_000
 _MOST_DUPLICATES = 1000
 _MOST_NODES = 1_000_000
 
@@ -309,11 +287,14 @@ def _where(source: str) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
-    # Signs that PyYAML gives a meaning, and Go does not (`=`, `*`), need no quotes of their own.
-    yaml_implicit_resolvers: dict[str, Any] = {  # noqa: RUF012
-        first: [(tag, regexp) for tag, regexp in known if not tag.endswith((":value", ":yaml"))]
-        for first, known in yaml.CSafeDumper.yaml_implicit_resolvers.items()
-    }
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        """The tag that a reader gives a node: where it is another one, the value is quoted."""
+        if kind is not yaml.ScalarNode:
+            return _MAP if kind is yaml.MappingNode else _SEQ
+        if not implicit[0]:
+            return STR
+        found = _tag(value) if len(value) <= LONGEST else tag_of(value)
+        return STR if found in (MERGE, TIMESTAMP) else found
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -321,17 +302,9 @@ class _Dumper(yaml.CSafeDumper):
 
 def _string(dumper: _Dumper, value: str) -> yaml.ScalarNode:
     style = "|" if "\n" in value else None
-    if style is None and _looks_like_no_string(value):
+    if style is None and needs_quotes(value):
         style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-def _looks_like_no_string(value: str) -> bool:
-    return any(
-        pattern.match(value)
-        for resolvers in (_Loader.yaml_implicit_resolvers, _Dumper.yaml_implicit_resolvers)
-        for _, pattern in resolvers.get(value[:1], [])
-    )
+    return dumper.represent_scalar(STR, value, style=style)
 
 
 def _float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
@@ -343,12 +316,10 @@ def _float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
     digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
     text = f"{value:.{len(digits) - 1}e}"
     plain = -5 < int(text.partition("e")[2]) < 6
-    return dumper.represent_scalar(_FLOAT_TAG, repr(value) if plain else text)
+    return dumper.represent_scalar(FLOAT, repr(value) if plain else text)
 
 
-_FLOAT_TAG = "tag:yaml.org,2002:float"
 _LARGEST_WRITTEN_OUT = 1e21
-_Dumper.add_implicit_resolver(_FLOAT_TAG, re.compile(_FLOAT.pattern + r"\Z"), list("-.0123456789"))
 _Dumper.add_representer(float, _float)
 _Dumper.add_representer(str, _string)
 
@@ -363,7 +334,8 @@ def dump(value: Any) -> str:
         width=80,
         sort_keys=False,
     )
-    return text
+    # libyaml marks the end of a document whose last text has empty lines at its end.
+    return text.removesuffix("...\n") if text.endswith("\n...\n") else text
 
 
 def _ordered(value: Any) -> Any:

@@ -1,0 +1,129 @@
+"""What plain scalars of YAML are, as `sigs.k8s.io/yaml` has it: YAML 1.1 with Go's numbers.
+
+Words for booleans hold (`yes`, `on`, `y` …); numbers of base 60 and timestamps are strings, which
+are quoted when they are printed, because other readers of YAML 1.1 take them for what they look
+like.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from typing import Any, Final
+
+TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
+_FALSE: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
+_NULL: Final = ("", "~", "null", "Null", "NULL")
+_NAN: Final = (".nan", ".NaN", ".NAN")
+_INFINITE: Final = tuple(
+    f"{sign}.{one}" for sign in ("", "+", "-") for one in ("inf", "Inf", "INF")
+)
+
+_TAG: Final = "tag:yaml.org,2002:"
+STR, NULL, BOOL, INT, FLOAT, MERGE = (
+    f"{_TAG}{one}" for one in ("str", "null", "bool", "int", "float", "merge")
+)
+TIMESTAMP: Final = f"{_TAG}timestamp"
+_WORDS: Final = {
+    **dict.fromkeys(TRUE + _FALSE, BOOL),
+    **dict.fromkeys(_NULL, NULL),
+    **dict.fromkeys(_NAN + _INFINITE, FLOAT),
+    "<<": MERGE,
+}
+_BEGIN_NUMBERS: Final = frozenset("+-0123456789")
+_INTEGER: Final = re.compile(
+    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII
+)
+_BASES: Final = (16, 2, 8, 10)
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+_AFTER_POINT: Final = re.compile(r"\.[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
+_BASE_60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
+_TIMESTAMP: Final = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?:[Tt](?P<zoned>[0-9:.,]+)(?:Z|[-+](?:[01][0-9]|2[0-4]):[0-5][0-9])"
+    r"| (?P<bare>[0-9:.,]+))?",
+    re.ASCII,
+)
+_TIME: Final = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?", re.ASCII)
+
+
+def tag_of(word: str) -> str:
+    """What a plain scalar is when it is read."""
+    known = _WORDS.get(word)
+    if known is not None:
+        return known
+    first = word[0]
+    if first in _BEGIN_NUMBERS:
+        return TIMESTAMP if _is_timestamp(word) else _tag_of_number(word.replace("_", ""))
+    if first == "." and _AFTER_POINT.fullmatch(word) and math.isfinite(float(word)):
+        return FLOAT
+    return STR
+
+
+def needs_quotes(word: str) -> bool:
+    """Whether a string must be quoted, so that nobody reads it as something else."""
+    tag = tag_of(word)
+    return tag not in (STR, MERGE) or bool(_BASE_60.fullmatch(word))
+
+
+def number(word: str) -> int | float:
+    """The value of a scalar with the tag INT or FLOAT, as it is after a way through Go's JSON.
+
+    A number without a fraction is an integer where it fits into 64 bits. Raises ValueError for
+    numbers that JSON does not have.
+    """
+    if word in _NAN or word in _INFINITE:
+        raise ValueError(f"json: unsupported value: {word}")
+    plain = word.replace("_", "")
+    whole = _integer(plain)
+    value = float(plain) if whole is None else whole
+    if value == int(value) and -(2**63) <= value < 2**63:
+        return int(value)
+    return float(value)
+
+
+def _tag_of_number(plain: str) -> str:
+    if _integer(plain) is not None:
+        return INT
+    if _FLOAT.fullmatch(plain) and math.isfinite(float(plain)):
+        return FLOAT
+    return STR
+
+
+def _integer(plain: str) -> int | None:
+    """The value of what is an integer to Go and fits into 64 bits, with a sign or without."""
+    found = _INTEGER.fullmatch(plain)
+    if found is None:
+        return None
+    sign, *digits = found.groups()
+    value = next(
+        int(one, base) for one, base in zip(digits, _BASES, strict=True) if one is not None
+    )
+    if sign == "-":
+        return -value if value <= 2**63 else None
+    return value if value < (2**63 if sign else 2**64) else None
+
+
+def _is_timestamp(word: str) -> bool:
+    found = _TIMESTAMP.fullmatch(word)
+    if found is None:
+        return False
+    time = found["zoned"] or found["bare"]
+    return _is_date(*found.groups()[:3]) and (time is None or _is_time(time))
+
+
+def _is_date(year: Any, month: Any, day: Any) -> bool:
+    try:
+        date(int(year) or 4, int(month), int(day))  # a year 0 is a leap year, too
+    except ValueError:
+        return False
+    return True
+
+
+def _is_time(text: str) -> bool:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return False
+    hours, minutes, seconds = map(int, found.groups())
+    return hours < 24 and minutes < 60 and seconds < 60
