@@ -36,11 +36,19 @@ def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]
     try:
         yield
     finally:
-        kubeconfig_files.edit(path, lambda document: _without(document, name, access, before))
+        kubeconfig_files.edit(
+            path, lambda document: _without(document, name, access.server, before)
+        )
 
 
-def _without(document: Document, name: str, access: Kubeconfig, before: str) -> Document:
-    if _server(document, name) != access.server:
+def forget_context(path: Path, name: str, server: str) -> None:
+    """Take away the context of a plane that could not do so itself. Raises KubeconfigError."""
+    if path.exists():
+        kubeconfig_files.edit(path, lambda document: _without(document, name, server, ""))
+
+
+def _without(document: Document, name: str, server: str, before: str) -> Document:
+    if _server(document, name) != server:
         return document  # somebody else has the name by now
     changed = without_context(document, name)
     there = {entry.get("name") for entry in changed.get("contexts") or []}

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -69,6 +69,9 @@ def claimed(folder: Folder, *, for_restore: bool = False) -> Iterator[None]:
                 f"a restore into {folder.path} was interrupted, its data may be of two planes; "
                 "run `kapy restore --force` again"
             )
+        os.ftruncate(handle, 0)
+        if not for_restore:
+            os.write(handle, str(os.getpid()).encode())
         yield
     finally:
         os.close(handle)
@@ -81,12 +84,14 @@ def unfinished(folder: Folder) -> Path:
 
 @contextmanager
 def announced(folder: Folder, presence: Presence) -> Iterator[None]:
-    """Tell who runs, while the context is open."""
+    """Tell who runs, while the context is open, and afterwards who ran last."""
     tell(folder, presence)
     try:
         yield
     finally:
-        folder.state.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.utime(folder.state)  # when it ended
+            folder.state.replace(folder.last)
 
 
 def tell(folder: Folder, presence: Presence) -> None:
@@ -96,12 +101,19 @@ def tell(folder: Folder, presence: Presence) -> None:
 
 def presence_of(folder: Folder) -> Presence | None:
     """The plane that runs in the folder and is ready, or None."""
-    if not is_claimed(folder):
-        return None
+    return _read(folder.state) if is_claimed(folder) else None  # starting, or ending
+
+
+def last_presence(folder: Folder) -> Presence | None:
+    """The plane that ran in the folder last, or None where nobody knows."""
+    return _read(folder.state) or _read(folder.last)  # one that was killed has left its state
+
+
+def _read(path: Path) -> Presence | None:
     try:
-        return Presence(**json.loads(folder.state.read_bytes()))
+        return Presence(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):
-        return None  # starting, or ending
+        return None
 
 
 def is_claimed(folder: Folder) -> bool:
@@ -118,13 +130,27 @@ def is_claimed(folder: Folder) -> bool:
     return False
 
 
-def ask_to_end(folder: Folder) -> Presence:
-    """Send SIGTERM to the plane of the folder. Raises NoPlane."""
+def ask_to_end(folder: Folder) -> int:
+    """Send SIGTERM to the plane of the folder, also while it starts; answers its process.
+
+    Raises NoPlane.
+    """
     presence = presence_of(folder)
-    if presence is None:
+    pid = _holder(folder) if presence is None else presence.pid
+    if pid is None:
         raise NoPlane(f"no management plane runs in {folder.path}")
-    os.kill(presence.pid, signal.SIGTERM)
-    return presence
+    os.kill(pid, signal.SIGTERM)
+    return pid
+
+
+def _holder(folder: Folder) -> int | None:
+    """The process that holds the folder for a plane, ready or not."""
+    if not is_claimed(folder):
+        return None
+    try:
+        return int(_lock(folder).read_text())
+    except (OSError, ValueError):
+        return None  # a restore
 
 
 def _lock(folder: Folder) -> Path:

@@ -160,6 +160,11 @@ class Folder:
         """Who runs the plane and where it listens, while it runs."""
         return self.path / "plane.json"
 
+    @property
+    def last(self) -> Path:
+        """The same of the plane that has stopped last."""
+        return self.path / "plane.last.json"
+
     def make(self) -> None:
         """Make the folder, readable by its owner only. Raises UnusableFolder."""
         try:
@@ -173,10 +178,14 @@ class Folder:
             ) from None
 
 
+def base_of_planes(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the folders of named planes are: $KAPY_HOME, else `~/.kapy`."""
+    return Path(environ["KAPY_HOME"]) if environ.get("KAPY_HOME") else home / ".kapy"
+
+
 def folder_of(name: str, environ: Mapping[str, str], home: Path) -> Folder:
-    """The folder of a named plane: below $KAPY_HOME, else below `~/.kapy`."""
-    base = Path(environ["KAPY_HOME"]) if environ.get("KAPY_HOME") else home / ".kapy"
-    return Folder(base / (name or "default"))
+    """The folder of a named plane."""
+    return Folder(base_of_planes(environ, home) / (name or "default"))
 
 
 def context_name(name: str) -> str:

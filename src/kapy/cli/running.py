@@ -1,13 +1,15 @@
-"""`kapy down`, `status` and `logs`: planes that run in the background."""
+"""`kapy down`, `status`, `planes` and `logs`: planes that run in the background."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -55,19 +57,89 @@ data_dir_option = click.option("--data-dir", default="", help="Folder of the pla
 @command()
 @name_option
 @data_dir_option
-def down(name: str, data_dir: str) -> None:
-    """Stop a plane that runs in the background; its data stay."""
+@click.option("--delete", is_flag=True, help="Delete the plane with all of its data, too.")
+@click.option("-y", "--yes", is_flag=True, help="Delete without a question.")
+def down(name: str, data_dir: str, delete: bool, yes: bool) -> None:
+    """Stop a plane that runs in the background; its data stay, unless --delete is given."""
+    if yes and not delete:
+        raise click.UsageError("--yes answers the question of --delete")
     folder = meant_folder(name, data_dir)
-    presence = ask_to_end(folder)
+    if not delete:
+        _stop(folder)
+        return
+    from kapy.apps.planes import delete_plane, is_plane
+
+    if not is_plane(folder):
+        raise NoPlane(
+            f"there is no management plane in {folder.path}; `kapy planes` lists those there are"
+        )
+    if not yes:
+        _ask(folder)
+    if is_claimed(folder):
+        _stop(folder)
+    rest = delete_plane(folder)
+    click.echo(f"deleted the management plane in {folder.path}")
+    if rest:
+        click.echo(f"the folder stays, as other things are in it: {', '.join(rest)}")
+
+
+def _ask(folder: Folder) -> None:
+    """Raises Abort where the answer is no, UsageError where nobody can answer."""
+    from kapy.apps.planes import size_of
+
+    if not sys.stdin.isatty():
+        raise click.UsageError("--delete asks on a terminal; say --yes where there is none")
+    runs = ", which runs," if is_claimed(folder) else ""
+    size = f"{size_of(folder) / 1e6:.1f} MB"
+    question = f"Delete the management plane in {folder.path}{runs} with all of its data ({size})?"
+    click.confirm(question, abort=True)
+
+
+def _stop(folder: Folder) -> None:
+    pid = ask_to_end(folder)
     deadline = time.monotonic() + PATIENCE
     while is_claimed(folder):
         if time.monotonic() > deadline:
             raise StillRuns(
-                f"the plane (process {presence.pid}) still ends its work after {PATIENCE:g} s; "
+                f"the plane (process {pid}) still ends its work after {PATIENCE:g} s; "
                 f"look at {folder.log}"
             )
         time.sleep(STEP)
     click.echo(f"stopped the management plane in {folder.path}")
+
+
+@command()
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print JSON.")
+def planes(output: str | None) -> None:
+    """List the planes of this user, running or not.
+
+    Those are the ones with a name; `kapy status --data-dir` tells of one in another folder.
+    """
+    from kapy.apps.planes import planes_in
+    from kapy.apps.settings import base_of_planes
+    from kapy.cli.columns import columns
+
+    base = base_of_planes(os.environ, Path.home())
+    found = list(planes_in(base))
+    if output == "json":
+        told = [{**asdict(one), "folder": str(one.folder.path)} for one in found]
+        click.echo(json.dumps(told, indent=2))
+    elif not found:
+        click.echo(f"there is no management plane in {base}; `kapy up` starts one", err=True)
+    else:
+        heads = ("NAME", "STATE", "PORT", "SINCE", "VERSION", "FOLDER")
+        rows = [
+            (
+                one.name,
+                one.state,
+                str(urlsplit(one.server).port) if one.server else "-",
+                one.since or "-",
+                one.version or "-",
+                str(one.folder.path),
+            )
+            for one in found
+        ]
+        click.echo(columns([heads, *rows]), nl=False)
 
 
 @command()

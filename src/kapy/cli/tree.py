@@ -14,6 +14,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "up": ("kapy.cli.up:up", "Run a management plane until Ctrl-C."),
         "manager": ("kapy.cli.groups:MANAGER", "Run one manager, at any Kubernetes."),
         "down": ("kapy.cli.running:down", "Stop a plane that runs in the background."),
+        "planes": ("kapy.cli.running:planes", "List the planes of this user."),
         "status": ("kapy.cli.running:status", "Say whether a plane runs, and where."),
         "logs": ("kapy.cli.running:logs", "Print what a plane in the background said."),
         "backup": ("kapy.cli.backup:backup", "Save a plane, also while it runs."),

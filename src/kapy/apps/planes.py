@@ -1,0 +1,127 @@
+"""The planes of this user: which there are, and the removal of one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from kapy.apps.context import forget_context
+from kapy.apps.presence import NoPlane, Presence, claimed, is_claimed, last_presence, presence_of
+from kapy.apps.settings import Folder
+from kapy.kube.errors import KapyError
+
+State = Literal["running", "starting", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A plane that has a folder.
+
+    name: as `--name` has it. since: when it began to run, or has stopped, RFC 3339; "" where nobody
+    knows. version: of the program that runs or ran it. server: "" where it does not run.
+    """
+
+    name: str
+    folder: Folder
+    state: State
+    since: str = ""
+    version: str = ""
+    server: str = ""
+
+
+def planes_in(base: Path) -> Iterator[Known]:
+    """The planes whose folders are in one, by name. Raises nothing for what cannot be read."""
+    with suppress(OSError):
+        for path in sorted(base.iterdir()):
+            folder = Folder(path)
+            if is_plane(folder):
+                with suppress(KapyError):
+                    yield known(folder)
+
+
+def is_plane(folder: Folder) -> bool:
+    """Whether a plane was ever started in a folder."""
+    return (folder.path / "plane.lock").is_file()
+
+
+def known(folder: Folder) -> Known:
+    """What is known of the plane of a folder. Raises UnusableFolder."""
+    name, presence = folder.path.name, presence_of(folder)
+    if presence is not None:
+        return Known(name, folder, "running", presence.started, presence.version, presence.server)
+    if is_claimed(folder):
+        return Known(name, folder, "starting")
+    last = last_presence(folder)
+    version = "" if last is None else last.version
+    return Known(name, folder, "stopped", _ended(folder), version)
+
+
+def _ended(folder: Folder) -> str:
+    try:
+        seconds = folder.last.stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+OWN: Final = (
+    "data",
+    "data.replaced",
+    "pki",
+    "pki.replaced",
+    "extensions",
+    "plane.log",
+    "plane.json",
+    "plane.last.json",
+    "plane.lock",
+)
+"""What a plane has in its folder; the lock goes last."""
+
+
+def size_of(folder: Folder) -> int:
+    """Bytes that a plane has on disk."""
+    total = 0
+    for own in OWN:
+        path = folder.path / own
+        for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
+            with suppress(OSError):
+                total += one.lstat().st_size
+    return total
+
+
+def delete_plane(folder: Folder) -> list[str]:
+    """Remove a plane that does not run, and its kubeconfig context where one was left behind.
+
+    Answers the names of what somebody else has put into the folder, which stays with them. Raises
+    NoPlane, PlaneRuns, OSError.
+    """
+    if not is_plane(folder):
+        raise NoPlane(f"there is no management plane in {folder.path}")
+    with claimed(folder, for_restore=True):
+        stale = _left_behind(folder)
+        if stale is not None:
+            forget_context(Path(stale.kubeconfig), stale.context, stale.server)
+        for name in OWN:
+            _remove(folder.path / name)
+    rest = sorted(os.listdir(folder.path))
+    if not rest:
+        folder.path.rmdir()
+    return rest
+
+
+def _left_behind(folder: Folder) -> Presence | None:
+    """The plane that was killed: nobody has taken its presence, and its context, away."""
+    return last_presence(folder) if folder.state.exists() else None
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
