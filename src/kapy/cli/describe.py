@@ -40,7 +40,7 @@ class Picture:
 
 
 @command(missing="please specify a cluster name")
-@click.argument("name")
+@click.argument("cluster", metavar="NAME")
 @reaching
 @click.option(
     "--show-conditions",
@@ -69,7 +69,7 @@ class Picture:
     help="Print JSON, a graph for Graphviz, or an HTML page.",
 )
 def cluster(
-    name: str,
+    cluster: str,
     kubeconfig: str,
     kubeconfig_context: str,
     namespace: str,
@@ -103,9 +103,9 @@ def cluster(
     wanted = sys.stdout.isatty() if waiting is None else waiting
     picture = Picture(output or "", wants_color(color), wanted)
     if watch:
-        _watch(name, place, options, picture)
+        _watch(cluster, place, options, picture)
     else:
-        run(_once(name, place, options, picture))
+        run(_once(cluster, place, options, picture))
 
 
 async def _once(name: str, place: tuple[str, str, str], options: Options, picture: Picture) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @command(missing="please specify a workload cluster name")
-@click.argument("name")
+@click.argument("cluster", metavar="NAME")
 @reaching
 @click.option("--user", default="", help="Make a kubeconfig for this user, with few rights.")
 @strings("--group", help="A group of that user, for the workload cluster's RBAC.")
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--ttl", default="8h", show_default=True, help="How long that user's certificate is valid."
 )
 def kubeconfig(
-    name: str,
+    cluster: str,
     kubeconfig: str,
     kubeconfig_context: str,
     namespace: str,
@@ -41,7 +41,7 @@ def kubeconfig(
         raise click.UsageError("--group is of a user: say who with --user")
     holder = _holder(user, group, ttl) if user else None
     place = (kubeconfig, kubeconfig_context, namespace)
-    click.echo(run(_read(name, place, holder)), nl=False)
+    click.echo(run(_read(cluster, place, holder)), nl=False)
 
 
 def _holder(user: str, groups: tuple[str, ...], ttl: str) -> Holder:

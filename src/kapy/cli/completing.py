@@ -1,0 +1,116 @@
+"""What a shell is told of values: clusters, contexts, planes, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+PATIENCE: Final = 3.0
+"""Seconds that a management cluster has to answer: somebody has pressed TAB and waits."""
+
+Completer = Callable[[click.Context, str], list[CompletionItem]]
+
+
+def add_completion(params: Iterable[click.Parameter]) -> None:
+    """Have parameters complete what their names promise: clusters, contexts, planes, files."""
+    for param in params:
+        found = _completer(param)
+        if found is not None:
+            setattr(param, "shell_complete", found)  # noqa: B010
+
+
+def _completer(param: click.Parameter) -> Completer | None:
+    if isinstance(param, click.Argument):
+        return _clusters if param.name == "cluster" else _of_path(param)
+    if not isinstance(param, click.Option) or param.is_flag:
+        return None
+    name = max(param.opts, key=len)
+    if name.endswith("kubeconfig-context"):
+        return partial(_contexts, str(param.name).removesuffix("_context"))
+    if name == "--name" and str(param.help).startswith("Name of the plane"):
+        return _planes
+    if name.endswith(_FOLDERS):
+        return partial(_paths, "dir")
+    if name.endswith(_FILES) or param.metavar == "FILE":
+        return partial(_paths, "file")
+    return None
+
+
+_FOLDERS: Final = ("-dir", "-directory")
+_FILES: Final = ("file", "filename", "kubeconfig", "--config", "--from", "-ca", "-log-path")
+
+
+def _of_path(param: click.Argument) -> Completer | None:
+    return partial(_paths, "file") if param.name in ("file", "path", "source") else None
+
+
+def _paths(kind: str, ctx: click.Context, begun: str) -> list[CompletionItem]:  # noqa: ARG001
+    return [CompletionItem(begun, type=kind)]
+
+
+def _clusters(ctx: click.Context, begun: str) -> list[CompletionItem]:
+    return _beginning(begun, _quietly(partial(_cluster_names, ctx)))
+
+
+def _contexts(file: str, ctx: click.Context, begun: str) -> list[CompletionItem]:
+    """Those of the file that another flag names."""
+    return _beginning(begun, _quietly(partial(_context_names, ctx.params.get(file) or "")))
+
+
+def _planes(ctx: click.Context, begun: str) -> list[CompletionItem]:  # noqa: ARG001
+    return _beginning(begun, _quietly(_plane_names))
+
+
+def _beginning(begun: str, names: Sequence[str]) -> list[CompletionItem]:
+    return [CompletionItem(one) for one in names if one.startswith(begun)]
+
+
+def _quietly(names: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """The names, none where they cannot be read: a shell has no place for errors."""
+    try:
+        return names()
+    except Exception:  # whatever is wrong is told by the command itself
+        return ()
+
+
+def _context_names(given: str) -> Sequence[str]:
+    from kapy.client import kubeconfig_files
+    from kapy.kube.yaml import load
+
+    paths = [Path(given)] if given else kubeconfig_files.paths(os.environ, Path.home())
+    found: dict[str, None] = {}
+    for path in paths:
+        if path.is_file():
+            document: Any = load(path.read_text(encoding="utf-8")) or {}
+            found |= {str(one["name"]): None for one in document.get("contexts") or ()}
+    return list(found)
+
+
+def _plane_names() -> Sequence[str]:
+    from kapy.apps.planes import planes_in
+    from kapy.apps.settings import base_of_planes
+
+    return [one.name for one in planes_in(base_of_planes(os.environ, Path.home()))]
+
+
+def _cluster_names(ctx: click.Context) -> Sequence[str]:
+    from kapy.api.cluster import Cluster
+    from kapy.cli.reaching import access_to
+    from kapy.client.blocking import Blocking, run
+    from kapy.client.client import Client
+
+    given = ctx.params
+    access = access_to(given.get("kubeconfig") or "", given.get("kubeconfig_context") or "")
+    transport = Blocking(access, timeout=PATIENCE)
+    try:
+        namespace = given.get("namespace") or access.namespace or "default"
+        found = run(Client(transport).list(Cluster.RESOURCE, namespace))
+    finally:
+        transport.close()
+    return sorted(one["metadata"]["name"] for one in found.items)
