@@ -39,8 +39,10 @@ define environment
 		{ echo "kapy needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "$(PYTHON) comes without venv (on Debian: apt install python3-venv)" >&2; exit 1; }
-	$(PYTHON) -m venv --clear $(1)
-	$(1)/bin/python -m pip install --quiet $(2)
+	@echo "making the virtual environment $(1), which takes a minute or two the first time"
+	@$(PYTHON) -m venv --clear $(1)
+	@echo "installing kapy and what it needs into $(1) (pip says nothing meanwhile)"
+	@$(1)/bin/python -m pip install --quiet $(2)
 	@touch $@
 endef
 

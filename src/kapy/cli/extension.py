@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 import msgspec
 
-from kapy.cli.flags import command
+from kapy.cli.flags import command, typed
 
 if TYPE_CHECKING:
     from kapy.apps.https.certificate import Certificate
@@ -83,6 +83,9 @@ class Wish:
     help="PEM file of an authority: only clients with a certificate of it are answered.",
 )
 @click.option("--log-calls", is_flag=True, help="Write a line to standard error for each call.")
+@click.option(
+    "--reload", is_flag=True, help="Serve it anew whenever one of its Python files changes."
+)
 @click.option("--for-plane", is_flag=True, hidden=True)
 def serve(
     place: str,
@@ -95,6 +98,7 @@ def serve(
     register_as: str,
     client_ca: Path | None,
     log_calls: bool,
+    reload: bool,
     for_plane: bool,
 ) -> None:
     """Serve the handlers of an Extension over HTTPS until Ctrl-C.
@@ -108,6 +112,9 @@ def serve(
 
     if tls_dir and tls_secret:
         raise click.UsageError("--tls-dir and --tls-secret contradict each other")
+    if reload:
+        asyncio.run(_reload(place, host, port))
+        return
     log_to_stderr(int(log_calls))
     told = _kept_from_prints() if for_plane else None
     application = application_at(place)
@@ -115,6 +122,35 @@ def serve(
     wish = Wish(host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, told)
     # Not on uvloop: TLS with answers as short as these takes a fifth less without it.
     asyncio.run(_serve(application, wish))
+
+
+async def _reload(place: str, host: str, port: int) -> None:
+    """Serve with the arguments that were typed, in a process for each state of the source."""
+    from kapy.apps.extension_server.reloading import reloaded, source_folder
+    from kapy.cli.stopping import GivenUp, told_to_stop
+
+    given = [one for one in typed() if not one.startswith("--reload")]
+    if port == 0:  # the same one for every process
+        given += ["--port", str(_free_port(host))]
+    command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *given)
+    folder = source_folder(place)
+    _say(f"looking for changes of Python files below {folder}")
+    with told_to_stop() as asked, suppress(GivenUp):
+        async with asked.beginning("it"):
+            await reloaded(command, folder, _say)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _free_port(host: str) -> int:
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as one:
+        one.bind((host, 0))
+        return int(one.getsockname()[1])
 
 
 async def _serve(application: Application, wish: Wish) -> None:

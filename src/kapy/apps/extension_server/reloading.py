@@ -1,0 +1,123 @@
+"""An extension that is served from its source as that is now: for authors, while they write it.
+
+A process of its own serves it. When a file changes, that process ends and another one begins, on
+the same port and with the same certificate, so that nothing has to be registered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+Say = Callable[[str], None]
+
+STEP: Final = 0.3
+"""Seconds between two looks at the files, which no portable way watches."""
+PATIENCE: Final = 5.0
+"""Seconds that a process has for its last answers."""
+MOST_FILES: Final = 10_000
+_NOT_SOURCE: Final = ("__pycache__", "node_modules", "site-packages")
+
+Stamps = Mapping[Path, tuple[int, int]]
+
+
+def source_folder(place: str) -> Path:
+    """The folder whose Python files an extension `MODULE:NAME` is made of: its package's, or the
+    one that its module is in."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    top = place.partition(":")[0].partition(".")[0]
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.origin:
+        return Path.cwd()
+    return Path(spec.origin).parent
+
+
+def stamps(folder: Path) -> Stamps:
+    """Time and size of the Python files below a folder."""
+    found = {}
+    for path in _sources(folder):
+        try:
+            stat = path.stat()
+        except OSError:
+            continue  # it has gone meanwhile
+        found[path] = (stat.st_mtime_ns, stat.st_size)
+    return found
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    count = 0
+    for at, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if not one.startswith(".") and one not in _NOT_SOURCE]
+        for name in files:
+            if name.endswith(".py"):
+                count += 1
+                if count > MOST_FILES:
+                    return
+                yield Path(at) / name
+
+
+def mistake(paths: Sequence[Path]) -> str:
+    """What is wrong with the first file that is no Python, "" where all are."""
+    for path in paths:
+        try:
+            compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            return f"{path}: {error}"
+        except OSError:
+            continue
+    return ""
+
+
+async def reloaded(command: Sequence[str], folder: Path, say: Say) -> None:
+    """Run a command, and again whenever a Python file below the folder changes; until cancelled."""
+    while True:
+        there = stamps(folder)
+        process = await asyncio.create_subprocess_exec(*command)
+        try:
+            changed = await _until_changed(process, folder, there, say)
+        finally:
+            await _ended(process)
+        say(f"{', '.join(path.name for path in changed)} changed; serving it anew")
+
+
+async def _until_changed(
+    process: asyncio.subprocess.Process, folder: Path, there: Stamps, say: Say
+) -> Sequence[Path]:
+    """The files that changed, all of them Python."""
+    told = False
+    while True:
+        await asyncio.sleep(STEP)
+        if process.returncode is not None and not told:
+            told = True
+            say("it does not run; it is tried again when a file changes")
+        now = stamps(folder)
+        changed = sorted({path for path, _ in now.items() ^ there.items()})
+        if not changed:
+            continue
+        there = now
+        wrong = mistake([path for path in changed if path in now])
+        if not wrong:
+            return changed
+        say(f"{wrong}; what was served before goes on")
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

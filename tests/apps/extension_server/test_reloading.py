@@ -1,0 +1,88 @@
+"""An extension is served anew when its source changes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.services import running
+from kapy.apps.extension_server.reloading import mistake, reloaded, source_folder, stamps
+from tests.waiting import until
+
+PROGRAM = """
+import pathlib, sys, time
+import part
+pathlib.Path("log").open("a").write(f"{part.NAME} ")
+if part.NAME == "dies":
+    sys.exit(3)
+time.sleep(1000)
+"""
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], list[str]]]]:
+    """What is said, and the names of the parts that were run."""
+    (folder / "program.py").write_text(PROGRAM)
+    said: list[str] = []
+    command = ("sh", "-c", f'cd "{folder}" && exec "{sys.executable}" -B program.py')
+
+    def log() -> list[str]:
+        path = folder / "log"
+        return path.read_text().split() if path.exists() else []
+
+    async def serve() -> None:
+        await reloaded(command, folder, said.append)
+
+    async with running(serve=serve):
+        yield said, log
+
+
+async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
+    part = tmp_path / "part.py"
+    part.write_text('NAME = "first"')
+    async with served(tmp_path) as (said, log):
+        await until(lambda: log() == ["first"])
+        part.write_text('NAME = "broken')
+        await until(lambda: any("goes on" in one for one in said))
+        assert log() == ["first"]
+        part.write_text('NAME = "second"')
+        await until(lambda: log() == ["first", "second"])
+        assert said[-1] == "part.py changed; serving it anew"
+
+
+async def test_a_program_that_dies_is_tried_again_after_a_change(tmp_path: Path) -> None:
+    part = tmp_path / "part.py"
+    part.write_text('NAME = "dies"')
+    async with served(tmp_path) as (said, log):
+        await until(lambda: "it does not run; it is tried again when a file changes" in said)
+        part.write_text('NAME = "lives"')
+        await until(lambda: log() == ["dies", "lives"])
+        await asyncio.sleep(0)
+
+
+def test_only_sources_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("herd/__init__.py", "herd/a/b.py", "herd/.venv/x.py", "herd/__pycache__/y.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "lone.py").write_text("")
+    (tmp_path / "herd" / "notes.txt").write_text("")
+    assert source_folder("herd.a.b:extension") == tmp_path / "herd"
+    assert source_folder("lone") == tmp_path
+    assert source_folder("nowhere") == tmp_path
+    found = {str(one.relative_to(tmp_path)) for one in stamps(tmp_path / "herd")}
+    assert found == {"herd/__init__.py", "herd/a/b.py"}
+
+
+def test_a_mistake_is_named(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text("x = 1")
+    bad.write_text("def f(:")
+    assert mistake([good, tmp_path / "gone.py"]) == ""
+    assert mistake([good, bad]).startswith(f"{bad}: invalid syntax")
