@@ -20,11 +20,13 @@ from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install import How
 from kapy.clusterctl.install.asked import Asked
 from kapy.clusterctl.install.images import list_images
-from kapy.clusterctl.inventory import Inventory
+from kapy.clusterctl.inventory import PROVIDERS, Inventory
+from kapy.clusterctl.labelled import labelled
 from kapy.clusterctl.progress import line, silent
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.http import Reply, Request
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES
 from tests.clusterctl.releases import (
     ACME,
@@ -243,3 +245,72 @@ async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Re
         await delete(client, asked, say=silent)
         await init(client, releases, acme())
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
+
+
+def refusing(client: Client, kind: str) -> Client:
+    """A client of a server that does not take objects of a kind."""
+
+    async def ask(request: Request) -> Reply:
+        body = request.body
+        if request.method == "POST" and isinstance(body, dict) and body.get("kind") == kind:
+            return Reply(403, {"kind": "Status", "code": 403, "message": f"no {kind} here"})
+        return await client.transport(request)
+
+    return Client(ask)
+
+
+async def everything(client: Client) -> set[str]:
+    found = {
+        f"{one.kind} {one.key}"
+        for one in await labelled(client, "")
+        if one.kind not in ("Event", "ConfigMap", "Lease", "ServiceAccount")
+        or CLUSTERCTL_LABEL in (one.document["metadata"].get("labels") or {})
+    }
+    crds = {Key.of(one).name for one in (await client.list(CRDS)).items}
+    return found | crds
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ClusterRole", "Provider", "Namespace"])
+async def test_nothing_remains_of_an_init_that_was_refused(kind: str, releases: Releases) -> None:
+    async with management_cluster(controllers=True) as client:
+        before = await everything(client)
+        with pytest.raises(KapyError, match=f"no {kind} here"):
+            await init(refusing(client, kind), releases, acme())
+        await asyncio.sleep(60)
+        assert await everything(client) == before
+        await init(client, releases, acme())
+        assert await labels(client) == {*USUAL, "infrastructure-acme"}
+
+
+async def test_what_was_there_before_a_refused_init_stays(releases: Releases) -> None:
+    async with management_cluster(controllers=True) as client:
+        namespace, definition, *_ = components(*ACME, "v1.0.0")
+        await client.create(NAMESPACES, namespace)
+        await client.create(CRDS, definition)
+        with pytest.raises(ClusterctlError):
+            await init(refusing(client, "Deployment"), releases, acme())
+        assert await client.get(NAMESPACES, Key.of(namespace))
+        assert await client.get(CRDS, Key.of(definition))
+
+
+async def test_a_refused_check_leaves_no_definition_behind(releases: Releases) -> None:
+    async with management_cluster(controllers=True) as client:
+        before = await everything(client)
+        with pytest.raises(ClusterctlError):
+            await init(client, releases, acme("v9.9.9"))
+        assert await everything(client) == before
+
+
+async def test_an_installation_that_did_not_end_can_be_deleted(releases: Releases) -> None:
+    """As after `kill -9`: its objects are there, and the inventory does not know it."""
+    async with management_cluster(controllers=True) as client:
+        await init(client, releases, acme())
+        for one in await Inventory(client).installed():
+            await client.delete(PROVIDERS, one.key)
+        asked = Deletion({INFRASTRUCTURE: ["acme"]}, include_namespace=True, include_crds=True)
+        await delete(client, asked, say=silent)
+        await asyncio.sleep(60)
+        left = {one for one in await everything(client) if "acme" in one}
+        assert left == {"ClusterRole infrastructure-acme-role"}, "as every deletion leaves it"
+        with pytest.raises(ClusterctlError, match="failed to identify the namespace"):
+            await delete(client, asked, say=silent)

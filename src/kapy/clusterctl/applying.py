@@ -23,7 +23,7 @@ from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import established, until_established, until_gone
 from kapy.kube import Document, Key
 from kapy.kube.creation_order import creation_rank
-from kapy.kube.errors import AlreadyExists, ApiError, NotFound
+from kapy.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Unreachable
 from kapy.kube.names import CRDS, NAMESPACES, GroupKind, Resource, split_api_version
 
 T = TypeVar("T")
@@ -46,6 +46,7 @@ class Applying:
         self._client = client
         self._kinds = Kinds(client)
         self._defines: set[GroupKind] = set()
+        self._created: list[tuple[Resource, Document]] = []
         self._attempt = persistently if patient else _once
 
     async def apply(self, objects: Iterable[Document]) -> None:
@@ -61,6 +62,26 @@ class Applying:
             every = list(some)
             await self._know({one["apiVersion"] for one in every})
             await side_by_side(partial(self._written, one) for one in every)
+
+    async def undo(self) -> list[str]:
+        """Delete what was created here, as far as it is the same object still; what was there
+        before stays. Answers the names of what cannot be deleted, with the reasons."""
+        left = []
+        for resource, stored in reversed(self._created):
+            key, uid = Key.of(stored), stored["metadata"]["uid"]
+            try:
+                await self._client.delete(resource, key, uid=uid)
+            except (NotFound, Conflict):
+                continue
+            except (ApiError, Unreachable) as error:
+                left.append(f"{resource.kind} {key} ({error})")
+        self._created.clear()
+        return left
+
+    async def _create(self, resource: Resource, document: Document) -> Document:
+        stored = await self._attempt(lambda: self._client.create(resource, document))
+        self._created.append((resource, stored))
+        return stored
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs, until their kinds are served."""
@@ -79,7 +100,7 @@ class Applying:
 
     async def _defined(self, crd: Document) -> Document:
         try:
-            return await self._attempt(lambda: self._client.create(CRDS, crd))
+            return await self._create(CRDS, crd)
         except AlreadyExists:
             found = await self._attempt(lambda: self._client.get(CRDS, Key.of(crd)))
         except ApiError as error:
@@ -112,11 +133,11 @@ class Applying:
         self, resource: Resource, key: Key, document: Document
     ) -> Document:
         with suppress(AlreadyExists):
-            return await self._attempt(lambda: self._client.create(resource, document))
+            return await self._create(resource, document)
         try:
             return await self._attempt(lambda: self._client.patch(resource, key, document))
         except NotFound:  # gone between the two
-            return await self._attempt(lambda: self._client.create(resource, document))
+            return await self._create(resource, document)
 
     async def _resource(self, document: Document) -> Resource:
         if document["kind"] == NAMESPACES.kind:

@@ -20,7 +20,7 @@ from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, named
 from kapy.clusterctl.labelled import Labelled, components_in
 from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say, of_provider
-from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import parse_reference
 from kapy.clusterctl.side_by_side import side_by_side
 from kapy.kube import Document, Key
@@ -42,6 +42,7 @@ async def delete(client: Client, asked: Deletion, *, say: Say) -> None:
     """Delete providers. Raises InventoryError, ConfigError and ApiErrors."""
     inventory = Inventory(client)
     installed = await inventory.installed()
+    installed += await _unrecorded(client, installed, asked)
     # Where the CRDs were deleted already, it was a deletion that did not end.
     await inventory.check_contract(not_installed=bool(installed))
     await inventory.ensure()
@@ -73,6 +74,31 @@ async def remove(
     ending = {one.key.name for one in chosen if one.kind == NAMESPACES.kind}
     for some in _in_order([one for one in chosen if one.key.namespace not in ending]):
         await side_by_side(partial(_gone, client, one.resource, one.key) for one in some)
+
+
+async def _unrecorded(
+    client: Client, installed: Sequence[Installed], asked: Deletion
+) -> list[Installed]:
+    """Providers that are asked for and not in the inventory, but of which something is there: their
+    installation did not end."""
+    missing = {
+        manifest_label(name, of_type): (name, of_type)
+        for of_type, texts in asked.names.items()
+        for name in (parse_reference(text)[0] for text in texts if text)
+        if not named(installed, name, of_type)
+    }
+    if not missing:
+        return []
+    found = await components_in(client, missing)
+    namespaces: dict[str, str] = {}
+    for one in found:
+        namespace = one.key.name if one.kind == NAMESPACES.kind else one.key.namespace
+        namespaces[one.provider] = namespaces.get(one.provider) or namespace
+    providers = {
+        label: Installed(*missing[label], "", namespace) for label, namespace in namespaces.items()
+    }
+    left = {one.provider for one in found if _goes(one, providers[one.provider], asked)}
+    return [one for label, one in providers.items() if label in left]
 
 
 def _in_order(chosen: Sequence[Labelled]) -> list[list[Labelled]]:
@@ -130,7 +156,7 @@ def _named(installed: Sequence[Installed], text: str, of_type: ProviderType) -> 
             f"{one.label} is a part of this management plane and cannot be deleted; the plane "
             "ends with `kapy down`"
         )
-    if version not in ("", one.version):
+    if one.version and version not in ("", one.version):
         raise InventoryError(
             f'failed to identify the provider "{name}" with version "{version}"; installed: '
             f"{one.version}"

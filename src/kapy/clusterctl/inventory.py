@@ -73,6 +73,7 @@ class Inventory:
     def __init__(self, client: Client, *, reached: bool = False) -> None:
         self._client = client
         self._reached = reached
+        self._has_defined = False
 
     async def ensure(self) -> None:
         """Define the kind Provider where it is not. Raises InventoryError, ApiErrors."""
@@ -110,6 +111,7 @@ class Inventory:
     async def _define(self) -> None:
         with suppress(AlreadyExists):  # made meanwhile, or by a try whose answer was lost
             await self._ask(lambda: self._client.create(CRDS, DEFINITION))
+            self._has_defined = True
         await until_established(self._client, [DEFINITION["metadata"]["name"]])
 
     async def installed(self) -> list[Installed]:
@@ -127,6 +129,17 @@ class Inventory:
             await self._ask(lambda: self._client.create(PROVIDERS, provider))
         except AlreadyExists:
             await self._ask(lambda: self._client.patch(PROVIDERS, key, provider))
+
+    async def forget(self, provider: Document) -> None:
+        """Remove a Provider object."""
+        with suppress(NotFound):
+            await self._ask(lambda: self._client.delete(PROVIDERS, Key.of(provider)))
+
+    async def undefine(self) -> None:
+        """Remove the kind Provider where this inventory has defined it and there is none of it."""
+        if self._has_defined and not await self.installed():
+            with suppress(NotFound):
+                await self._ask(lambda: self._client.delete(CRDS, Key.of(DEFINITION)))
 
     async def check_contract(
         self, *, also: Collection[str] = (), not_installed: bool = False

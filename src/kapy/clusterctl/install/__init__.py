@@ -6,6 +6,7 @@ the inventory) before all components were read and checked.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,7 @@ from kapy.clusterctl.install.queue import queue
 from kapy.clusterctl.inventory import Inventory, default_name
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
+from kapy.kube.errors import ApiError, Unreachable
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,28 @@ USUAL: Final = How()
 async def init(
     client: Client, config: Config, asked: Asked, *, how: How = USUAL, clock: Clock, say: Say
 ) -> bool:
-    """Install providers; whether they are the first. Raises ClusterctlErrors, ApiErrors."""
+    """Install providers; whether they are the first. Raises ClusterctlErrors, ApiErrors: where the
+    server or a check refuses anything, nothing that was created remains."""
     inventory = Inventory(client)
     await inventory.ensure()
+    try:
+        return await _init(client, config, asked, inventory, how=how, clock=clock, say=say)
+    except (ClusterctlError, ApiError):
+        with suppress(ApiError, Unreachable):
+            await inventory.undefine()
+        raise
+
+
+async def _init(
+    client: Client,
+    config: Config,
+    asked: Asked,
+    inventory: Inventory,
+    *,
+    how: How,
+    clock: Clock,
+    say: Say,
+) -> bool:
     await inventory.check_contract(not_installed=True)
     say("Fetching providers")
     installed = await inventory.installed()

@@ -8,17 +8,19 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.applying import Applying
+from kapy.clusterctl.applying import Applying, NotApplied
 from kapy.clusterctl.certificates.choice import Issuer
 from kapy.clusterctl.certificates.own import with_own_authority
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.images import has_manager
+from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import NotInTime, holds, until
 from kapy.kube import Document, Key
+from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.names import DEPLOYMENTS
 
 WAIT: Final = 300.0
@@ -31,9 +33,42 @@ async def install(
     """Install providers one after the other; each is in the inventory when it is whole.
 
     The core provider only when all are: without it the next `init` knows that it is the first, and
-    adds the usual providers again. Raises NotApplied, CertificateError, NotInTime.
+    adds the usual providers again. Where the server refuses anything, nothing of them remains.
+    Raises NotApplied, CertificateError, NotInTime.
     """
-    inventory, applying = Inventory(client, reached=True), Applying(client)
+    applying, recorded = Applying(client), list[Components]()
+    try:
+        await _install(client, applying, queued, issuer, recorded, now=now, say=say)
+    except (ClusterctlError, ApiError) as error:
+        say("Removing what was created")
+        left = await _undone(client, applying, recorded)
+        if not left:
+            raise
+        raise NotApplied(f"{error}; this remains: {', '.join(left)}") from error
+
+
+async def _undone(client: Client, applying: Applying, recorded: Iterable[Components]) -> list[str]:
+    inventory, left = Inventory(client, reached=True), []
+    for one in recorded:
+        try:
+            await inventory.forget(one.inventory_object)
+        except (ApiError, Unreachable) as error:
+            left.append(f"{one.provider.label} in the inventory ({error})")
+    return [*left, *await applying.undo()]
+
+
+async def _install(
+    client: Client,
+    applying: Applying,
+    queued: Iterable[Components],
+    issuer: Issuer,
+    recorded: list[Components],
+    *,
+    now: datetime,
+    say: Say,
+) -> None:
+    """recorded: takes those that are in the inventory."""
+    inventory = Inventory(client, reached=True)
     unrecorded = []
     for one in queued:
         say(
@@ -50,8 +85,10 @@ async def install(
             unrecorded.append(one)
         else:
             await inventory.record(one.inventory_object)
+            recorded.append(one)
     for one in unrecorded:
         await inventory.record(one.inventory_object)
+        recorded.append(one)
 
 
 async def until_available(
