@@ -80,7 +80,8 @@ async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:
     infra = await scene.infra()
     assert infra["spec"] == {"controlPlaneEndpoint": {"host": "blue.paper", "port": 6443}}
     assert infra["status"]["initialization"] == {"provisioned": True}
-    assert [one["type"] for one in infra["status"]["conditions"]] == ["Paused"]
+    told = {one["type"]: one["status"] for one in infra["status"]["conditions"]}
+    assert told == {"Ready": "True", "Paused": "False"}
     assert infra["metadata"]["finalizers"] == [FINALIZER]
 
 

@@ -151,7 +151,8 @@ async def test_the_endpoint_is_the_load_balancers() -> None:
         assert infra is not None
         assert infra["spec"]["controlPlaneEndpoint"] == {"host": "lb.paper", "port": 6443}
         assert infra["status"]["initialization"]["provisioned"] is True
-        assert [one["type"] for one in infra["status"]["conditions"]] == ["Paused"]
+        told = {one["type"]: one["status"] for one in infra["status"]["conditions"]}
+        assert told == {"Ready": "True", "Paused": "False"}
 
 
 @pytest.mark.parametrize("crash", ["", "cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"])

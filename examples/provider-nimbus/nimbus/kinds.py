@@ -3,6 +3,8 @@
 from typing import Annotated, ClassVar
 
 from kapy.sdk import (
+    AGE,
+    Column,
     InfraClusterSpec,
     InfraClusterStatus,
     InfraMachineSpec,
@@ -45,6 +47,11 @@ class NimbusMachine(Object):
     """One machine."""
 
     RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "NimbusMachine")
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column("Size", ".spec.size", "How large it is"),
+        Column("Provider ID", ".spec.providerID", "What the cloud calls it"),
+        AGE,
+    )
 
     spec: NimbusMachineSpec = field(default_factory=NimbusMachineSpec)
     status: InfraMachineStatus = field(default_factory=InfraMachineStatus)

@@ -35,14 +35,16 @@ class Draft(Generic[O]):
     """A typed object being reconciled.
 
     object: the private copy to change; it stays the same Python object over a `save`, which
-    refreshes its fields. before: the shared document that it was last equal to.
+    refreshes its fields. before: the shared document that it was last equal to. more_status: fields
+    of the status that the Struct does not know, and that are to be so; None: not there.
     """
 
-    __slots__ = ("_base", "_client", "_kind", "before", "object")
+    __slots__ = ("_base", "_client", "_kind", "before", "more_status", "object")
 
     def __init__(self, client: Client, kind: type[O], document: Document) -> None:
         self.before = document
         self.object = read(document, kind)
+        self.more_status: Document = {}
         self._base: O | None = None
         self._client = client
         self._kind = kind
@@ -85,16 +87,24 @@ class Draft(Generic[O]):
     @property
     def is_clean(self) -> bool:
         """Whether nothing was changed since it was read or saved."""
-        return self._unchanged() == self.object
+        return self._unchanged() == self.object and not self._more_differences()
 
     def _differences(self) -> tuple[Document, Document]:
         """What we changed: in metadata and spec, and in the status; {} where nothing."""
         base = self._unchanged()
-        if base == self.object:
+        if base == self.object and not self.more_status:
             return {}, {}
         main = difference(encode(base), encode(self.object))
-        status = main.pop("status", None)
+        status = (main.pop("status", None) or {}) | self._more_differences()
         return main, {"status": status} if status else {}
+
+    def _more_differences(self) -> Document:
+        """What we changed in fields of the status that the Struct does not know."""
+        if not self.more_status:
+            return {}
+        status = self.before.get("status") or {}
+        was = {name: status[name] for name in self.more_status if name in status}
+        return difference(was, {k: one for k, one in self.more_status.items() if one is not None})
 
     def _unchanged(self) -> O:
         """`before` as it was read; not to be changed."""

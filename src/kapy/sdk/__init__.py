@@ -60,6 +60,7 @@ from kapy.sdk.answers import (
     ControlPlaneProvisioned,
     ControlPlaneSeen,
     Endpoint,
+    Failed,
     PoolProvisioned,
     Provisioned,
     Released,
@@ -96,9 +97,13 @@ from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
 from kapy.sdk.ipam_controller import add_ipam
 from kapy.sdk.keychain import ClusterKeys, Kept, Keychain
 from kapy.sdk.kinds import (
+    AGE,
     BootstrapConfigStatus,
+    Column,
     InfraClusterSpec,
     InfraClusterStatus,
+    InfraMachinePoolSpec,
+    InfraMachinePoolStatus,
     InfraMachineSpec,
     InfraMachineStatus,
     IPPoolStatus,
@@ -115,6 +120,7 @@ from kapy.sdk.readiness import in_v1beta1
 from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
 __all__ = [
+    "AGE",
     "CA_LIFE",
     "DONE",
     "REPORTED",
@@ -141,6 +147,7 @@ __all__ = [
     "ClusterKeys",
     "ClusterOrder",
     "ClusterProvisioned",
+    "Column",
     "ControlPlane",
     "ControlPlaneLoadBalancer",
     "ControlPlaneOfMachinesSpec",
@@ -157,6 +164,7 @@ __all__ = [
     "Endpoint",
     "Exhausted",
     "External",
+    "Failed",
     "FieldError",
     "Found",
     "IPAMProvider",
@@ -168,6 +176,8 @@ __all__ = [
     "InfraClusterStatus",
     "InfraMachine",
     "InfraMachinePoolProvider",
+    "InfraMachinePoolSpec",
+    "InfraMachinePoolStatus",
     "InfraMachineProvider",
     "InfraMachineSpec",
     "InfraMachineStatus",

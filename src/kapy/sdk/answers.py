@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
 from kapy.api.infrastructure import PoolInstance
 from kapy.kube.pki import KeyPair
 
+StatusFields: TypeAlias = Mapping[str, Any]
+"""Fields of the status that a kind has beside those of its contract, by their names in JSON. A
+value may be a Struct; None takes the field away; a field that is not given stays as it is."""
 POLL: Final = timedelta(seconds=10)
 
 
@@ -35,12 +38,29 @@ class Waiting:
 
     because: said in the Ready condition (where no conditions are reported) and with the timer.
     poll_after: when to ask again; None when something that the controller watches will change.
-    conditions: what is known so far; `Ready` sums them up.
+    conditions: what is known so far; `Ready` sums them up. status: fields of the kind's own.
     """
 
     because: str
     poll_after: timedelta | None = POLL
     conditions: Sequence[Condition] = ()
+    status: StatusFields = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """It has failed for good: nothing that anybody could do here makes it work.
+
+    reason: one word in CamelCase that the provider documents. message: for people. Both are said
+    by the condition that sums up, by an Event, and by `status.failureReason` and
+    `status.failureMessage`. While these are set, the provider is not asked any more, until the
+    object is to be deleted. conditions: as of `Waiting`. status: fields of the kind's own.
+    """
+
+    reason: str
+    message: str
+    conditions: Sequence[Condition] = ()
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +70,7 @@ class Provisioned:
     provider_id: equal to the `spec.providerID` of the machine's Node, and never changes.
     failure_domain: where the machine really is. annotations: to have on the infrastructure machine.
     conditions: `Ready` sums them up; without any, the machine is Ready. look_again: ask again after
-    that time, `because` of what.
+    that time, `because` of what. status: fields of the kind's own.
     """
 
     provider_id: str
@@ -60,6 +80,7 @@ class Provisioned:
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +90,7 @@ class PoolProvisioned:
     provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
     ID is not in it any more is gone. replicas: how many machines there are, where not all have an
     ID yet. provider_id: of the pool itself. instances: what users may want to know of the
-    machines. conditions, look_again, because: as of `Provisioned`.
+    machines. conditions, look_again, because, status: as of `Provisioned`.
     """
 
     provider_ids: Sequence[str]
@@ -79,6 +100,7 @@ class PoolProvisioned:
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +109,14 @@ class ClusterProvisioned:
 
     endpoint: of the control plane, None when somebody else provides it. failure_domains: where
     machines can be placed. annotations: to have on the infrastructure cluster. conditions: `Ready`
-    sums them up; without any, no Ready condition is reported and core goes by the initialization.
+    sums them up; without any, the cluster is Ready. status: fields of the kind's own.
     """
 
     endpoint: Endpoint | None = None
     failure_domains: Sequence[FailureDomain] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: Sequence[Condition] = ()
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +125,8 @@ class BootstrapData:
 
     value: the data; never shown. format: what it is, as infrastructure providers know it
     (`cloud-config`, `ignition`, …). conditions: `Ready` sums them up, with DataSecretAvailable.
-    look_again: ask again (`refresh`) after that time, `because` of what.
+    look_again: ask again (`refresh`) after that time, `because` of what. status: fields of the
+    kind's own.
     """
 
     value: bytes = field(repr=False)
@@ -110,15 +134,17 @@ class BootstrapData:
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """Boot data is still good. conditions, look_again, because: as of `BootstrapData`."""
+    """Boot data is still good. conditions, look_again, because, status: as of `BootstrapData`."""
 
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 class Replicas(NamedTuple):
@@ -146,7 +172,7 @@ class ControlPlaneProvisioned:
     ever shown.
 
     conditions: `Available` sums them up; without any, it is Available once it is initialized.
-    look_again: ask again after that time, `because` of what.
+    look_again: ask again after that time, `because` of what. status: fields of the kind's own.
     """
 
     endpoint: Endpoint | None = None
@@ -158,6 +184,7 @@ class ControlPlaneProvisioned:
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +194,7 @@ class ControlPlaneSeen:
     initialized: it takes requests (contract: initialization completed; never taken back). unstable:
     why no Machine may be added or taken away right now, "" when one may. conditions: `Available`
     sums them up; without any, it is Available once it is initialized. look_again: ask again after
-    that time, `because` of what; core's Machines are watched.
+    that time, `because` of what; core's Machines are watched. status: fields of the kind's own.
     """
 
     initialized: bool
@@ -175,6 +202,7 @@ class ControlPlaneSeen:
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
     because: str = ""
+    status: StatusFields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
-from kapy.sdk.answers import BootstrapData, Endpoint, Released, Unchanged, Waiting
+from kapy.sdk.answers import BootstrapData, Endpoint, Failed, Released, Unchanged, Waiting
 from kapy.sdk.keychain import ClusterKeys
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class BootstrapProvider(ABC, Generic[T]):
     initialises: ClassVar[bool] = False
 
     @abstractmethod
-    async def data(self, order: BootstrapOrder[T]) -> BootstrapData | Waiting:
+    async def data(self, order: BootstrapOrder[T]) -> BootstrapData | Failed | Waiting:
         """What the machine runs when it starts. Asked until there is data, then not again."""
 
     async def refresh(

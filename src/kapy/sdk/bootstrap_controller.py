@@ -26,7 +26,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane
 from kapy.api.names import ConditionType, Reason
-from kapy.conditions import false, is_true, true
+from kapy.conditions import false, is_true, set_condition, true
 from kapy.conditions.paused import is_paused
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
@@ -35,7 +35,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import BootstrapData, Unchanged, Waiting
+from kapy.sdk.answers import BootstrapData, Failed, Unchanged, Waiting
 from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
 from kapy.sdk.bootstrap_kinds import BootstrapConfigLens
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
@@ -136,6 +136,8 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T], cluster: Cluster
     ) -> Result:
         await self._data.keep_owned(draft.object)
+        if self._is_failed(draft):
+            return DONE
         if not cluster.status.initialization.infrastructure_provisioned:
             return self._not_yet(draft, "Waiting for the Cluster's infrastructure")
         if self._lock is not None and _is_initialized(cluster):
@@ -167,6 +169,8 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
             answer = await self._provider.data(order)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+            if isinstance(answer, Failed):
+                return self._fail(draft, answer)
             data = answer
             await self._data.store(draft.object, order.cluster, data)
         self._created(draft, draft.object.metadata.name)
@@ -182,7 +186,10 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         answer = await (
             self._provider.data(order) if made is None else self._provider.refresh(order, made)
         )
+        if isinstance(answer, Failed):
+            return self._fail(draft, answer)
         if isinstance(answer, Waiting):
+            self._tell_more(draft, answer.status)
             self._available(draft, Unchanged(conditions=answer.conditions))
             return requeue_if(after=answer.poll_after, because=answer.because)
         if isinstance(answer, BootstrapData) and not _same(answer, made):
@@ -202,6 +209,7 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
     def _available(
         self, draft: Draft[BootstrapConfigLens], answer: BootstrapData | Unchanged
     ) -> Result:
+        self._tell_more(draft, answer.status)
         self._report(draft, (AVAILABLE, *answer.conditions), None)
         return requeue_if(after=answer.look_again, because=answer.because)
 
@@ -209,10 +217,19 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         """What is waited for is watched."""
         return self._waiting(draft, Waiting(because=because, poll_after=None), "")
 
+    def _report_failure(
+        self, draft: Draft[BootstrapConfigLens], answer: Failed, reason: str
+    ) -> None:
+        missing = false(ConditionType.DATA_SECRET_AVAILABLE, reason, answer.message)
+        self._report(draft, (missing, *answer.conditions), None)
+        said = false(self.sums_up, reason, answer.message)
+        set_condition(draft.object, said, self._runtime.clock())
+
     def _waiting(self, draft: Draft[BootstrapConfigLens], answer: Waiting, reason: str) -> Result:
         type_, because = ConditionType.DATA_SECRET_AVAILABLE, answer.because
         if draft.object.deleting:
             return super()._waiting(draft, answer, reason)
+        self._tell_more(draft, answer.status)
         missing = false(type_, Reason.NOT_AVAILABLE, because)
         self._report(draft, (missing, *answer.conditions), None)
         return requeue_if(after=answer.poll_after, because=because)

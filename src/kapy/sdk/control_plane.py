@@ -16,7 +16,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
 from kapy.kube.pki import Algorithm
-from kapy.sdk.answers import ControlPlaneProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.answers import ControlPlaneProvisioned, Endpoint, Failed, Released, Waiting
 from kapy.sdk.keychain import ClusterKeys
 
 T = TypeVar("T")
@@ -83,7 +83,9 @@ class ControlPlaneProvider(AnyControlPlaneProvider[T]):
     external: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(self, order: ControlPlaneOrder[T]) -> ControlPlaneProvisioned | Waiting:
+    async def converge(
+        self, order: ControlPlaneOrder[T]
+    ) -> ControlPlaneProvisioned | Failed | Waiting:
         """Move one step towards the order, and say what is true. Called again and again.
 
         Waiting says that nobody can use the control plane; one that is changed while it serves is

@@ -16,7 +16,7 @@ from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
 from kapy.kube.version import InvalidVersion, parse_tolerant
-from kapy.sdk.answers import ControlPlaneProvisioned, Released, Waiting
+from kapy.sdk.answers import ControlPlaneProvisioned, Failed, Released, Waiting
 from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
 from kapy.sdk.control_plane_kinds import ControlPlaneLens, ControlPlaneStatus
 from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
@@ -64,6 +64,8 @@ class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
         answer = await self._provider.converge(order)
         if isinstance(answer, Waiting):
             return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+        if isinstance(answer, Failed):
+            return self._fail(draft, answer)
         return await self._provisioned(draft, order, answer)
 
     async def _release(
@@ -79,6 +81,7 @@ class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
         answer: ControlPlaneProvisioned,
     ) -> Result:
         _check(answer, order)
+        self._tell_more(draft, answer.status)
         await self._set_endpoint(draft, answer.endpoint)
         result = DONE
         if answer.initialized or answer.kubeconfig or answer.authority is not None:

@@ -101,6 +101,8 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         return result
 
     async def _begun(self, draft: Draft[ControlPlaneLens], cluster: Cluster) -> Result:
+        if self._is_failed(draft):
+            return DONE
         order = self._order(draft, cluster.key, cluster)
         infrastructure = cluster.status.initialization.infrastructure_provisioned
         if self._about.needs_infrastructure and not infrastructure:

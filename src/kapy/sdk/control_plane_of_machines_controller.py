@@ -318,6 +318,7 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         ready = unavailable("Waiting for the control plane to be initialized")
         if draft.object.status.initialization.control_plane_initialized:
             ready = true(ConditionType.AVAILABLE, Reason.AVAILABLE)
+        self._tell_more(draft, said.status)
         self._report(draft, said.conditions, ready)
 
     def _at_rollout(self, plane: MachineControlPlaneLens) -> Result:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 from kapy.sdk.credentials import Credential
 from kapy.sdk.owned import Making
 
@@ -45,7 +45,7 @@ class InfraClusterProvider(ABC, Generic[T]):
     """Implement this to teach Cluster API where clusters can be."""
 
     @abstractmethod
-    async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Waiting:
+    async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Failed | Waiting:
         """Move one step towards the order, and say what is true. Called again and again."""
 
     @abstractmethod

@@ -22,7 +22,8 @@ from typing import Any, Generic, TypeVar
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.embedded import APIEndpoint
-from kapy.api.names import Reason
+from kapy.api.names import ConditionType, Reason
+from kapy.conditions import true
 from kapy.conditions.paused import is_paused
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
@@ -32,7 +33,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Released, Waiting
+from kapy.sdk.answers import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 from kapy.sdk.credentials import Refused
 from kapy.sdk.credentials_tenants import Tenants
 from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
@@ -131,16 +132,21 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         return result
 
     async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
+        if self._is_failed(draft):
+            return DONE
         async with self._asking(draft, cluster, "FailedConverge"):
             answer = await self._answer(draft, cluster)
+            self._tell_more(draft, answer.status)
         if isinstance(answer, Waiting):
             return self._waiting(draft, answer, Reason.NOT_READY)
+        if isinstance(answer, Failed):
+            return self._fail(draft, answer)
         await self._provisioned(draft, answer)
         return DONE
 
     async def _answer(
         self, draft: Draft[InfraClusterLens], cluster: Cluster
-    ) -> ClusterProvisioned | Waiting:
+    ) -> ClusterProvisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
         except Refused as refusal:
@@ -152,7 +158,7 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         if isinstance(endpoint, Waiting):
             return endpoint
         answer = await self._provider.converge(replace(order, endpoint=endpoint))
-        if isinstance(answer, Waiting) or answer.endpoint is not None:
+        if not isinstance(answer, ClusterProvisioned) or answer.endpoint is not None:
             return answer
         return replace(answer, endpoint=endpoint)
 
@@ -170,7 +176,7 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         status = draft.object.status
         status.initialization.provisioned = True
         status.failure_domains = list(answer.failure_domains)
-        self._report(draft, answer.conditions, None)
+        self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
 
     def _report(
         self,

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.kube import Document, Key
-from kapy.sdk.answers import Provisioned, Released, Waiting
+from kapy.sdk.answers import Failed, Provisioned, Released, Waiting
 from kapy.sdk.credentials import Credential
 from kapy.sdk.owned import Making
 
@@ -56,7 +56,7 @@ class InfraMachineProvider(ABC, Generic[T]):
     needs_bootstrap_data: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(self, order: MachineOrder[T]) -> Provisioned | Waiting:
+    async def converge(self, order: MachineOrder[T]) -> Provisioned | Failed | Waiting:
         """Move one step towards the order, and say what is true. Called again and again."""
 
     @abstractmethod

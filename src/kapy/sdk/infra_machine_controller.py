@@ -9,6 +9,7 @@ Upstream's document: `providers/contracts/infra-machine.md`. In the order in whi
 * `spec.providerID` is stored before `status.initialization.provisioned`, which is never taken back;
 * machines of the control plane join a load balancer before they are provisioned, get no new
   requests of it once their Machine is being deleted, and leave it before they are released;
+* an object that has failed for good is left as it is, until it is to be deleted;
 * an object that the provider does not serve is left alone, in its deletion, too;
 * deletion releases the machine, however far it got, and then removes the finalizer.
 
@@ -38,7 +39,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Provisioned, Released, Waiting
+from kapy.sdk.answers import Failed, Provisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapReader
 from kapy.sdk.credentials import Refused
 from kapy.sdk.credentials_tenants import Tenants
@@ -141,6 +142,8 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         machine: Machine,
         cluster: Cluster,
     ) -> Result:
+        if self._is_failed(draft):
+            return DONE
         has_data = machine.spec.bootstrap.data_secret_name is not None
         worker = Label.CONTROL_PLANE not in machine.metadata.labels
         if reason := not_yet(cluster, has_data=has_data, worker=worker):
@@ -156,11 +159,13 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             answer = await self._answer(draft, order, cluster)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
+            if isinstance(answer, Failed):
+                return self._fail(draft, answer)
             return await self._provisioned(draft, order, answer)
 
     async def _answer(
         self, draft: Draft[InfraMachineLens], order: MachineOrder[T], cluster: Cluster
-    ) -> Provisioned | Waiting:
+    ) -> Provisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
         except Refused as refusal:
@@ -206,6 +211,7 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         waiting = await self._members.begun(order, answer.provider_id, answer.addresses)
         if waiting is not None:
             return self._waiting(draft, waiting, Reason.NOT_READY)
+        self._tell_more(draft, answer.status)
         draft.object.metadata.annotations.update(answer.annotations)
         status = draft.object.status
         status.initialization.provisioned = True

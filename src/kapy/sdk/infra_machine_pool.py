@@ -18,7 +18,7 @@ from typing import ClassVar, Generic, TypeVar
 from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
-from kapy.sdk.answers import PoolProvisioned, Released, Waiting
+from kapy.sdk.answers import Failed, PoolProvisioned, Released, Waiting
 from kapy.sdk.credentials import Credential
 from kapy.sdk.owned import Making
 
@@ -64,7 +64,7 @@ class InfraMachinePoolProvider(ABC, Generic[T]):
     needs_bootstrap_data: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(self, order: MachinePoolOrder[T]) -> PoolProvisioned | Waiting:
+    async def converge(self, order: MachinePoolOrder[T]) -> PoolProvisioned | Failed | Waiting:
         """Move one step towards the order, and say what is true. Called again and again."""
 
     @abstractmethod

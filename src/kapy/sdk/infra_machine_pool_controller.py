@@ -34,7 +34,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import PoolProvisioned, Released, Waiting
+from kapy.sdk.answers import Failed, PoolProvisioned, Released, Waiting
 from kapy.sdk.bootstrap_data import BootstrapReader
 from kapy.sdk.credentials import Refused
 from kapy.sdk.credentials_tenants import Tenants
@@ -127,6 +127,8 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
     async def _running(
         self, draft: Draft[InfraMachinePoolLens], pool: MachinePool, cluster: Cluster
     ) -> Result:
+        if self._is_failed(draft):
+            return DONE
         secret = pool.spec.template.spec.bootstrap.data_secret_name
         if reason := not_yet(cluster, has_data=secret is not None, worker=True):
             self._report(draft, (), false(ConditionType.READY, reason))
@@ -145,11 +147,13 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             answer = await self._answer(draft, replace(order, bootstrap_data=found.data), cluster)
             if isinstance(answer, Waiting):
                 return self._waiting(draft, answer, Reason.NOT_READY)
+            if isinstance(answer, Failed):
+                return self._fail(draft, answer)
             return await self._provisioned(draft, answer)
 
     async def _answer(
         self, draft: Draft[InfraMachinePoolLens], order: MachinePoolOrder[T], cluster: Cluster
-    ) -> PoolProvisioned | Waiting:
+    ) -> PoolProvisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
         except Refused as refusal:
@@ -166,6 +170,7 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
         await draft.save_spec()
         status = draft.object.status
         status.replicas = len(ids) if answer.replicas is None else answer.replicas
+        self._tell_more(draft, answer.status)
         status.instances = list(answer.instances)
         status.initialization.provisioned = status.ready = True
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))

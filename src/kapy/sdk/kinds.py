@@ -3,14 +3,19 @@
     class NimbusMachineSpec(InfraMachineSpec):
         size: Annotated[str, rules("How large it is.", enum=["small", "large"])] = "small"
 
+    class NimbusMachineStatus(InfraMachineStatus):
+        zone: Annotated[str, rules("Where it runs.")] = ""
+
     class NimbusMachine(Object):
         RESOURCE = resource("infrastructure.cluster.x-k8s.io", "v1alpha1", "NimbusMachine")
+        COLUMNS = (Column("Zone", ".status.zone", "Where it runs"), AGE)
         spec: NimbusMachineSpec = field(default_factory=NimbusMachineSpec)
-        status: InfraMachineStatus = field(default_factory=InfraMachineStatus)
+        status: NimbusMachineStatus = field(default_factory=NimbusMachineStatus)
 
     NimbusMachineTemplate = template_of(NimbusMachine)
 
-The CRDs are printed from them: types, `rules(...)` and docstrings.
+The CRDs are printed from them: types, `rules(...)`, docstrings, and what `kubectl get` shows
+(`COLUMNS`). The provider fills fields of the status that are its own by `status` of its answers.
 """
 
 from __future__ import annotations
@@ -20,22 +25,29 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import field
 
-from kapy.api.dev_cluster import InfraClusterStatus as InfraClusterStatus
-from kapy.api.dev_machine import DevMachineStatus as InfraMachineStatus
+from kapy.api.columns import AGE, Column
+from kapy.api.dev_cluster import InfraClusterStatus as _InfraClusterStatus
+from kapy.api.dev_machine import DevMachineStatus
+from kapy.api.dev_machine_pool import DevMachinePoolStatus
 from kapy.api.embedded import APIEndpoint, TemplateMeta
-from kapy.api.infrastructure import MachineProviderID
+from kapy.api.infrastructure import MachineProviderID, PoolProviderID, ProviderIDs
 from kapy.api.status import Conditions
 from kapy.kube.meta import Object
 from kapy.kube.model import Model, bare, rules
 from kapy.kube.names import Resource
 from kapy.kube.plural import plural
 from kapy.sdk.bootstrap_kinds import BootstrapConfigStatus as BootstrapConfigStatus
+from kapy.sdk.lens import FailureMessage, FailureReason
 
 __all__ = [
+    "AGE",
     "BootstrapConfigStatus",
+    "Column",
     "IPPoolStatus",
     "InfraClusterSpec",
     "InfraClusterStatus",
+    "InfraMachinePoolSpec",
+    "InfraMachinePoolStatus",
     "InfraMachineSpec",
     "InfraMachineStatus",
     "resource",
@@ -60,6 +72,34 @@ class InfraMachineSpec(Model):
     """What the infrastructure of a machine should be."""
 
     provider_id: MachineProviderID = field(default="", name="providerID")
+
+
+class InfraMachinePoolSpec(Model):
+    """What the infrastructure of a pool of machines should be."""
+
+    provider_id: PoolProviderID = field(default="", name="providerID")
+    provider_id_list: ProviderIDs = field(default_factory=list, name="providerIDList")
+
+
+class InfraClusterStatus(_InfraClusterStatus):
+    """What was seen of the infrastructure."""
+
+    failure_reason: FailureReason = ""
+    failure_message: FailureMessage = ""
+
+
+class InfraMachineStatus(DevMachineStatus):
+    """What was seen of the machine."""
+
+    failure_reason: FailureReason = ""
+    failure_message: FailureMessage = ""
+
+
+class InfraMachinePoolStatus(DevMachinePoolStatus):
+    """What was seen of the pool."""
+
+    failure_reason: FailureReason = ""
+    failure_message: FailureMessage = ""
 
 
 class IPPoolStatus(Model):

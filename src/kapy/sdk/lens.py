@@ -7,7 +7,7 @@ what is written is a difference, so all other fields survive.
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeAlias, TypeVar
 
 from msgspec import field
 
@@ -16,14 +16,23 @@ from kapy.api.embedded import APIEndpoint, FailureDomain, MachineAddress
 from kapy.api.infrastructure import PoolInstance
 from kapy.api.status import DeprecatedConditions
 from kapy.kube.meta import Object
-from kapy.kube.model import Model
+from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
+
+FailureReason: TypeAlias = Annotated[
+    str, rules("Why it has failed for good, in one word.", max_length=256)
+]
+FailureMessage: TypeAlias = Annotated[
+    str, rules("Why it has failed for good, for people.", max_length=10240)
+]
 
 
 class LensStatus(Model):
     """What every contract knows of a status."""
 
     conditions: list[Condition] = field(default_factory=list)
+    failure_reason: FailureReason = ""
+    failure_message: FailureMessage = ""
 
 
 class Lens(Object):

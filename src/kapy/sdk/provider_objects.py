@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from msgspec import structs, to_builtins
+
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.names import ConditionType, Reason
@@ -15,8 +17,8 @@ from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Released, Waiting
-from kapy.sdk.failures import failed, tell_failures
+from kapy.sdk.answers import Failed, Released, StatusFields, Waiting
+from kapy.sdk.failures import ProviderMistake, failed, tell_failures
 from kapy.sdk.lens import Lens, lens_on
 from kapy.sdk.readiness import report
 
@@ -89,9 +91,40 @@ class ProviderObjects(Generic[L]):
         return said is not None
 
     def _waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
+        self._tell_more(draft, answer.status)
         ready = false(self.sums_up, reason, answer.because)
         self._report(draft, answer.conditions, ready)
         return requeue_if(after=answer.poll_after, because=answer.because)
+
+    def _is_failed(self, draft: Draft[L]) -> bool:
+        """Whether it has failed for good: it is left as it is, until it is to be deleted."""
+        status = draft.object.status
+        return bool(status.failure_reason or status.failure_message)
+
+    def _fail(self, draft: Draft[L], answer: Failed) -> Result:
+        """Say that it has failed for good."""
+        status, reason = draft.object.status, answer.reason or Reason.NOT_READY
+        status.failure_reason, status.failure_message = reason, answer.message
+        self._tell_more(draft, answer.status)
+        self._report_failure(draft, answer, reason)
+        self._events.warning(draft.before, reason, answer.message)
+        return DONE
+
+    def _report_failure(self, draft: Draft[L], answer: Failed, reason: str) -> None:
+        said = false(self.sums_up, reason, answer.message)
+        self._report(draft, answer.conditions, said)
+        # Whatever else is reported: nothing of that makes it work.
+        set_condition(draft.object, said, self._runtime.clock())
+
+    def _tell_more(self, draft: Draft[L], fields: StatusFields) -> None:
+        """Write fields of the provider's own into the status. Raises ProviderMistake."""
+        own = {one.encode_name for one in structs.fields(type(draft.object.status))}
+        if taken := sorted(own & fields.keys()):
+            raise ProviderMistake(
+                f"status.{taken[0]} is a field of the contract, which the SDK writes: answer it as "
+                "what it is, and leave it out of `status`"
+            )
+        draft.more_status |= to_builtins(dict(fields))
 
     def _report(
         self, draft: Draft[L], conditions: Sequence[Condition], ready: Condition | None

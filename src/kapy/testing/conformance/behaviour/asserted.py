@@ -17,6 +17,7 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.sdk import (
+    Failed,
     InfraClusterProvider,
     InfraMachinePoolProvider,
     InfraMachineProvider,
@@ -69,7 +70,7 @@ class _Overheard(InfraMachineProvider[Any]):
         self._provider = provider
         self._ids = ids
 
-    async def converge(self, order: MachineOrder[Any]) -> Provisioned | Waiting:
+    async def converge(self, order: MachineOrder[Any]) -> Provisioned | Failed | Waiting:
         answer = await self._provider.converge(order)
         told = self._ids[order.key, order.uid]
         if isinstance(answer, Provisioned) and answer.provider_id not in told:

@@ -1,0 +1,251 @@
+"""What providers say beyond the contracts: fields of their own, columns, and failures for good."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Final
+
+import pytest
+from msgspec import field
+
+from kapy.apps.provider.definitions import crds_of
+from kapy.kube import Document
+from kapy.kube.names import CRDS
+from kapy.sdk import (
+    AGE,
+    BootstrapConfigStatus,
+    Column,
+    ControlPlaneSeen,
+    ControlPlaneSpec,
+    ControlPlaneStatus,
+    Failed,
+    InfraClusterSpec,
+    InfraClusterStatus,
+    InfraMachinePoolSpec,
+    InfraMachinePoolStatus,
+    InfraMachineProvider,
+    InfraMachineSpec,
+    InfraMachineStatus,
+    MachineOrder,
+    Model,
+    Object,
+    Provider,
+    Provisioned,
+    Released,
+    Resource,
+    Waiting,
+    add_infra_machine,
+    conditions,
+    resource,
+    rules,
+)
+from kapy.testing.provider_bench import key, provider_bench
+from tests.sdk.one_of_each import EACH, NAME, Each
+from tests.sdk.test_each import asked
+
+GROUP: Final = "infrastructure.cluster.x-k8s.io"
+SUMS_UP: Final = {"control plane": "Available"}
+CAN_FAIL: Final = [
+    pytest.param(one, SUMS_UP.get(name, "Ready"), id=name)
+    for name, one in EACH.items()
+    if one.question in ("converge", "data")
+]
+HAS_STATUS: Final = [
+    pytest.param(one, id=name) for name, one in EACH.items() if one.question != "allocate"
+]
+GONE: Final = Failed(
+    reason="DiskLost",
+    message="the disk of the machine is lost",
+    conditions=(conditions.true("NetworkReady", "NetworkReady"),),
+    status={"zone": "north"},
+)
+
+
+def answering(answer: Any) -> Any:
+    async def question(*_: Any, **__: Any) -> Any:
+        return answer
+
+    return question
+
+
+def told(document: Document) -> dict[str, tuple[str, str]]:
+    found = document["status"]["conditions"]
+    return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+
+@pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
+async def test_what_has_failed_for_good_is_told_and_left_alone(one: Each, sums_up: str) -> None:
+    async with asked(one, answering(GONE)) as (bench, question):
+        await asyncio.sleep(1)
+        found = await bench.client.get(one.resource, key(NAME))
+        assert found["status"]["failureReason"] == GONE.reason
+        assert found["status"]["failureMessage"] == GONE.message
+        assert found["status"]["zone"] == "north"
+        assert told(found)[sums_up] == ("False", "DiskLost" if sums_up else "")
+        assert told(found)["NetworkReady"][0] == "True"
+        patch = {"metadata": {"labels": {"touched": "yes"}}}
+        await bench.client.patch(one.resource, key(NAME), patch)
+        await asyncio.sleep(600)
+        assert question.times == 1
+        await bench.client.delete(one.resource, key(NAME))
+        await bench.until_gone(one.resource, NAME)
+
+
+@pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
+async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_goes(
+    one: Each, sums_up: str
+) -> None:
+    del sums_up
+    async with asked(one, answering(Waiting(because="it boots", poll_after=None))) as both:
+        bench, question = both
+        await asyncio.sleep(1)
+        mark: Document = {"status": {"failureMessage": "seen by somebody else"}}
+        await bench.client.patch(one.resource, key(NAME), mark, subresource="status")
+        await asyncio.sleep(1)
+        before = question.times
+        patch = {"metadata": {"labels": {"touched": "yes"}}}
+        await bench.client.patch(one.resource, key(NAME), patch)
+        await asyncio.sleep(1)
+        assert question.times == before
+        gone: Document = {"status": {"failureMessage": None}}
+        await bench.client.patch(one.resource, key(NAME), gone, subresource="status")
+        await asyncio.sleep(1)
+        assert question.times == before + 1
+
+
+def saying(one: Each, status: Document) -> Any:
+    """An answer with fields of the provider's own."""
+    if one.question == "observe":
+        return ControlPlaneSeen(initialized=False, status=status)
+    return Waiting(because="it boots", poll_after=None, status=status)
+
+
+class Disk(Model):
+    size_gib: int = 0
+
+
+@pytest.mark.parametrize("one", HAS_STATUS)
+async def test_fields_of_the_status_are_the_provider_s_own(one: Each) -> None:
+    answers: list[Document] = [
+        {"zone": "north", "disks": [Disk(size_gib=3)], "seen": {"a": 1, "b": 2}},
+        {"disks": [], "seen": {"b": 3}},
+        {"zone": None},
+    ]
+    seen: list[Document] = []
+
+    async def question(*_: Any, **__: Any) -> Any:
+        return saying(one, answers[min(len(seen), 2)])
+
+    async with asked(one, question) as (bench, _):
+        for number in range(3):
+            patch = {"metadata": {"labels": {"touched": str(number)}}}
+            await asyncio.sleep(1)
+            seen.append((await bench.client.get(one.resource, key(NAME)))["status"])
+            await bench.client.patch(one.resource, key(NAME), patch)
+    own = [{name: one[name] for name in ("zone", "disks", "seen") if name in one} for one in seen]
+    assert own == [
+        {"zone": "north", "disks": [{"sizeGib": 3}], "seen": {"a": 1, "b": 2}},
+        {"zone": "north", "disks": [], "seen": {"b": 3}},
+        {"disks": [], "seen": {"b": 3}},
+    ]
+
+
+@pytest.mark.parametrize("one", HAS_STATUS)
+async def test_a_field_of_the_contract_is_refused(one: Each) -> None:
+    async with asked(one, answering(saying(one, {"conditions": []}))) as (bench, question):
+        await asyncio.sleep(1)
+        found = await bench.client.get(one.resource, key(NAME))
+        assert ("Unknown", "InternalError") in told(found).values()
+        assert "status.conditions is a field of the contract" in str(found["status"])
+        assert question.times > 1
+
+
+class CowStatus(InfraMachineStatus):
+    """A machine as it was seen."""
+
+    zone: Annotated[str, rules("Where it runs.")] = ""
+
+
+class CowMachine(Object):
+    """One machine."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "CowMachine")
+    COLUMNS: ClassVar[Sequence[Column]] = (Column("Zone", ".status.zone", "Where it runs"), AGE)
+
+    spec: InfraMachineSpec = field(default_factory=InfraMachineSpec)
+    status: CowStatus = field(default_factory=CowStatus)
+
+
+class CowCluster(Object):
+    """The network of a cluster."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "CowCluster")
+
+    spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
+    status: InfraClusterStatus = field(default_factory=InfraClusterStatus)
+
+
+class CowMachinePool(Object):
+    """A pool of machines."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "CowMachinePool")
+
+    spec: InfraMachinePoolSpec = field(default_factory=InfraMachinePoolSpec)
+    status: InfraMachinePoolStatus = field(default_factory=InfraMachinePoolStatus)
+
+
+class CowConfig(Object):
+    """Boot data."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "CowConfig")
+
+    status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)
+
+
+class CowControlPlane(Object):
+    """A control plane."""
+
+    RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "CowControlPlane")
+
+    spec: ControlPlaneSpec = field(default_factory=ControlPlaneSpec)
+    status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
+
+
+COWS: Final = Provider(
+    name="cow",
+    kinds=(CowMachine, CowCluster, CowMachinePool, CowConfig, CowControlPlane),
+    add_to=lambda _: None,
+    image="registry.example/cow",
+)
+
+
+class Lost(InfraMachineProvider[CowMachine]):
+    async def converge(self, order: MachineOrder[CowMachine]) -> Provisioned | Failed | Waiting:
+        return GONE
+
+    async def release(self, order: MachineOrder[CowMachine]) -> Released | Waiting:
+        return Released()
+
+
+async def test_what_is_answered_is_kept_by_the_crds_that_are_printed() -> None:
+    async with provider_bench([]) as bench:
+        crds = {one["spec"]["names"]["kind"]: one for one in crds_of(COWS)}
+        for one in crds.values():
+            await bench.client.create(CRDS, one)
+            version = one["spec"]["versions"][0]
+            status = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+            assert {"failureReason", "failureMessage"} <= status.keys()
+            assert version["subresources"]["status"] == {}
+        columns = crds["CowMachine"]["spec"]["versions"][0]["additionalPrinterColumns"]
+        assert [one["name"] for one in columns] == ["Zone", "Age"]
+        add_infra_machine(bench.runtime, CowMachine, Lost(), finalizer="cow.example/machine")
+        async with bench.running():
+            await bench.cluster("blue", provisioned=True)
+            api_version = CowMachine.RESOURCE.api_version
+            cow = {"apiVersion": api_version, "kind": "CowMachine", "metadata": {}, "spec": {}}
+            await bench.machine("blue", NAME, cow, bootstrap_data=b"#!/bin/sh")
+            await asyncio.sleep(1)
+            found = await bench.client.get(CowMachine.RESOURCE, key(NAME))
+            assert found["status"]["failureReason"] == "DiskLost"
+            assert found["status"]["zone"] == "north"
