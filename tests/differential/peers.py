@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from unittest.mock import patch
 from urllib.parse import quote, unquote, urlencode
 
 import aiohttp
@@ -16,6 +17,7 @@ from yarl import URL
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.plane import Plane
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
 from tests.differential.case import Json
@@ -79,7 +81,9 @@ def sent(asked: Json) -> tuple[dict[str, str], bytes | None]:
     headers = {"User-Agent": "oracle/1.0", "Accept": "application/json"}
     if token := TOKENS.get(asked.get("as", "admin")):
         headers["Authorization"] = f"Bearer {token}"
-    body = asked.get("raw", json.dumps(asked["body"]) if "body" in asked else None)
+    body = asked.get("raw")
+    if "body" in asked and body is None:
+        body = json.dumps(asked["body"], ensure_ascii=False)
     if body is not None:
         headers["Content-Type"] = "application/json"
     headers |= asked.get("headers", {})
@@ -234,6 +238,16 @@ class Embedded:
         }, receive
 
 
+class _NoCollector:
+    """Stands for the garbage collector."""
+
+    def __init__(self, plane: Plane) -> None:
+        del plane
+
+    async def run(self) -> None:
+        """Collects nothing."""
+
+
 def _headers(start: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(key.decode(), value.decode()) for key, value in start["headers"]]
 
@@ -248,9 +262,11 @@ async def embedded(clock: Clock) -> AsyncIterator[Embedded]:
     server = Server.open(None, clock=clock)
     application = Application(server, Authentication(users))
     try:
+        # Beside the real server no kube-controller-manager runs, which would collect garbage.
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(server.run())
-            await asyncio.sleep(0)
+            with patch("kapy.apiserver.server.Collector", _NoCollector):
+                running = tasks.create_task(server.run())
+                await asyncio.sleep(0)
             peer = Embedded(application, tasks)
             yield peer
             await application.stop()

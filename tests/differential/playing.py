@@ -22,7 +22,6 @@ _IN_YAML = re.compile(r'resourceVersion: "?(\d+|\$\{[^}]*rv[^}]*\})"?')
 _KEY = re.compile(r"Key: /(registry/)?")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
 _PORT = re.compile(r'(nodePort[\\"]+:)3[0-2][0-9]{3}')
-_PREFIX = re.compile(r'metadata\.generateName: Invalid value: "((?:[^"\\]|\\.)*)"')
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _WORD = re.compile(r"\$\{([^}]+)\}")
 
@@ -34,14 +33,25 @@ def at(node: Json, pointer: str) -> Json:
 
 def differences(expected: Json, given: Json) -> list[str]:
     """One line for each place where two answers differ."""
-    return list(_compare.differences(_without_versions(expected), _without_versions(given)))
+    return list(_compare.differences(_comparable(expected), _comparable(given)))
 
 
-def _without_versions(answer: Json) -> Json:
-    """An answer in YAML without resourceVersions, for which texts have no symbols."""
-    if not isinstance(answer.get("body"), str):
+def _comparable(answer: Json) -> Json:
+    """An answer in YAML without resourceVersions, for which texts have no symbols; a message with
+    the errors of its causes in order, of which it has each only once."""
+    body = answer.get("body")
+    if isinstance(body, str):
+        return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", body)}
+    if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
-    return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", answer["body"])}
+    causes = (body.get("details") or {}).get("causes") or ()
+    texts = sorted({f"{cause.get('field')}: {cause.get('message')}" for cause in causes})
+    head, bracket, tail = body["message"].partition(": [")
+    if not bracket or len(tail) != len(", ".join(texts)) + 1:
+        return answer
+    if not all(text in tail for text in texts):
+        return answer
+    return {**answer, "body": {**body, "message": f"{head}: [{', '.join(texts)}]"}}
 
 
 class Play:
@@ -86,7 +96,10 @@ class Play:
         ]
         symbols = _normalise.Symbols(json.dumps(told), self._words, results)
         pairs = zip(steps, results[len(setup) :], strict=True)
-        return [_compare.trim(step, _of_now(symbols.apply(result))) for step, result in pairs]
+        return [
+            _compare.trim(step, _of_now(symbols.apply(result), _generated(step)))
+            for step, result in pairs
+        ]
 
     def _filled(self, node: Json) -> Json:
         """A part of a case with the run's words in it."""
@@ -174,7 +187,15 @@ async def _settled(opened: Opened, spec: Json) -> list[Json]:
     return events
 
 
-def _of_now(answer: Json) -> Json:
+def _generated(step: Step) -> re.Pattern[str] | None:
+    """The names that a server makes of the generateName of a request."""
+    body = step.get("request", {}).get("body")
+    meta = body.get("metadata") if isinstance(body, dict) else None
+    prefix = meta.get("generateName") if isinstance(meta, dict) else None
+    return re.compile(re.escape(prefix[:58]) + _SUFFIX) if isinstance(prefix, str) else None
+
+
+def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
     """An answer without what servers choose and messages tell: see `_told`."""
     for event in answer.get("events", ()):
         if event.get("type") == "ERROR" and isinstance(event["object"].get("message"), str):
@@ -182,8 +203,6 @@ def _of_now(answer: Json) -> Json:
     body = answer.get("body")
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
-    found = _PREFIX.search(body["message"])
-    made = re.compile(re.escape(found[1][:58]) + _SUFFIX) if found else None
     body["message"] = _told(body["message"], made)
     details = body.get("details") or {}
     if isinstance(details.get("name"), str):

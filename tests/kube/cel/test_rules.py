@@ -109,12 +109,12 @@ def test_items_of_a_map_list_are_compared_by_their_keys() -> None:
     assert found(schema, [{"k": "c", "v": 3}], old) == []
 
 
-def test_values_of_a_map_are_compared_unless_it_is_atomic() -> None:
+def test_values_of_a_map_are_compared_whatever_its_type() -> None:
     fixed = ruled("integer", {"rule": "self == oldSelf", "message": "fixed"})
     granular = {"type": "object", "additionalProperties": fixed}
     assert found(granular, {"a": 2}, {"a": 1}) == ["spec.f[a]: Invalid value: 2: fixed"]
     atomic = {**granular, "x-kubernetes-map-type": "atomic"}
-    assert found(atomic, {"a": 2}, {"a": 1}) == []
+    assert found(atomic, {"a": 2}, {"a": 1}) == ["spec.f[a]: Invalid value: 2: fixed"]
 
 
 def test_what_did_not_change_is_only_warned_about() -> None:

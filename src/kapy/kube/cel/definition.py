@@ -199,10 +199,8 @@ def _below(place: _Place) -> Iterator[_Place]:
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
         yield _Place(more, f"{path}.additionalProperties", times, place.unmatched)
-    loose = schema.get("x-kubernetes-map-type") == "atomic"
-    unmatched = place.unmatched or (path if loose else "")
     for name, one in (schema.get("properties") or {}).items():
-        yield _Place(one, f"{path}.properties[{name}]", times, unmatched)
+        yield _Place(one, f"{path}.properties[{name}]", times, place.unmatched)
     items = schema.get("items")
     if isinstance(items, dict):
         loose = schema.get("x-kubernetes-list-type") != "map"

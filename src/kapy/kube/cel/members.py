@@ -47,7 +47,8 @@ def _field(compiler: Compiler, at: int, kind: Type, field: str) -> tuple[Type, s
 
 def _member(compiler: Compiler, at: int, operand: Term, field: str) -> Term:
     kind, key = _field(compiler, at, operand.type, field)
-    read = reading(kind) if operand.type.name == "object" else None
+    declared = operand.type.name == "object"
+    read = reading(kind) if declared else None
     run = operand.run
 
     def select(frame: Frame) -> Any:
@@ -56,10 +57,13 @@ def _member(compiler: Compiler, at: int, operand: Term, field: str) -> Term:
         except (KeyError, TypeError, IndexError):
             raise _no_member(run(frame), key) from None
 
-    def select_and_read(frame: Frame) -> Any:
-        return read(select(frame)) if read is not None else None
+    def select_declared(frame: Frame) -> Any:
+        value = select(frame)
+        if value is None:  # a null in an object with declared fields is none
+            raise EvaluationError(f"no such key: {key}")
+        return value if read is None else read(value)
 
-    return Term(kind, select_and_read if read else select, bounded(operand.cost + 1))
+    return Term(kind, select_declared if declared else select, bounded(operand.cost + 1))
 
 
 def _no_member(value: Any, key: str) -> EvaluationError:
@@ -71,12 +75,13 @@ def _no_member(value: Any, key: str) -> EvaluationError:
 def _optional_member(compiler: Compiler, at: int, operand: Term, field: str) -> Term:
     inner = operand.type.item if operand.type.name == "optional_type" else operand.type
     kind, key = _field(compiler, at, inner, field)
-    read = (reading(kind) if inner.name == "object" else None) or (lambda value: value)
+    declared = inner.name == "object"
+    read = (reading(kind) if declared else None) or (lambda value: value)
     run = operand.run
 
     def select(frame: Frame) -> Optional:
         value = held(run(frame))
-        if isinstance(value, dict) and key in value:
+        if isinstance(value, dict) and key in value and not (declared and value[key] is None):
             return some(read(value[key]))
         if isinstance(value, dict) or value is NONE or value is None:
             return NONE
@@ -97,14 +102,16 @@ def has_term(compiler: Compiler, tree: Call) -> Term:
 
         def of_object(frame: Frame) -> bool:
             value = run(frame)
-            return value is not None and key in value
+            return value is not None and value.get(key) is not None
 
         return Term(BOOL, of_object, operand.cost)
 
     def test(frame: Frame) -> bool:
         value = held(run(frame))
-        if isinstance(value, dict) or value is None:
-            return key in (value or ())
+        if value is None:
+            return False
+        if isinstance(value, dict):
+            return key in value and not (kind.name == "object" and value[key] is None)
         if value is NONE:
             return False
         raise no_such_overload()

@@ -57,7 +57,7 @@ class Node:
     properties. default_size, defaults_size: bytes of JSON of the own default, and of those.
     list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick test whether
     a scalar is good, None when it takes more than that. ruled: the properties that have rules, or
-    hold what has some. atomic: the values of a map are not matched with older ones."""
+    hold what has some."""
 
     types: tuple[str, ...]
     format: str
@@ -79,7 +79,6 @@ class Node:
     defaults: dict[str, Any] = field(default_factory=dict)
     default_size: int = 0
     defaults_size: int = 0
-    atomic: bool = False
     has_rules: bool = False
     ruled: Mapping[str, Node] = field(default_factory=dict)
     has_list_keys: bool = False
@@ -117,7 +116,6 @@ def compiled(schema: Document, rules: RuleChecker | None, *, root: bool = False)
         junctors=_junctors(schema, rules),
         rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
-        atomic=schema.get("x-kubernetes-map-type") == "atomic",
     )
     children = [*properties.values(), *(one for one in (node.additional, node.items) if one)]
     node.has_rules = node.rules is not None or any(one.has_rules for one in children)

@@ -106,7 +106,7 @@ class RuleWalk:
     def _members(
         self, node: Node, value: Document, old: Any, path: Path, pair: tuple[Any, Any]
     ) -> None:
-        before = old if isinstance(old, dict) and not node.atomic else {}
+        before = old if isinstance(old, dict) else {}
         more = node.additional
         if more is not None:
             if more.has_rules:
