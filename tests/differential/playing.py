@@ -19,6 +19,7 @@ INITIAL_END = "k8s.io/initial-events-end"
 PAUSE = 0.05
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _IN_YAML = re.compile(r'resourceVersion: "?(\d+|\$\{[^}]*rv[^}]*\})"?')
+_TYPE = re.compile(r"selfType\d+[.@\w]*")
 _KEY = re.compile(r"Key: /(registry/)?")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
 _PORT = re.compile(r'(nodePort[\\"]+:)3[0-2][0-9]{3}')
@@ -214,8 +215,9 @@ def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
 
 def _told(message: str, made: re.Pattern[str] | None) -> str:
     """A message without the server's present resourceVersion, its addresses and node ports, the
-    root of its keys (which kube-apiserver's cache leaves out), and a name that it made of a
-    generateName that is wrong."""
+    root of its keys (which kube-apiserver's cache leaves out), the numbers of its types in CEL, and
+    a name that it made of a generateName that is wrong."""
+    message = _TYPE.sub("object", message)
     message = _KEY.sub("Key: /registry/", message)
     message = _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
     message = _PORT.sub(r"\1${port}", message)

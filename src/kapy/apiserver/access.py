@@ -14,6 +14,7 @@ from kapy.apiserver.authorization import Authorizer
 from kapy.apiserver.body import read_object
 from kapy.apiserver.impersonation import Wish
 from kapy.apiserver.impersonation_modes import Impersonation
+from kapy.apiserver.negotiation import check_representation
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.rbac.bootstrap import Aggregation, ensure_defaults
 from kapy.apiserver.rbac.escalation import Escalation
@@ -24,6 +25,7 @@ from kapy.apiserver.verbs.reviews import Answering
 from kapy.kube.http import Reply, Request, User
 
 _KEYS: Final = "/openid/v1/jwks"
+_KEY_SET: Final = "application/jwk-set+json"
 _CONFIGURATION: Final = "/.well-known/openid-configuration"
 
 
@@ -92,7 +94,8 @@ class Access:
         if request.method != "GET":
             return None
         if request.path == _KEYS:
-            return Reply(200, self.tokens.keys(), {"content-type": "application/jwk-set+json"})
+            check_representation(request.headers.get("accept", ""), _KEY_SET)
+            return Reply(200, self.tokens.keys(), {"content-type": _KEY_SET})
         if request.path == _CONFIGURATION:
             host = request.headers.get("host", "")
             return Reply(200, self.tokens.configuration(f"https://{host}" if host else ISSUER))

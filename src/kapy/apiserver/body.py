@@ -110,7 +110,9 @@ def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
         return found
     try:
         value = encodable(yaml.load(raw, duplicates=duplicates))
-    except (yaml.YamlError, ValueError) as error:
+    except yaml.YamlError as error:
+        raise NotJson(error.in_go) from None
+    except ValueError as error:
         raise NotJson(str(error)) from None
     if is_too_deep(value):
         raise NotJson("exceeded max depth")

@@ -12,6 +12,8 @@ from typing import Any
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors, Shown, forbidden, invalid, required
+from kapy.kube.go_quoted import go_quoted
+from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -205,13 +207,6 @@ def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
     return found + moved
 
 
-def path_segment_errors(name: str, *, prefix: bool = False) -> list[str]:
-    """What keeps a name, or the beginning of one, from being one step of a path."""
-    if name in (".", "..") and not prefix:
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{sign}'" for sign in "/%" if sign in name]
-
-
 _MANAGER_LIMIT = 128
 
 
@@ -371,12 +366,17 @@ def well_named(finalizer: str) -> bool:
     return "/" in finalizer or finalizer in CORE_FINALIZERS
 
 
-def finalizer_warnings(document: Document) -> list[str]:
-    """Finalizers of custom resources that may clash with others."""
+def finalizer_warnings(document: Document, old: Document | None) -> list[str]:
+    """New finalizers of a custom resource that may clash with others."""
+    finalizers = document["metadata"].get("finalizers")
+    if not finalizers:
+        return []
+    before = () if old is None else old["metadata"].get("finalizers") or ()
     return [
-        f'metadata.finalizers: "{one}": prefer a domain-qualified finalizer name to avoid '
-        "accidental conflicts with other finalizer writers"
-        for one in document["metadata"].get("finalizers") or ()
+        f"metadata.finalizers: {go_quoted(one)}: prefer a domain-qualified finalizer name "
+        f"{'including a path (/) ' if '.' in one else ''}to avoid accidental conflicts with other "
+        "finalizer writers"
+        for one in sorted({*finalizers} - {*before})
         if not well_named(one)
     ]
 

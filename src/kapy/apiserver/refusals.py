@@ -15,6 +15,7 @@ from kapy.kube.errors import (
 )
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.go_quoted import go_quoted
+from kapy.kube.names import path_segment_errors
 
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -108,7 +109,10 @@ def no_such_resource() -> ApiError:
 
 
 def not_found(kind: Kind, name: str) -> ApiError:
-    """The object is not there."""
+    """The object is not there, or no object can have such a name."""
+    if wrong := path_segment_errors(name):
+        why = ";".join(wrong)
+        return BadRequest(f"Name parameter invalid: {go_quoted(name)}: {why}")
     return NotFound(f'{kind.group_resource} "{name}" not found', details=details(kind, name))
 
 

@@ -97,3 +97,10 @@ CRDS = Resource(
     "CustomResourceDefinition",
     namespaced=False,
 )
+
+
+def path_segment_errors(name: str, *, prefix: bool = False) -> list[str]:
+    """What keeps a name, or the beginning of one, from being one step of a path."""
+    if name in (".", "..") and not prefix:
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{sign}'" for sign in "/%" if sign in name]

@@ -34,7 +34,14 @@ _DIGITS_AT_END = re.compile(r"[0-9]+$")
 
 
 class YamlError(KapyError):
-    """The text is no YAML. The message names the source and the line."""
+    """The text is no YAML. The message names the source and the line.
+
+    in_go: what Go's parser says, which counts lines in its own way.
+    """
+
+    def __init__(self, message: str, in_go: str = "") -> None:
+        super().__init__(message)
+        self.in_go = in_go or message
 
 
 _TAG = "tag:yaml.org,2002:"
@@ -223,12 +230,24 @@ def errors_of(source: str) -> Generator[None, None, None]:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
         what = error.problem or error.context or "cannot be read"
-        raise YamlError(f"{_where(source)}{line}{what}") from error
+        told = f"{_line_in_go(error)}{what}"
+        raise YamlError(f"{_where(source)}{line}{what}", told) from error
     except RecursionError as error:
         raise YamlError(f"{_where(source)}exceeded max depth") from error
     except (yaml.YAMLError, ValueError) as error:
         told = " ".join(str(error).split())
         raise YamlError(f"{_where(source)}{told}") from error
+
+
+def _line_in_go(error: yaml.MarkedYAMLError) -> str:
+    """The line that Go's parser names: it counts from zero, its scanner from one, and the first is
+    none to it."""
+    marks = [mark.line for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    else:
+        line = marks[-1] if marks else 0
+    return f"line {line}: " if line else ""
 
 
 _MOST_DIRECTIVES = 100

@@ -37,8 +37,7 @@ class CustomStrategy(Strategy):
         self.status = status
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
-        del old
-        return finalizer_warnings(document)
+        return finalizer_warnings(document, old)
 
 
 def storage_version(definition: Document) -> str:

@@ -361,7 +361,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     chosen, limit = list_selection(ask)
     options = await ask.compute(partial(options_of, ask))
     table = plane.table(ask.kind)
-    revision, found = found_by(plane, ask, chosen, limit)
+    metadata, found = found_by(plane, ask, chosen, limit)
     for document in found:
         meta = document["metadata"]
         one = replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
@@ -370,7 +370,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
         if current is not None:
             _check(one, options, current)
             await end(plane, ask, current, options)
-    return Reply(200, listed(plane, ask, found, {"resourceVersion": str(revision)}))
+    return Reply(200, listed(plane, ask, found, metadata))
 
 
 __all__ = ["delete", "delete_collection", "end", "list_"]

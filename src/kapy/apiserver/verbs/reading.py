@@ -167,31 +167,29 @@ def encode_token(token: Token) -> str:
 async def list_(plane: Plane, ask: Ask) -> Reply:
     """All objects that a request selects, by namespace and name, perhaps a page of them."""
     chosen, limit = list_selection(ask)
+    metadata, documents = found_by(plane, ask, chosen, limit)
+    documents = list(await plane.in_version(documents, ask.kind.resource))
+    return Reply(200, listed(plane, ask, documents, metadata))
+
+
+def found_by(
+    plane: Plane, ask: Ask, chosen: Selection, limit: int
+) -> tuple[Document, list[Document]]:
+    """The metadata of a list, and what it selects, at most one page. Raises BadRequest."""
     query = ask.request.query
     token = decode_token(query["continue"]) if query.get("continue") else None
     revision, found = _found(plane, ask, token, limit, ask.name or chosen.name)
     metadata: Document = {"resourceVersion": str(revision)}
     if query.get("resourceVersion") == "0":
         limit = 0  # as if from kube-apiserver's watch cache, which knows no pages
-    if limit > 0:
-        documents, more = _page(found, limit, chosen.match)
-        if more:
-            metadata["continue"] = encode_token(Token(revision, _position(documents[-1])))
-            if chosen.match is None:
-                metadata["remainingItemCount"] = more
-    else:
-        documents = list(found if chosen.match is None else filter(chosen.match, found))
-    documents = list(await plane.in_version(documents, ask.kind.resource))
-    return Reply(200, listed(plane, ask, documents, metadata))
-
-
-def found_by(plane: Plane, ask: Ask, chosen: Selection, limit: int) -> tuple[int, list[Document]]:
-    """The state that a list is of, and what it selects, at most one page. Raises BadRequest."""
-    query = ask.request.query
-    token = decode_token(query["continue"]) if query.get("continue") else None
-    revision, found = _found(plane, ask, token, limit, ask.name or chosen.name)
-    matching = found if chosen.match is None else filter(chosen.match, found)
-    return revision, list(itertools.islice(matching, limit) if limit > 0 else matching)
+    if limit <= 0:
+        return metadata, list(found if chosen.match is None else filter(chosen.match, found))
+    documents, more = _page(found, limit, chosen.match)
+    if more:
+        metadata["continue"] = encode_token(Token(revision, _position(documents[-1])))
+        if chosen.match is None:
+            metadata["remainingItemCount"] = more
+    return metadata, documents
 
 
 def _found(

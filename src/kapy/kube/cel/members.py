@@ -96,7 +96,7 @@ def has_term(compiler: Compiler, tree: Call) -> Term:
         raise compiler.problem(tree.at, "invalid argument to has() macro")
     operand = compiler.term(asked.operand)
     kind = operand.type.item if operand.type.name == "optional_type" else operand.type
-    _, key = _field(compiler, asked.at, kind, asked.field)
+    _, key = _field(compiler, tree.at, kind, asked.field)
     run = operand.run
     if kind.name == "object" and kind is operand.type:
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kapy.apiserver.metadata import label_errors, path_segment_errors
+from kapy.apiserver.metadata import label_errors
 from kapy.apiserver.resources.builtin.resource_names import (
     amount_errors,
     container_resource_errors,
@@ -22,6 +22,7 @@ from kapy.kube.field_errors import (
     not_supported,
     required,
 )
+from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
 
 _IMMUTABLE: Final = "field is immutable"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kapy.apiserver.metadata import path_segment_errors
 from kapy.apiserver.resources.builtin.event_forms import as_core
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, Shown, invalid, required
+from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import qualified_name_errors
 
 _LONGEST: Final = 128

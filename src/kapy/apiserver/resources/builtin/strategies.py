@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 
-from kapy.apiserver.metadata import path_segment_errors, well_named
+from kapy.apiserver.metadata import well_named
 from kapy.apiserver.rbac.validation import binding_errors, role_errors
 from kapy.apiserver.resources.builtin.class_errors import (
     ingress_class_errors,
@@ -34,6 +34,7 @@ from kapy.apiserver.resources.strategy import Strategy, masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors, invalid
+from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
