@@ -21,7 +21,7 @@ OPERAND = (
     ("expression", "line", "column", "problem"),
     [
         ("self.nothing == 1", 1, 5, "undefined field 'nothing'"),
-        ("has(self.nothing)", 1, 9, "undefined field 'nothing'"),
+        ("has(self.nothing)", 1, 4, "undefined field 'nothing'"),
         ("self.loose.y == 1", 1, 11, "undefined field 'y'"),
         ("self.count.x", 1, 11, "type 'int' does not support field selection"),
         ("other == 1", 1, 1, "undeclared reference to 'other' (in container '')"),
