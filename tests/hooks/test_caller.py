@@ -20,8 +20,10 @@ from kapy.hooks.messages.before_cluster_create import (
     BEFORE_CLUSTER_CREATE,
     BeforeClusterCreateRequest,
 )
+from kapy.hooks.messages.discover_variables import DISCOVER_VARIABLES
 from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
-from kapy.hooks.messages.message import RetryResponse
+from kapy.hooks.messages.message import Response, RetryResponse
+from kapy.hooks.messages.validate_topology import VALIDATE_TOPOLOGY
 from kapy.hooks.registry import Registry
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
@@ -188,19 +190,20 @@ BAD = [
     ),
     pytest.param(
         broken(raw=b"[]"),
-        "http call failed: failed to decode response: it is no JSON object",
+        "http call failed: failed to decode response: json: cannot unmarshal array into a "
+        "value of type object",
         id="no object",
     ),
     pytest.param(
         broken(raw=b'{"status":"Success","retryAfterSeconds":"5"}'),
-        "http call failed: failed to decode response: Expected `int`, got `str` - at "
-        "`$.retryAfterSeconds`",
+        "http call failed: failed to decode response: json: cannot unmarshal string into field "
+        "retryAfterSeconds of type int32",
         id="another type",
     ),
     pytest.param(
         broken(raw=b'{"status":"Success","retryAfterSeconds":2147483648}'),
-        "http call failed: failed to decode response: retryAfterSeconds is 2147483648, and no 32 "
-        "bit number",
+        "http call failed: failed to decode response: json: cannot unmarshal number 2147483648 "
+        "into field retryAfterSeconds of type int32",
         id="longer than there is time",
     ),
 ]
@@ -263,6 +266,51 @@ async def test_a_dead_extension_is_left_alone_and_others_are_not() -> None:
     assert await plane.create() == RetryResponse()
 
 
+HOOKS_THAT_MAY_BE_IGNORED = [
+    (BEFORE_CLUSTER_CREATE, {"status": "Failure", "message": "no room"}),
+    (VALIDATE_TOPOLOGY, {"status": "Failure", "message": "no room"}),
+    (GENERATE_PATCHES, {"items": [{"uid": "1", "patchType": "JSONPatch", "patch": "W10="}]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer"), HOOKS_THAT_MAY_BE_IGNORED, ids=lambda one: getattr(one, "name", "")
+)
+async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Document) -> None:
+    """An extension that was away for long, and is there again: nothing goes past it."""
+    away = Extension(quota=(hook.name, answer))
+    away.down = "EOF"
+    plane = Plane(ext=away)
+    plane.register("ext", policy="Ignore")
+
+    async def said() -> Response | str:
+        try:
+            found = await plane.caller.call(hook, "quota.ext", HERD, {"items": []})
+        except HookError as error:
+            return str(error)
+        assert isinstance(found, Response)
+        return found
+
+    for _ in range(PATIENCE + 5):
+        assert await said() == hook.response()
+    assert len(away.asked) == PATIENCE + 5
+    away.down = ""
+    assert await said() != hook.response()
+
+
+async def test_who_waits_for_a_turn_too_long_is_not_ignored() -> None:
+    """The extension is slow and there: it may refuse who did not come to ask it."""
+    slow = broken(delay=8.0)
+    plane = Plane(ext=slow)
+    plane.register("ext", policy="Ignore")
+    calls = (plane.create() for _ in range(3 * AT_A_TIME))
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    assert len(slow.asked) == 2 * AT_A_TIME
+    no_turn = [str(one) for one in found if isinstance(one, HookError)]
+    assert len(no_turn) == AT_A_TIME
+    assert all("no turn within 10s: others wait for its answers" in one for one in no_turn)
+
+
 async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other() -> None:
     """A thousand Clusters, and an extension that is away for ten minutes."""
     away = broken(down="EOF")
@@ -312,34 +360,30 @@ async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
     assert len(slow.asked) == 5 * AT_A_TIME
 
 
-async def test_an_answer_to_the_same_request_counts_until_something_is_another() -> None:
-    patching = Extension(patch=("GeneratePatches", {"items": []}))
-    plane = Plane(ext=patching)
+async def test_variables_are_asked_for_again_when_the_request_or_the_config_changes() -> None:
+    listing = Extension(vars=("DiscoverVariables", {"variables": []}))
+    plane = Plane(ext=listing)
 
-    async def generate(**request: Any) -> int:
-        await plane.caller.call(GENERATE_PATCHES, "patch.ext", HERD, request, keep=True)
-        return len(patching.asked)
+    async def discover(**request: Any) -> int:
+        await plane.caller.call(DISCOVER_VARIABLES, "vars.ext", HERD, request, keep=True)
+        return len(listing.asked)
 
-    assert [await generate(items=[]), await generate(items=[])] == [1, 1]
-    assert await generate(items=[], variables=[{"name": "a", "value": 1}]) == 2
+    assert [await discover(), await discover()] == [1, 1]
+    assert await discover(settings={"a": "b"}) == 2
     plane.register("ext", settings={"a": "new"})
-    assert [await generate(items=[]), await generate(items=[])] == [3, 3]
+    assert [await discover(), await discover()] == [3, 3]
     await asyncio.sleep(601)
-    assert await generate(items=[]) == 4
+    assert await discover() == 4
 
 
-async def test_what_was_computed_of_answers_holds_for_a_minute_and_until_something_is_another() -> (
-    None
-):
+async def test_a_revision_changes_with_the_extension_config() -> None:
     plane = Plane(ext=Extension(patch=("GeneratePatches", {"items": []})))
-    eras = [plane.caller.era("patch.ext"), plane.caller.era("patch.ext")]
+    before = [plane.caller.revision("patch.ext"), plane.caller.revision("patch.ext")]
     plane.register("ext", settings={"a": "new"})
-    eras += [plane.caller.era("patch.ext"), plane.caller.era("patch.other")]
-    await asyncio.sleep(60)
-    eras += [plane.caller.era("patch.ext")]
-    assert eras[0] == eras[1]
-    assert len({*eras}) == 4
-    assert eras[3] == ""
+    after = plane.caller.revision("patch.ext")
+    assert before[0] == before[1]
+    assert len({before[0], after, plane.caller.revision("patch.other")}) == 3
+    assert plane.caller.revision("patch.other") == ""
 
 
 async def test_names_that_are_no_handlers() -> None:

@@ -7,6 +7,7 @@ import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 import msgspec
@@ -197,7 +198,11 @@ PATCHED = "kapy.example/herder"
 def herder(request: Document) -> Document:
     """Writes a variable of its own into a label of the control plane."""
     named = {one["name"]: one["value"] for one in request["variables"]}
-    patch = {"spec": {"template": {"metadata": {"labels": {PATCHED: named["herder"]}}}}}
+    return labels_of(named["herder"], request)
+
+
+def labels_of(herder: str, request: Document) -> Document:
+    patch = {"spec": {"template": {"metadata": {"labels": {PATCHED: herder}}}}}
     items = [
         {
             "uid": one["uid"],
@@ -261,6 +266,8 @@ async def test_extensions_patch_and_check_templates_with_variables_of_their_own(
         asked = len(mutation.calls())
         await asyncio.sleep(300)
         assert len(mutation.calls()) == asked  # nothing has changed: nobody is asked
+        await asyncio.sleep(700)
+        assert mutation.calls()[asked:] == ["generate", "validate"]  # but not for ever
         replicas = {"spec": {"topology": {"controlPlane": {"replicas": 5}}}}
         await story.merge(Cluster, "herd", replicas)
         refused = 'extension handler "validate.ext": got failure response with message: five are'
@@ -274,6 +281,81 @@ async def test_extensions_patch_and_check_templates_with_variables_of_their_own(
             "meadow",
             lambda one: gone in message_of(one.status.conditions, "VariablesReady"),
         )
+
+
+def patched_class() -> list[Document]:
+    """The class whose control planes an extension labels, and a Cluster of it."""
+    documents = yaml.load_all(CLASS)
+    external = {
+        "generatePatchesExtension": "generate.ext",
+        "validateTopologyExtension": "validate.ext",
+    }
+    for one in documents:
+        if one["kind"] == "ClusterClass":
+            one["spec"]["patches"] = [{"name": "herder", "external": external}]
+    return documents
+
+
+def labelling() -> Extension:
+    return Extension(
+        generate=("GeneratePatches", lambda request: labels_of("Ada", request)),
+        validate=("ValidateTopology", {}),
+    )
+
+
+async def control_plane_label(story: Story) -> str | None:
+    (one,) = await story.all(KubeadmControlPlane)
+    return one.metadata.labels.get(PATCHED)
+
+
+async def test_every_reconcile_of_a_topology_calls_the_extensions() -> None:
+    """A change that the request does not show, and then a new release of the extension."""
+    mutation = labelling()
+    async with plane(ext=mutation) as story:
+        await story.create([config("ext")])
+        await discovered(story, "ext")
+        await story.create(patched_class())
+        await available(story)
+        await asyncio.sleep(60)
+        asked = len(mutation.calls())
+        (one,) = await story.all(KubeadmControlPlane)
+        status = {"status": {"conditions": [_said("Grazing")]}}
+        await story.client.patch(KubeadmControlPlane, one.key, status, subresource="status")
+        await asyncio.sleep(60)
+        calls = mutation.calls()[asked:]
+        assert calls
+        assert calls == ["generate", "validate"] * (len(calls) // 2)
+        assert await control_plane_label(story) == "Ada"
+        mutation.handlers["generate"] = ("GeneratePatches", {"items": []})
+        await asyncio.sleep(700)
+        assert await control_plane_label(story) is None
+
+
+async def test_a_resync_calls_the_extensions() -> None:
+    """Whatever the period is, and although nothing has changed."""
+    mutation = labelling()
+    manager = replace(OPEN.controlling.manager, sync_period=timedelta(minutes=2))
+    settings = replace(OPEN, controlling=replace(OPEN.controlling, manager=manager))
+    async with running_with(Network(ext=mutation), settings) as found:
+        story = Story(found.client, own_kinds())
+        await story.create([config("ext")])
+        await discovered(story, "ext")
+        await story.create(patched_class())
+        await available(story)
+        await asyncio.sleep(60)
+        asked = len(mutation.calls())
+        await asyncio.sleep(4 * 120)
+        assert mutation.calls()[asked:] == ["generate", "validate"] * 4
+
+
+def _said(kind: str) -> Document:
+    return {
+        "type": kind,
+        "status": "True",
+        "reason": kind,
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ class Controller:
         # Changes for keys that are being worked on, until it is known whose they are.
         self._meanwhile: dict[Key, list[tuple[Change, Gathering]]] = {}
         self.gate: Gate | None = None
+        self.on_resync: Callable[[Key], None] | None = None
         self._is_ours: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
         self._context = Context()  # of workers: not that of whoever asks when one is hired
@@ -187,6 +188,13 @@ class Controller:
     def enqueue(self, key: Key, *, priority: int = 0) -> None:
         """Ask for a reconcile of `key`, as soon as a worker is free."""
         self.queue.add(key, priority)
+
+    def resync(self, key: Key) -> None:
+        """Ask for a reconcile of `key` behind all that is news, although nothing is known to have
+        changed. Who has noted that nothing is to be done is told first (`on_resync`)."""
+        if self.on_resync is not None:
+            self.on_resync(key)
+        self.enqueue(key, priority=INITIAL)
 
     def waiting(self, key: Key) -> str | None:
         """Why the key waits for a timer ("requeue in 10s: …"), None when it waits for a change."""

@@ -22,7 +22,6 @@ from kapy.engine.events import Journal, Recorder
 from kapy.engine.keys import Keys
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
-from kapy.engine.queue import INITIAL
 from kapy.engine.reach import Reach
 from kapy.engine.shards import Shards
 from kapy.kube.http import Transport
@@ -181,4 +180,4 @@ class Runtime:
                 await asyncio.sleep(period.total_seconds() / SYNC_STEPS)
                 for controller, of in self.reconciled:
                     for key in of.keys()[number::SYNC_STEPS]:
-                        controller.enqueue(key, priority=INITIAL)
+                        controller.resync(key)

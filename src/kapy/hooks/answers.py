@@ -1,10 +1,8 @@
-"""Answers that hold for a while: what an extension said to a request that was the same.
+"""A cache of the answers to DiscoverVariables, as upstream has one.
 
-Extensions have to answer the same request in the same way, so a success counts until its
-ExtensionConfig is meant to be another, for ten minutes at most. Failures are never kept.
-
-Who has computed something of answers need not do so again while their `era` is the same; that is a
-part of the ten minutes, too.
+A success counts for the same request until its ExtensionConfig changes, for nine minutes at most.
+Failures are never kept. Answers to other hooks are never kept here: what an extension says of a
+Cluster may depend on more than the request, such as a quota.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from kapy.hooks.messages.message import Response
 from kapy.hooks.registry import Registration
 
 SECONDS: Final = 540.0
-ERA_SECONDS: Final = 60.0
 MOST: Final = 4096
 """Answers that are kept; the one that was used least recently goes first."""
 AnswerKey: TypeAlias = tuple[str, str, bytes]
@@ -44,11 +41,6 @@ class Answers:
         self._kept.move_to_end(key)
         if len(self._kept) > MOST:
             self._kept.popitem(last=False)
-
-
-def era(registration: Registration) -> str:
-    """The same while the answers of a handler count, and another each minute."""
-    return f"{registration.mark}/{asyncio.get_running_loop().time() // ERA_SECONDS:.0f}"
 
 
 def answer_key(registration: Registration, body: bytes) -> AnswerKey:

@@ -11,26 +11,22 @@ import msgspec
 
 from kapy._aio.tracing import Value, span
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
-from kapy.apiserver.go_json import syntax_error
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.discovery import accepted
 from kapy.hooks.errors import HookError
+from kapy.hooks.go_decoding import go_document
 from kapy.hooks.hook import AnyHook, Hook
 from kapy.hooks.measures import NO_CODE, NO_STATUS, Measures
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
 from kapy.hooks.messages.message import (
     FAILURE,
-    LONGEST_WAIT,
     SUCCESS,
     Message,
     Response,
-    RetryResponse,
-    without_nulls,
 )
 from kapy.hooks.posting import Answer, NoAnswer, Post
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
-from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.model import encode
 
@@ -172,21 +168,8 @@ def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
 
 def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
     """Raises ValueError. Upstream looks at no kind, and an answer without a status is none."""
-    try:
-        document = decoded(body)
-    except TooDeep as error:
-        raise ValueError(str(error)) from None
-    except BadJson:
-        raise ValueError(syntax_error(body)) from None
-    if not isinstance(document, dict):
-        raise ValueError("it is no JSON object")
-    fields: Document = {key: value for key, value in document.items() if key not in _HEADING}
-    try:
-        found = msgspec.convert(fields, hook.response)
-    except msgspec.ValidationError:
-        # What is null is absent to Go; it is seldom there, and looking for it takes its time.
-        found = msgspec.convert(without_nulls(fields, hook.response), hook.response)
-    found.status = document.get("status") or ""
-    if isinstance(found, RetryResponse) and abs(found.retry_after_seconds) > LONGEST_WAIT:
-        raise ValueError(f"retryAfterSeconds is {found.retry_after_seconds}, and no 32 bit number")
+    document = go_document(body, hook.response)
+    fields = {key: value for key, value in document.items() if key not in _HEADING}
+    found = msgspec.convert(fields, hook.response)
+    found.status = document.get("status", "")
     return found

@@ -4,8 +4,10 @@
     response = await caller.call_all(BEFORE_CLUSTER_CREATE, subject, request)
 
 Handlers of a hook are asked one after the other, in the order of their names, and the first one
-that fails ends it. Each has a breaker (`kapy.hooks.breaker`), so that one that is dead costs
-nobody its timeout for long; each extension has `AT_A_TIME` calls under way at most.
+that fails ends it. One whose `failurePolicy` is Fail has a breaker (`kapy.hooks.breaker`), so that
+a dead one costs nobody its timeout for long. One whose policy is Ignore is always called: to skip
+the call would be to go on although the extension may be there again and refuse. Each extension has
+`AT_A_TIME` calls under way at most.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import msgspec
 from kapy.api.extension_config import ExtensionConfig
 from kapy.engine.cache import Informer
 from kapy.hooks.aggregate import aggregated
-from kapy.hooks.answers import Answers, answer_key, era
+from kapy.hooks.answers import Answers, answer_key
 from kapy.hooks.breaker import Breaker, Broken
 from kapy.hooks.call import CallFailed, Calls, body_of, check, discovered
 from kapy.hooks.catalog import Catalog
@@ -39,6 +41,11 @@ AT_A_TIME: Final = 16
 Resp = TypeVar("Resp", bound=Response)
 
 _log = logging.getLogger(__name__)
+
+
+class NoTurn(HookError):
+    """A handler was not called, as too many calls of its extension are under way. That is no fault
+    of the handler, so its failurePolicy says nothing about it."""
 
 
 class Subject(NamedTuple):
@@ -99,10 +106,10 @@ class Caller:
             )
         return registration.selector.matches(namespace["metadata"].get("labels"))
 
-    def era(self, name: str) -> str:
-        """The same while answers of a handler count (`kapy.hooks.answers`); "" if there is none."""
+    def revision(self, name: str) -> str:
+        """Changes whenever a handler's ExtensionConfig does; "" if there is no such handler."""
         try:
-            return era(self.registry.named(name))
+            return self.registry.named(name).mark
         except NotRegistered:
             return ""
 
@@ -192,8 +199,10 @@ class Caller:
     async def _asked(
         self, hook: Hook[Any, Resp], registration: Registration, subject: Subject, body: bytes
     ) -> Resp:
-        """Raises CallFailed, Broken and BadAddress."""
+        """Raises CallFailed, NoTurn, Broken and BadAddress."""
         url = handler_url(registration.client, hook, registration.handler)
+        if registration.ignored:
+            return await self._in_turn(hook, registration, url, body)
         breaker = self._breaker(registration)
         breaker.admit(subject)
         try:
@@ -210,15 +219,17 @@ class Caller:
     async def _in_turn(
         self, hook: Hook[Any, Resp], registration: Registration, url: str, body: bytes
     ) -> Resp:
-        """Waiting for a turn counts as waiting for the answer: nobody is held longer than that."""
+        """Waiting for a turn counts as waiting for the answer: nobody is held longer than that.
+        Raises CallFailed and NoTurn."""
         turns = self._turns.setdefault(registration.config, asyncio.Semaphore(AT_A_TIME))
         until = asyncio.get_running_loop().time() + registration.seconds
         try:
             async with asyncio.timeout_at(until):
                 await turns.acquire()
         except TimeoutError:
-            why = f"no turn within {registration.seconds}s: others wait for its answers"
-            raise CallFailed(f"http call failed: {why}") from None
+            raise NoTurn(
+                f"no turn within {registration.seconds}s: others wait for its answers"
+            ) from None
         try:
             client, seconds = registration.client, registration.seconds
             return await self._calls.ask(hook, client, url, body, seconds, until=until)

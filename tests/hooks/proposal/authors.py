@@ -33,7 +33,9 @@ AGAIN: Final = (
     "topology/test_hooks_of_upgrades.py::"
     "test_an_answer_holds_what_comes_next_until_it_is_given_again"
 )
-REMEMBERED: Final = f"{_CALLER}test_an_answer_to_the_same_request_counts_until_something_is_another"
+CALLED_EACH_TIME: Final = (
+    "stories/test_extensions.py::test_every_reconcile_of_a_topology_calls_the_extensions"
+)
 EXAMPLES: Final = "examples/test_extensions.py::test_every_example_keeps_the_rules"
 GROWS: Final = "hooks/test_mutation.py::test_a_patch_that_grows_is_found"
 MOUNTED: Final = f"{_AUTHORING}test_the_application_answers_hooks_wherever_it_is_mounted"
@@ -161,10 +163,10 @@ SECTIONS: Final = (
         (
             row(
                 (1, 2),
-                "The same request has the same answer; of patches this is needed, so an answer "
-                "counts again for the same request.",
+                "The same request has the same answer, of patches above all: each reconcile of a "
+                "topology asks for them.",
                 EXAMPLES,
-                REMEMBERED,
+                CALLED_EACH_TIME,
                 PATCHES,
             ),
         ),

@@ -12,26 +12,18 @@ from kapy.kube.model import encode
 
 
 class Patches:
-    """Asks the extension that a patch names (a `kapy.core.topology.settled.Patches`).
-
-    Answers count again for the same request: a topology is computed far more often than what it is
-    made of changes.
-    """
+    """Asks the extension that a patch names, each time (a `kapy.core.topology.settled.Patches`)."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
-    def era(self, extension: str) -> str:
-        return self._caller.era(extension)
+    def revision(self, extension: str) -> str:
+        return self._caller.revision(extension)
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         subject = subject_of(cluster)
-        return encode(
-            await self._caller.call(GENERATE_PATCHES, extension, subject, request, keep=True)
-        )
+        return encode(await self._caller.call(GENERATE_PATCHES, extension, subject, request))
 
     async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         subject = subject_of(cluster)
-        return encode(
-            await self._caller.call(VALIDATE_TOPOLOGY, extension, subject, request, keep=True)
-        )
+        return encode(await self._caller.call(VALIDATE_TOPOLOGY, extension, subject, request))

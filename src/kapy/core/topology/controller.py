@@ -65,11 +65,13 @@ def add_to(
         clock=runtime.clock,
         hooks=hooks,
         patches=patches,
+        random=runtime.random,
         explain=explain,
     )
     # Its flag has another name than the controller.
     concurrency = runtime.options.concurrency.get("clustertopology", 50)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=concurrency)
+    controller.on_resync = partial(_forget, tools)
     controller.watch(clusters, own_topology)
     controller.watch(classes, of_class(runtime.cache), gather=REPORTED)
     controller.watch(fleet.deployments, of_workers, gather=SUMMED_UP)
@@ -85,6 +87,13 @@ def add_to(
     add_deployment_templates(runtime, fleet, external)
     add_set_templates(runtime, fleet, external)
     return runtime.add(controller, clusters)
+
+
+def _forget(tools: Tools, key: Key) -> None:
+    """Have the next reconcile call the extensions for patches, if there are any."""
+    known = tools.settled.get(key)
+    if known is not None and known.until is not None:
+        del tools.settled[key]
 
 
 def _follow_extensions(

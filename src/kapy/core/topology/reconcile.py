@@ -14,7 +14,13 @@ from kapy.core.topology.difference import plan_of
 from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
 from kapy.core.topology.managed_fields import mend
 from kapy.core.topology.scope import Tools, TopologyScope
-from kapy.core.topology.settled import fingerprint
+from kapy.core.topology.settled import (
+    RECHECK,
+    Fingerprint,
+    Settled,
+    extensions_of,
+    fingerprint,
+)
 from kapy.core.topology.status import said, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
@@ -53,15 +59,26 @@ async def reconcile(tools: Tools, key: Key) -> Result:
             await (_delete(scope) if cluster.deleting else _work(scope))
     except KapyError as error:
         failure = error
-    if scope.is_settled:
-        return DONE
+    if scope.settled is not None:
+        return _until_called_again(scope.settled, scope)
     update_status(scope, failure)
     await draft.save()
-    if scope.mark is not None:
-        tools.settled[key] = scope.mark, said(cluster)
+    known = _note_settled(scope)
     if failure is not None and not isinstance(failure, NotReconciled):
         raise failure
-    return _until_asked_again(scope)
+    return _until_asked_again(scope).sooner(_until_called_again(known, scope))
+
+
+def _note_settled(scope: TopologyScope) -> Settled | None:
+    """Remember that nothing is left to do, if that is so."""
+    if scope.mark is None:
+        return None
+    until = None
+    if scope.calls_extensions:
+        until = scope.now + RECHECK * (0.9 + scope.tools.random.random() / 10)
+    known = Settled(scope.mark, said(scope.cluster), until)
+    scope.tools.settled[scope.cluster.key] = known
+    return known
 
 
 async def _owe(tools: Tools, key: Key, hooks: str) -> None:
@@ -84,9 +101,10 @@ async def _work(scope: TopologyScope) -> None:
     blueprint, current = await _read(scope)
     tools, key = scope.tools, scope.cluster.key
     mark = fingerprint(blueprint, current, tools.patches)
-    if tools.settled.get(key) == (mark, said(scope.cluster)):
-        scope.is_settled = True
+    if _is_settled(tools.settled.get(key), mark, scope):
+        scope.settled = tools.settled[key]
         return
+    scope.calls_extensions = tools.patches is not None and bool(extensions_of(blueprint))
     if await mend(tools, current, scope.now):
         blueprint, current = await _read(scope)
         mark = fingerprint(blueprint, current, tools.patches)
@@ -100,6 +118,14 @@ async def _work(scope: TopologyScope) -> None:
     # The same comes of the same where no extension is waited for, or still to be told.
     if plan.is_empty and (tools.hooks is None or scope.calls.is_quiet):
         scope.mark = mark
+
+
+def _is_settled(known: Settled | None, mark: Fingerprint, scope: TopologyScope) -> bool:
+    """Whether nothing has changed since nothing was left to do, and no extension is to be called
+    again."""
+    if known is None or (known.fingerprint, known.said) != (mark, said(scope.cluster)):
+        return False
+    return known.until is None or scope.now < known.until
 
 
 def _is_new(current: ClusterState) -> bool:
@@ -166,3 +192,10 @@ def _until_asked_again(scope: TopologyScope) -> Result:
     if not seconds:
         return DONE
     return requeue(after=timedelta(seconds=seconds), because=scope.calls.blocking("the topology"))
+
+
+def _until_called_again(known: Settled | None, scope: TopologyScope) -> Result:
+    """A timer, because nothing tells that an extension would answer otherwise than before."""
+    if known is None or known.until is None:
+        return DONE
+    return requeue(after=known.until - scope.now, because="extensions are called again")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from random import Random
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -13,7 +14,7 @@ from kapy.client.client import Client
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.core.topology.planning import Planner
-from kapy.core.topology.settled import Patches, Settled
+from kapy.core.topology.settled import Fingerprint, Patches, Settled
 from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
@@ -34,9 +35,9 @@ class Tools:
     """What every reconcile of a topology uses.
 
     hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. memory: their
-    answers. settled: what every topology was made of when nothing was left to do, and
-    what its condition said. explain: is told
-    what the patches of a class made of a Cluster's objects, where somebody asks.
+    answers. settled: the topologies of which nothing was left to do. random: spreads the calls of
+    extensions of those. explain: is told what the patches of a class made of a Cluster's objects,
+    where somebody asks.
     """
 
     client: Client
@@ -51,7 +52,8 @@ class Tools:
     hooks: LifecycleHooks | None = None
     patches: Patches | None = None
     memory: HookMemory = field(default_factory=HookMemory)
-    settled: dict[Key, tuple[Settled, tuple[str, ...]]] = field(default_factory=dict)
+    settled: dict[Key, Settled] = field(default_factory=dict)
+    random: Random = field(default_factory=Random)
     explain: Explain | None = None
 
 
@@ -59,8 +61,9 @@ class Tools:
 class TopologyScope:
     """One Cluster with a topology.
 
-    cluster_class, current, desired: None until they are known. is_settled: nothing has
-    changed since there was nothing left to do. mark: what the cluster is made of, if that is now.
+    cluster_class, current, desired: None until they are known. settled: what is known of the
+    topology where nothing has changed since. mark: what the cluster is made of, if nothing is left
+    to do now. calls_extensions: whether its class names extensions for patches.
     """
 
     tools: Tools
@@ -71,8 +74,9 @@ class TopologyScope:
     cluster_class: ClusterClass | None = None
     current: ClusterState | None = None
     desired: ClusterState | None = None
-    is_settled: bool = False
-    mark: Settled | None = None
+    settled: Settled | None = None
+    mark: Fingerprint | None = None
+    calls_extensions: bool = False
 
     @property
     def cluster(self) -> Cluster:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
@@ -12,9 +14,13 @@ from kapy.topology.blueprint import Blueprint
 from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 
-Settled: TypeAlias = tuple[Any, ...]
+Fingerprint: TypeAlias = tuple[Any, ...]
 """All that a desired state is computed from and compared with, as far as it can make a
 difference."""
+
+RECHECK: Final = timedelta(minutes=10)
+"""When extensions are called again for a topology of which nothing has changed: upstream's sync
+period."""
 
 
 _VERSION: Final = tuple(ControlPlane.status_version.path().split("."))
@@ -22,23 +28,36 @@ _VERSIONS: Final = tuple(ControlPlane.status_versions.path().split("."))
 
 
 class Patches(ExternalPatches, Protocol):
-    """Asks the extensions that a ClusterClass names, and knows for how long they have answered."""
+    """Asks the extensions that a ClusterClass names."""
 
-    def era(self, extension: str) -> str:
-        """The same while the answers of an extension to the same requests count."""
+    def revision(self, extension: str) -> str:
+        """Changes whenever the ExtensionConfig of an extension does."""
+
+
+class Settled(NamedTuple):
+    """A topology of which nothing was left to do.
+
+    said: what its condition said. until: when extensions have to be called again although nothing
+    has changed; None where the class names none.
+    """
+
+    fingerprint: Fingerprint
+    said: tuple[str, ...]
+    until: datetime | None = None
 
 
 def fingerprint(
     blueprint: Blueprint, current: ClusterState, patches: Patches | None = None
-) -> Settled:
+) -> Fingerprint:
     """Two equal ones have the same desired state, and the same differences from it.
 
     Of objects only who they are and what they are meant to be counts, not how they are doing; but
-    the versions that run in a control plane decide about upgrades.
+    the versions that run in a control plane decide about upgrades. Where extensions are asked,
+    every change of an object counts: a reconcile after it calls them.
     """
     of_class, plane = blueprint.control_plane, current.control_plane
     return (
-        _eras(blueprint, patches),
+        _of_extensions(blueprint, current, patches),
         _object(current.cluster),
         _version(blueprint.cluster_class),
         *map(
@@ -83,16 +102,43 @@ def fingerprint(
     )
 
 
-def _eras(blueprint: Blueprint, patches: Patches | None) -> list[str]:
-    """Of the extensions that patch: no other answers are in a desired state that is settled."""
+def extensions_of(blueprint: Blueprint) -> list[str]:
+    """The handlers that a reconcile of the topology calls for patches and their validation."""
     asked = (one.external for one in blueprint.cluster_class.spec.patches)
-    names = (
+    return [
         name
         for one in asked
         if one is not None
         for name in (one.generate_patches_extension, one.validate_topology_extension)
-    )
-    return [] if patches is None else [patches.era(name) for name in names if name]
+        if name
+    ]
+
+
+def _of_extensions(
+    blueprint: Blueprint, current: ClusterState, patches: Patches | None
+) -> tuple[str, ...]:
+    names = extensions_of(blueprint)
+    if patches is None or not names:
+        return ()
+    return *map(patches.revision, names), *_revisions(current)
+
+
+def _revisions(current: ClusterState) -> Iterator[str]:
+    """The resourceVersions of all objects of a cluster."""
+    plane = current.control_plane
+    yield _version(current.cluster)
+    yield from map(_revision, (current.infrastructure_cluster, plane.object))
+    yield _revision(plane.infrastructure_machine_template)
+    objects: list[Object | None] = [plane.machine_health_check]
+    for group in current.machine_deployments.values():
+        objects += [group.object, group.machine_health_check]
+        yield _revision(group.bootstrap_template)
+        yield _revision(group.infrastructure_machine_template)
+    for pool in current.machine_pools.values():
+        objects.append(pool.object)
+        yield _revision(pool.bootstrap_object)
+        yield _revision(pool.infrastructure_machine_pool_object)
+    yield from (_version(one) for one in objects if one is not None)
 
 
 def _revision(document: Document | None) -> str:

@@ -1,0 +1,148 @@
+"""The fields of a Model as Go declares them: what decoding JSON into them depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache
+from pkgutil import resolve_name
+from types import GenericAlias
+from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
+
+import msgspec
+from msgspec.structs import FieldInfo, fields
+
+from kapy.kube.model import Model, bare
+
+SCALARS: Final = {str: "string", bool: "bool", int: "int"}
+_FOLDED: Final = str.maketrans({"\u017f": "s", "\u212a": "k"})
+"""The characters outside of ASCII that Go takes for letters of ASCII in another case."""
+
+
+class Form(Enum):
+    """What a Go type is made of."""
+
+    STRUCT = auto()
+    SLICE = auto()
+    MAP = auto()
+    BYTES = auto()
+    RAW = auto()
+    SCALAR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class GoType:
+    """A type. name: of a scalar, in Go. bits: of an integer. model: of a struct. element: of a
+    slice or a map."""
+
+    form: Form
+    python: Any
+    name: str = ""
+    bits: int = 0
+    element: GoType | None = None
+
+    def zero(self) -> Any:
+        """What the document of a Model has for Go's zero value."""
+        if self.form in (Form.BYTES, Form.RAW):
+            return None
+        return {} if self.form is Form.STRUCT else self.python()
+
+
+class Member(NamedTuple):
+    """A field of a struct.
+
+    is_nullable: whether `null` clears it. is_written: whether it has to be there at its zero
+    value, as the Model has no default or another one. is_omitted: whether it is absent at its zero
+    value.
+    """
+
+    name: str
+    type: GoType
+    is_nullable: bool
+    is_written: bool
+    is_omitted: bool
+
+
+class Struct(NamedTuple):
+    """The fields of a Model by their name, and by their name as Go folds it."""
+
+    exact: dict[str, Member]
+    folded: dict[str, Member]
+
+    def member(self, key: str) -> Member | None:
+        """The field that a key of an object names."""
+        return self.exact.get(key) or self.folded.get(_fold(key))
+
+
+@cache
+def struct_of(kind: type[Model]) -> Struct:
+    """What a Model is to Go."""
+    exact = {one.encode_name: _member(one) for one in fields(kind)}
+    return Struct(exact, {_fold(name): one for name, one in exact.items()})
+
+
+def _fold(key: str) -> str:
+    """A key as Go compares it with the names of fields; "" where no field has such a name."""
+    key = key if key.isascii() else key.translate(_FOLDED)
+    return key.upper() if key.isascii() else ""
+
+
+def _member(one: FieldInfo) -> Member:
+    extra = _extra(one.type)
+    bits = 64 if extra.get("format") == "int64" else 32
+    zero = extra.get("zero")
+    return Member(
+        name=one.encode_name,
+        type=_type(_typed(one.type, extra.get("of", "")), bits),
+        # What keeps its zero value is a pointer in Go, although it is never None here; what omits
+        # it is none, although it may be None here.
+        is_nullable=zero == "kept" or (zero != "omitted" and _is_nullable(one.type)),
+        is_written=one.required or _default(one) not in (None, "", 0),
+        is_omitted=zero == "omitted",
+    )
+
+
+def _type(hint: Any, bits: int) -> GoType:
+    hint = bare(hint)
+    if get_origin(hint) is list:
+        return GoType(Form.SLICE, list, element=_type(get_args(hint)[0], bits))
+    if get_origin(hint) is dict:
+        return GoType(Form.MAP, dict, element=_type(get_args(hint)[1], bits))
+    if hint is bytes:
+        return GoType(Form.BYTES, bytes)
+    if hint is Any:
+        return GoType(Form.RAW, object)
+    if hint in SCALARS:
+        return GoType(Form.SCALAR, hint, SCALARS[hint] + (str(bits) if hint is int else ""), bits)
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return GoType(Form.STRUCT, hint)
+    raise TypeError(f"{hint} is no type that a response of a hook can have")
+
+
+def _extra(hint: Any) -> dict[str, Any]:
+    if get_origin(hint) is not Annotated:
+        return {}
+    metas = (one for one in get_args(hint) if isinstance(one, msgspec.Meta))
+    return {key: value for one in metas for key, value in (one.extra_json_schema or {}).items()}
+
+
+def _typed(hint: Any, of: str) -> Any:
+    """The type of a field whose documents have a Model that is named and not imported."""
+    if ":" not in of:
+        return hint
+    found: Any = resolve_name(of)
+    return GenericAlias(list, (found,)) if get_origin(bare(hint)) is list else found
+
+
+def _is_nullable(hint: Any) -> bool:
+    """Whether a type is a pointer, a slice, a map or any value."""
+    if get_origin(hint) is Annotated:
+        return _is_nullable(get_args(hint)[0])
+    return hint in (Any, bytes) or hint is not bare(hint) or get_origin(hint) in (list, dict)
+
+
+def _default(one: FieldInfo) -> Any:
+    """The default of a scalar."""
+    if bare(one.type) not in SCALARS:
+        return None
+    return one.default if one.default_factory is msgspec.NODEFAULT else one.default_factory()
