@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
@@ -42,7 +42,12 @@ class ClusterOrder(Making, Generic[T]):
 
 
 class InfraClusterProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API where clusters can be."""
+    """Implement this to teach Cluster API where clusters can be.
+
+    reports_ready: a cluster that is provisioned is Ready where no conditions are reported.
+    """
+
+    reports_ready: ClassVar[bool] = True
 
     @abstractmethod
     async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Failed | Waiting:

@@ -176,7 +176,8 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         status = draft.object.status
         status.initialization.provisioned = True
         status.failure_domains = list(answer.failure_domains)
-        self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
+        ready = true(ConditionType.READY, Reason.READY) if self._provider.reports_ready else None
+        self._report(draft, answer.conditions, ready)
 
     def _report(
         self,

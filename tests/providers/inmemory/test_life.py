@@ -63,7 +63,7 @@ async def test_a_cluster_gets_an_address_of_its_own(plane: Plane) -> None:
     assert blue["metadata"]["annotations"] == {
         "inmemorycluster.infrastructure.cluster.x-k8s.io/listener": "default/blue"
     }
-    assert conditions(blue) == {"Ready": ("True", "Ready"), "Paused": ("False", "NotPaused")}
+    assert conditions(blue) == {"Paused": ("False", "NotPaused")}
 
 
 async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(plane: Plane) -> None:

@@ -31,6 +31,8 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
     """Clusters of the in-memory backend, and the load balancers before them, which are of memory,
     too. opened: told of each cluster that was made here."""
 
+    reports_ready = False  # as upstream's
+
     def __init__(
         self, runtime: Runtime, in_memory: InMemory, opened: Callable[[Key], None]
     ) -> None:
