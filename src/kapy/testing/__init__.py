@@ -1,1 +1,42 @@
-"""Public test kit: virtual time, stories, faults. Nothing outside tests imports it."""
+"""Public test kit: planes, virtual time, stories, faults. Nothing outside tests imports it.
+
+    from kapy.testing import on_virtual_time, plane
+
+    @on_virtual_time
+    async def test_a_cluster_comes_up() -> None:
+        async with plane() as there:
+            ...
+
+The pytest plugin has the fixture `kapy_plane` (`kapy.testing.pytest_plugin`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kapy.testing.planes import BackgroundPlane as BackgroundPlane
+    from kapy.testing.planes import BadTestPlane as BadTestPlane
+    from kapy.testing.planes import RunningPlane as RunningPlane
+    from kapy.testing.planes import background_plane as background_plane
+    from kapy.testing.planes import on_virtual_time as on_virtual_time
+    from kapy.testing.planes import plane as plane
+
+_OF_PLANES = frozenset(
+    (
+        "BackgroundPlane",
+        "BadTestPlane",
+        "RunningPlane",
+        "background_plane",
+        "on_virtual_time",
+        "plane",
+    )
+)
+
+
+def __getattr__(name: str) -> Any:
+    """A plane is all of kapy: it is imported with the first test that has one."""
+    if name not in _OF_PLANES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("kapy.testing.planes"), name)

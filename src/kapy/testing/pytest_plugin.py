@@ -1,0 +1,43 @@
+"""The pytest plugin: `kapy_plane`, a management plane of each test's own.
+
+    def test_my_program(kapy_plane):
+        subprocess.run(["kubectl", "get", "clusters"], check=True)
+
+It is found by pytest where kapy is installed, and imports nothing before a test asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kapy.testing.planes import BackgroundPlane
+
+MARK = "kapy"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(providers=..., extensions=..., gates=..., seed=...): how the fixture kapy_plane "
+        "is to be, as the arguments of kapy.testing.plane",
+    )
+
+
+@pytest.fixture
+def kapy_plane(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BackgroundPlane]:
+    """A management plane that serves HTTPS, and whose kubeconfig is $KUBECONFIG meanwhile."""
+    from kapy.testing.planes import background_plane
+
+    mark = request.node.get_closest_marker(MARK)
+    options = {} if mark is None else mark.kwargs
+    with background_plane(tmp_path / "kubeconfig", **options) as found:
+        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
+        yield found
