@@ -79,6 +79,8 @@ async def test_a_watcher_is_told_every_minute_how_far_the_server_is() -> None:
         answer = await Calls(asking.server).call("GET", target)
         events = [json.loads(line) for line in answer.content.splitlines()]
         marks = [one for one in events if one["type"] == "BOOKMARK"]
+        initial, *marks = marks
+        assert initial["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
         assert len(marks) == 3
         assert marks[-1]["object"]["metadata"]["resourceVersion"].isdigit()
 

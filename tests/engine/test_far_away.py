@@ -332,7 +332,8 @@ async def test_a_kind_whose_crd_comes_late_is_read_at_once() -> None:
 @pytest.mark.parametrize("answer", ["streams lists", "refuses to", "does not know how to"])
 async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
     class Old:
-        """A server that does not know `sendInitialEvents` tells all, and not when that is all."""
+        """A server that does not know `sendInitialEvents` sends all objects, and no bookmark that
+        says that these are all."""
 
         over_network = True
 
@@ -340,7 +341,7 @@ async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
             self._transport = transport
 
         async def __call__(self, request: Request) -> Reply:
-            unknown = ("sendInitialEvents", "resourceVersionMatch")
+            unknown = ("sendInitialEvents", "resourceVersionMatch", "allowWatchBookmarks")
             query = {name: one for name, one in request.query.items() if name not in unknown}
             return await self._transport(Request(request.method, request.path, query))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.providers.docker.engine.errors import EngineUnreachable
 
 DEFAULT_CONTEXT: Final = "default"
@@ -47,8 +47,8 @@ def _context(environment: Mapping[str, str], home: Path) -> str:
     if name := environment.get("DOCKER_CONTEXT", ""):
         return name
     try:
-        configuration = json.loads((home / ".docker" / "config.json").read_bytes())
-    except (OSError, ValueError):
+        configuration = decoded((home / ".docker" / "config.json").read_bytes())
+    except (OSError, BadJson):
         return ""
     found = configuration.get("currentContext") if isinstance(configuration, dict) else None
     return found if isinstance(found, str) else ""
