@@ -29,10 +29,12 @@ KEPT: Final = (
     "differential/",
     "fuzz/",
     "go_regexp/",
+    "hooks/go_decoding.jsonl",
     "kubectl/",
     "manager_flags.json",
     "plan/",
     "store/",
+    "yaml/",
 )
 """Files and folders of `tests/data` that do not come from `../shared`."""
 
