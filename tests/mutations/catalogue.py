@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutations.boot_data_mutations import BOOT_DATA
 from tests.mutations.cluster_mutations import ALL_CLUSTER_MUTATIONS
 from tests.mutations.control_plane_mutations import CONTROL_PLANES
 from tests.mutations.mutation import Mutation
@@ -23,5 +24,6 @@ CATALOGUE: Final[tuple[Mutation, ...]] = (
     *MACHINE_POOLS,
     *PLANS,
     *CONTROL_PLANES,
+    *BOOT_DATA,
     *ALL_CLUSTER_MUTATIONS,
 )

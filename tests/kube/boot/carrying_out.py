@@ -85,5 +85,7 @@ def _content(path: Path, root: Path) -> Any:
 
 
 def _owner(asked: str) -> str:
-    user, _, group = asked.partition(":")
+    user, colon, group = asked.partition(":")
+    if colon and not group:
+        group = user  # as chown understands it, for users whose group has their name
     return f"{user or 'root'}:{group or 'root'}"

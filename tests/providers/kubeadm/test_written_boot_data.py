@@ -116,11 +116,33 @@ def test_what_is_refused_says_where(additional: str, message: str) -> None:
     assert "spec.ignition.containerLinuxConfig.additionalConfig" in str(caught.value)
 
 
-def test_what_is_doubtful_is_refused_only_if_strict() -> None:
-    additions = {"additionalConfig": "storage: {files: [{path: /a}]}\nnonsense: 1\n"}
-    assert '"path":"/a"' in ignition.written(MachineSetup(), additions, "kind: X\n")
-    with pytest.raises(ignition.CannotTranslate, match="line 2: nonsense is not known"):
+@pytest.mark.parametrize(
+    ("additional", "message"),
+    [
+        ("nonsense: 1", "line 1: nonsense is not known"),
+        ("storage: {files: [{path: /a}]}", "storage.files[0].mode is not given, 0644 is taken"),
+        (
+            "storage: {directories: [{path: /a}]}",
+            "directories[0].mode is not given, 0755 is",
+        ),
+        (
+            "storage: {files: [{path: /a, mode: 0600, filesystem: data}]}",
+            "storage.files[0].filesystem: the file system 'data' is not defined here",
+        ),
+        (
+            'systemd: {units: [{name: a.service, enabled: true, contents: "[Unit]\\nA=b"}]}',
+            "systemd.units[0]: a.service is enabled, but has no section Install",
+        ),
+        ("update: {group: odd}", "update.group: 'odd' is not one of stable, beta, alpha"),
+        ("# nothing", "the config is empty"),
+    ],
+)
+def test_what_is_doubtful_is_refused_only_if_strict(additional: str, message: str) -> None:
+    additions = {"additionalConfig": additional}
+    assert ignition.written(MachineSetup(), additions, "kind: X\n")
+    with pytest.raises(ignition.CannotTranslate) as caught:
         ignition.written(MachineSetup(), {**additions, "strict": True}, "kind: X\n")
+    assert message in str(caught.value)
 
 
 def test_a_text_cannot_cut_off_the_rest() -> None:

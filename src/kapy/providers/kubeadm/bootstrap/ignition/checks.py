@@ -101,7 +101,7 @@ def url(text: str) -> str:
         return ""
     found = _SCHEME.match(text)
     if not found or not is_url(text):
-        return f"{text[:80]!r} is no URL"
+        return "is no URL"  # its text may hold a password
     scheme = found[1].lower()
     if scheme == "data":
         return "" if _is_data(text) else "is no data URL"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+_VERBS: Final = ("is ", "has ", "must ", "cannot ")
 
 
 @dataclass(slots=True)
@@ -15,16 +17,20 @@ class Report:
 
     def fail(self, path: str, problem: str) -> None:
         """Add an error."""
-        self.errors.append(f"{path}: {problem}")
+        self.errors.append(_sentence(path, problem))
 
     def warn(self, path: str, problem: str) -> None:
         """Add a warning."""
-        self.warnings.append(f"{path}: {problem}")
+        self.warnings.append(_sentence(path, problem))
 
     def check(self, path: str, problem: str) -> None:
         """Add an error, unless the problem is empty."""
         if problem:
             self.fail(path, problem)
+
+
+def _sentence(path: str, problem: str) -> str:
+    return f"{path} {problem}" if problem.startswith(_VERBS) else f"{path}: {problem}"
 
 
 def kept(fields: dict[str, Any]) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def _update(update: Document, report: Report) -> str:
     if group.lower() not in _GROUPS and not server:
         report.warn("update.group", f"{group[:40]!r} is not one of {', '.join(_GROUPS)}")
     if not checks.is_url(server):
-        report.fail("update.server", f"{server[:80]!r} is no URL")
+        report.fail("update.server", "is no URL")
     lines = [f"GROUP={group.lower()}" if group else ""]
     for field, name in UPDATE_FIELDS.items():
         if field != "group" and update.get(field):

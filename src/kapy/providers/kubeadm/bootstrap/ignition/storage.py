@@ -172,9 +172,9 @@ def _mount(mount: Document, path: str, report: Report) -> Document:
 
 def _file(file: Document, path: str, report: Report) -> Document:
     if file.get("mode") is None and not file.get("append"):
-        report.warn(f"{path}.mode", f"is not given: {_FILE_MODE:#o} is taken")
+        report.warn(f"{path}.mode", f"is not given, {_FILE_MODE:04o} is taken")
     elif file.get("mode") is None:
-        report.warn(f"{path}.mode", f"is not given: a new file gets {_FILE_MODE:#o}")
+        report.warn(f"{path}.mode", f"is not given, a new file gets {_FILE_MODE:04o}")
     if file.get("append") and file.get("overwrite"):
         report.fail(path, "has both append and overwrite")
     contents = _contents(file.get("contents") or {}, f"{path}.contents", report)
@@ -218,7 +218,7 @@ def verification(reference: Document, path: str, report: Report) -> Document:
 
 def _folder(folder: Document, path: str, report: Report) -> Document:
     if folder.get("mode") is None:
-        report.warn(f"{path}.mode", f"is not given: {_FOLDER_MODE:#o} is taken")
+        report.warn(f"{path}.mode", f"is not given, {_FOLDER_MODE:04o} is taken")
     return {
         **_node(folder, path, report),
         "mode": _mode(folder, _FOLDER_MODE, path, report),
