@@ -112,7 +112,7 @@ def test_a_path(given: str, path: str) -> None:
         ("runcmd: [ls, {a: b}]", "runcmd[1]: a command must be a string or a list"),
         ("runcmd: [null]", "runcmd[0]: a command must be a string or a list"),
         ("runcmd: [[ls, null]]", "runcmd[0]: each word of a command must be"),
-        ("runcmd: [[ls, 0x" + "f" * 6000 + "]]", "runcmd[0]: each word of a command must be"),
+        ("runcmd: [[ls, 1.5]]", "runcmd[0]: each word of a command must be"),
         ('runcmd: ["a\\0"]', "runcmd[0]: a command cannot contain a NUL character"),
         ("a: [", "cloud-config: line 2: "),
         ("- a", "cloud-config: the boot data is not a YAML mapping"),

@@ -132,10 +132,7 @@ def _with_registration(text: str, kubelet: dict[str, str], entry: str) -> str:
     old = _OLD_KUBEADM.match(str(document.get("apiVersion"))) is not None
     given = registration.get("kubeletExtraArgs") or ({} if old else [])
     registered["kubeletExtraArgs"] = _arguments(given, kubelet, entry)
-    try:
-        return dump({**document, "nodeRegistration": registered})
-    except ValueError as error:  # a number with thousands of digits
-        raise BadBootData(f"{entry}: kubeadm's configuration cannot be written: {error}") from error
+    return dump({**document, "nodeRegistration": registered})
 
 
 def _arguments(given: Any, kubelet: dict[str, str], entry: str) -> Any:
