@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,10 @@ pytest.MonkeyPatch().setattr(keys, "new_key", reusing(new_key))
 
 # Tests start processes by the hundred: each would compile all of kapy anew, for seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell that starts the tests in the background has SIGINT ignored, in all that they start, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, and no limit of time: load on the machine fails no test. With
 # KAPY_EXAMPLES=N each run tries N other examples.

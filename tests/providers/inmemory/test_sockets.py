@@ -26,6 +26,7 @@ from kapy.providers.inmemory.addresses import has_many_loopback_addresses
 from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
 from tests.providers.inmemory.plane import CLUSTERS, MACHINES, Plane, in_memory_plane
+from tests.real.servers import free_port
 from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
@@ -190,7 +191,7 @@ async def test_an_address_that_another_process_has_is_waited_for(
     async with listening() as plane:
         await plane.running("blue")
         here = plane.in_memory
-        endpoint = Endpoint("127.7.7.7", 23999)
+        endpoint = Endpoint("127.7.7.7", free_port())
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             other.bind(("0.0.0.0", endpoint.port))
