@@ -73,9 +73,11 @@ test-quick: $(TEST)/.made
 
 # The network is left behind before dockerd starts: nothing of a cluster can leave the machine.
 test-real: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.real.cloud_init
 	@$(TEST)/bin/python -m tests.real_clusters.parts
 	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
-		KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q tests/real_clusters $(ARGS)'
+		KAPY_TEST_CLOUD_INIT=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
+		tests/kube/boot/test_cloud_init.py tests/real_clusters $(ARGS)'
 
 test-recorded: $(TEST)/.made
 	@CI=true $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m recorded $(ARGS)

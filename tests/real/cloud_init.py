@@ -1,7 +1,8 @@
-"""Debian's cloud-init in a root file system of its own: `python -m tests.real.cloud_init` records.
+"""Debian's cloud-init in a root file system of its own.
 
-It needs root, `mmdebstrap` and Debian's package archive. The root file system is kept in a cache
-folder. cloud-init runs in namespaces of its own, without network.
+`python -m tests.real.cloud_init` makes the root file system, which is kept in a cache folder; with
+`record` it writes the record of the cases, too. It needs root, `mmdebstrap` and Debian's package
+archive. cloud-init runs in namespaces of its own, without network.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,7 +65,9 @@ class CannotRun(Exception):
 
 def root_file_system() -> Path:
     """A Debian with cloud-init; made once, which takes a minute or two. Raises CannotRun."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kapy-real"
+    cache = Path(
+        os.environ.get("KAPY_REAL_CLUSTERS_CACHE") or Path.home() / ".cache" / "kapy-real-clusters"
+    )
     root = cache / f"cloud-init-{_SUITE}"
     if root.is_dir():
         return root
@@ -116,11 +120,22 @@ def carried_out(root: Path, case: Case) -> dict[str, Any]:
     return dict(sorted(files.items()))
 
 
-def main() -> None:
-    """Carry out all cases and write the record."""
+def record() -> None:
+    """Carry out all cases and write what they leave."""
     root = root_file_system()
-    record = {case.name: carried_out(root, case) for case in CASES}
-    RECORDED.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    found = {case.name: carried_out(root, case) for case in CASES}
+    RECORDED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """Make the root file system, or say what is missing."""
+    try:
+        if sys.argv[1:] == ["record"]:
+            record()
+        else:
+            root_file_system()
+    except CannotRun as error:
+        sys.exit(f"real cloud-init: {error}")
 
 
 if __name__ == "__main__":

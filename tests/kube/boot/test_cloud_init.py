@@ -1,7 +1,8 @@
 """Boot data carried out as the real cloud-init does it.
 
-`cloud_init.json` is what Debian's cloud-init left (`python -m tests.real.cloud_init` records it).
-With `KAPY_TEST_CLOUD_INIT=1` the real one carries out the same data again.
+`cloud_init.json` is what Debian's cloud-init left (`python -m tests.real.cloud_init record`).
+With `KAPY_TEST_CLOUD_INIT=true` the real one carries out the same data again; `make test-real` has
+it set.
 """
 
 from __future__ import annotations
