@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final
 
 from aiodocker import Docker
 
+from kapy.apps.docker_sample import NETWORK_FILE
 from kapy.providers.docker.load_balancer_config import image_of
 from tests.real_clusters.parts import (
     COREDNS,
@@ -82,6 +83,7 @@ async def ensure_images(docker: Docker) -> None:
 def _mark() -> str:
     names = [program(one).name for one in ("kubernetes", "etcd", "coredns", "pause", "network")]
     texts = [one.read_text() for one in sorted((HERE / "node").iterdir())]
+    texts.append((HERE / "network.yaml").read_text())
     said = "\n".join([*names, root_file_system().name, Path(__file__).read_text(), *texts])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
@@ -99,11 +101,12 @@ def _write_node(archive: Path, folder: Path) -> None:
     with tarfile.open(archive, "a") as made:
         node, kubernetes = HERE / "node", program("kubernetes")
         made.add(kubernetes, "usr/bin/kubelet")
+        made.add(HERE / "network.yaml", NETWORK_FILE.lstrip("/"))
         made.add(node / "entrypoint", "usr/local/bin/entrypoint")
         made.add(node / "prepare", "opt/prepare")
         made.add(node / "kubelet.service", "etc/systemd/system/kubelet.service")
         toml = (node / "containerd.toml").read_text().replace("@PAUSE@", PAUSE).encode()
-        entry = tarfile.TarInfo("etc/containerd/config.toml")
+        entry = tarfile.TarInfo("opt/containerd.toml")
         entry.size = len(toml)
         made.addfile(entry, io.BytesIO(toml))
         for name, path in _pod_images(folder).items():

@@ -6,6 +6,8 @@ The steps build on each other, so they are one test: a cluster takes most of a m
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,8 +33,9 @@ from kapy.providers.docker.engine import Engine
 from kapy.testing.story import Story
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.images import PAUSE_IMAGE
-from tests.real_clusters.parts import tell
+from tests.real_clusters.parts import VERSION, tell
 
+pytestmark = pytest.mark.sockets
 HERE = Path(__file__).parent
 CLUSTER = Key("default", "real")
 PATIENCE = 900.0
@@ -120,6 +123,24 @@ async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await delete(life)
 
 
+async def test_the_quickstart_gives_a_real_cluster(tmp_path: Path) -> None:
+    async with container_engine(tmp_path) as engine:
+        command = ("quickstart", "--infrastructure", "docker", "--kubernetes-version", VERSION)
+        quickstart = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kapy.cli.main", *command, "--exit", "--port", "0"),
+            env={**os.environ, "DOCKER_HOST": engine.address, "HOME": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        assert quickstart.stdout is not None
+        said = (await quickstart.stdout.read()).decode()
+        assert await quickstart.wait() == 0, said
+        assert "Cluster default/capybara is Available: 1 control plane + 1 worker" in said
+        assert "containers are gone" in said
+        assert await engine.containers() == []
+        tell(next(line for line in said.splitlines() if "is Available" in line))
+
+
 async def create(life: Life) -> None:
     """One control plane machine and one worker, on which a Pod runs."""
     config_map: Document = {
@@ -182,7 +203,8 @@ async def heal(life: Life) -> None:
     await life.story.create([check])
     await life.until(MachineHealthCheck, "workers", lambda one: one.status.expected_machines == 1)
     (killed,) = await life.machines("role")
-    await life.engine.kill(killed.metadata.name)
+    assert killed.status.node_ref is not None
+    await life.engine.kill(killed.status.node_ref.name)
     await life.story.until_gone(Machine, killed.metadata.name, within=PATIENCE)
     await life.until(MachineDeployment, "workers", lambda one: one.status.available_replicas == 1)
     assert len(await life.nodes()) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,7 @@ from kapy.client.client import Client
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.clusterctl.describe.tree import condition
 from kapy.kube import Document, Key
-from kapy.kube.errors import Expired, KapyError
+from kapy.kube.errors import Expired, KapyError, NotFound
 
 STEPS: Final = (
     ("InfrastructureReady", "infrastructure is ready"),
@@ -94,6 +95,21 @@ async def until_available(
         reasons = [one.reason() for one in watched.values() if not one.available]
         raise NotReady("; ".join(reasons)) from None
     return [one.document for one in watched.values() if one.document is not None]
+
+
+async def until_gone(client: Client, cluster: Key) -> None:
+    """Delete a cluster and wait for its end; nothing happens where there is none."""
+    with suppress(NotFound):
+        await client.delete(CLUSTERS, cluster)
+    while True:
+        listed = await client.list(CLUSTERS)
+        if cluster not in map(Key.of, listed.items):
+            return
+        with suppress(Expired):
+            async with client.watch(CLUSTERS, resource_version=listed.resource_version) as events:
+                async for event in events:
+                    if event.type == "DELETED" and Key.of(event.document) == cluster:
+                        return
 
 
 async def _follow(client: Client, watched: dict[Key, Watched], say: Say) -> None:

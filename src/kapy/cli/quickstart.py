@@ -17,9 +17,10 @@ from typing import Any
 import click
 
 from kapy._aio.clock import system_clock
+from kapy.api.cluster import Cluster
 from kapy.apps.context import kubeconfig_path
 from kapy.apps.manifests import apply_manifests, class_sample, read_file, require_classes
-from kapy.apps.progress import until_available
+from kapy.apps.progress import until_available, until_gone
 from kapy.cli.background import in_background
 from kapy.cli.console import Console
 from kapy.cli.describe import wants_color
@@ -37,6 +38,9 @@ from kapy.kube import Document, Key
 
 NAME = "quickstart"
 PATIENCE = 300.0
+REMOVAL = 120.0
+"""Seconds to wait for the end of containers."""
+DOCKER_VERSION = "v1.36.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Wish:
     """What should become of a quickstart.
 
     objects: what to apply. within: seconds to wait for clusters. stay: until Ctrl-C. keeps: its
-    data stay.
+    data stay. containers: its machines are containers, which do not end with the plane.
     """
 
     objects: Sequence[Document]
@@ -52,6 +56,7 @@ class Wish:
     stay: bool
     keeps: bool
     output: str | None
+    containers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,19 @@ class Where:
 
 @command()
 @click.option("-f", "--file", "files", multiple=True, help="Apply this YAML, not the sample.")
+@click.option(
+    "--infrastructure",
+    type=click.Choice(["in-memory", "docker"]),
+    default="in-memory",
+    show_default=True,
+    help="What the sample's machines are: nothing but memory, or containers with a real kubelet.",
+)
+@click.option(
+    "--kubernetes-version",
+    default=DOCKER_VERSION,
+    show_default=True,
+    help="Of the sample with --infrastructure docker.",
+)
 @click.option("--exit", "leave", is_flag=True, help="End after success (or with the reason).")
 @click.option("--detach", is_flag=True, help="Leave the plane running in the background.")
 @click.option("--name", default=NAME, show_default=True, help="Name of the plane.")
@@ -80,6 +98,8 @@ class Where:
 @click.option("-v", "--verbose", count=True, help="Say more (twice: everything).")
 def quickstart(
     files: tuple[str, ...],
+    infrastructure: str,
+    kubernetes_version: str,
     leave: bool,
     detach: bool,
     name: str,
@@ -96,9 +116,16 @@ def quickstart(
     """Start a management plane, apply a cluster, and wait until it is available."""
     if leave and detach:
         raise click.UsageError("--exit and --detach contradict each other")
-    objects = [one for path in files for one in read_file(Path(path))] if files else class_sample()
+    containers = infrastructure == "docker"
+    if files and containers:
+        raise click.UsageError("--file and --infrastructure docker contradict each other")
     log_to_stderr(verbose)
-    wish = Wish(objects, timeout, not (leave or detach), bool(data_dir), output)
+    if containers:
+        objects = run(_docker_objects(kubernetes_version, Console(json=output == "json")))
+    else:
+        objects = _objects(files)
+    keeps = bool(data_dir)
+    wish = Wish(objects, timeout, not (leave or detach), keeps, output, containers)
     options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
     if detach:
         flags = flags_of("" if name == NAME else name, data_dir)
@@ -106,6 +133,22 @@ def quickstart(
         return
     with _own_folder(name, data_dir, in_memory=in_memory) as data:
         run(_here(replace(options, folder=data), wish))
+
+
+def _objects(files: tuple[str, ...]) -> Sequence[Document]:
+    return [one for path in files for one in read_file(Path(path))] if files else class_sample()
+
+
+async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
+    """The sample of containers; an engine that lacks something says so before a plane starts."""
+    from kapy.apps.docker_sample import docker_sample  # most quickstarts need no engine
+    from kapy.providers.docker.engine import Engine
+
+    console.step("looking for a container engine")
+    async with Engine.from_environment() as engine:
+        info = await engine.info()
+        console.done(f"container engine {info.version} at {engine.address}")
+        return await docker_sample(engine, version, console.done)
 
 
 @contextmanager
@@ -136,11 +179,32 @@ async def _here(options: Options, wish: Wish) -> None:
             where = Where(there.server, there.context, str(there.kubeconfig))
             console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
             work = _wait_for(there.plane.client, wish, where, console, began)
-            await _unless(asked, work)
-            if wish.stay:
-                stays = "its data stay" if wish.keeps else "nothing of it stays"
-                console.say(f"\nThe plane runs until you press Ctrl-C; {stays}.")
-                await asked.wait()
+            try:
+                await _unless(asked, work)
+                if wish.stay:
+                    stays = "its data stay" if wish.keeps else "nothing of it stays"
+                    console.say(f"\nThe plane runs until you press Ctrl-C; {stays}.")
+                    await asked.wait()
+            finally:
+                if wish.containers and not wish.keeps:
+                    await _remove_clusters(there.plane.client, wish, console)
+
+
+async def _remove_clusters(client: Client, wish: Wish, console: Console) -> None:
+    """Delete the clusters: their containers would be left without a plane that knows them."""
+    clusters = [Key.of(one) for one in wish.objects if one["kind"] == Cluster.RESOURCE.kind]
+    console.step(f"deleting {', '.join(key.name for key in clusters)}")
+    try:
+        async with asyncio.timeout(REMOVAL):
+            for key in clusters:
+                await until_gone(client, key)
+    except TimeoutError:
+        names = " ".join(f"--filter label=io.x-k8s.kind.cluster={key.name}" for key in clusters)
+        raise click.ClickException(
+            f"not all containers are gone after {REMOVAL:g} s: look at them with "
+            f"`docker ps -a {names}`"
+        ) from None
+    console.done("containers are gone")
 
 
 async def _detached(options: Options, wish: Wish, flags: str) -> None:
@@ -153,6 +217,8 @@ async def _detached(options: Options, wish: Wish, flags: str) -> None:
         console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
         await _wait_for(client, wish, where, console, began)
         console.say(f"\nThe plane runs in the background: kapy status{flags}, kapy down{flags}.")
+        if wish.containers:
+            console.say("Its containers stay until the Cluster is deleted.")
 
 
 async def _wait_for(

@@ -137,7 +137,9 @@ def _written(status: int, body: Any) -> bytes:
     content = (
         b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     )
-    head = f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}\r\nContent-Type: application/json\r\n"
+    form = "x-tar" if content[257:262] == b"ustar" else "json"
+    reason = REASONS.get(status, "Error")
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/{form}\r\n"
     if status in (204, 304):
         return f"{head}\r\n".encode()
     return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content

@@ -20,6 +20,7 @@ from kapy.providers.docker.engine import (
     NoSuchObject,
     PortInUse,
 )
+from kapy.providers.docker.engine.archive import archive_of
 from kapy.providers.docker.engine.commands import OUTPUT
 from tests.providers.docker.engine_server import RECORDED, EngineServer, Ran
 
@@ -124,6 +125,21 @@ async def test_puts_files_as_an_archive(engine: Engine, server: EngineServer) ->
         content = archive.extractfile(entry)
         assert content is not None
         assert (content.read(), entry.mode, entry.uid) == (b"text", 0o600, 0)
+
+
+async def test_reads_a_file_of_an_image_and_leaves_no_container(
+    engine: Engine, server: EngineServer
+) -> None:
+    server.answer("POST .*/containers/create", "create")
+    server.answer("GET .*/archive", archive_of([File("default-cni.yaml", b"text")]))
+    server.answer("DELETE ", "remove")
+    assert await engine.file_of_image("kindest/node:v1", "/kind/manifests/x.yaml") == b"text"
+    assert [one.method for one in server.asked[1:]] == ["POST", "GET", "DELETE"]
+    assert server.asked[2].query == {"path": ["/kind/manifests/x.yaml"]}
+    server.answer("GET .*/archive", "no-container")
+    with pytest.raises(NoSuchObject):
+        await engine.file_of_image("kindest/node:v1", "/none")
+    assert server.asked[-1].method == "DELETE"
 
 
 async def test_runs_a_command(engine: Engine, server: EngineServer) -> None:

@@ -52,8 +52,9 @@ class Host:
 
     async def close(self) -> None:
         """End the connections to the engine."""
-        if self._engine is not None:
-            await self._engine.close()
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
 
     async def found(self, name: str, cluster: Key) -> Container | None:
         """A container of a Cluster by name. Raises EngineError and BelongsToAnother."""

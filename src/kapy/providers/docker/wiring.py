@@ -75,7 +75,14 @@ def add_to(
             _add_pools(runtime, host, machine, pool, concurrency)
     tasks.wake = lambda kind, key: controllers[kind].enqueue(key)
     runtime.grant(CONFIG_MAPS, "get")
-    return {"machine tasks": tasks.run}
+
+    async def run() -> None:
+        try:
+            await tasks.run()
+        finally:
+            await host.close()
+
+    return {"machine tasks": run}
 
 
 def _watch_nodes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -145,6 +146,17 @@ class Engine:
             container = library.containers.container(name)
             await container.put_archive("/", content)  # type: ignore[no-untyped-call]
 
+    async def read_file(self, name: str, path: str) -> bytes:
+        """A file of a container, running or not."""
+        async with self._asking(f"read {path} of container {name}") as library:
+            archive = await library.containers.container(name).get_archive(path)
+        with archive:
+            entry = next((one for one in archive if one.isfile()), None)
+            content = None if entry is None else archive.extractfile(entry)
+            if content is None:
+                raise NoSuchObject(f"{path} of container {name} is no file")
+            return content.read()
+
     async def logs(self, name: str, *, lines: int = 200) -> str:
         """The last lines that a container wrote."""
         async with self._asking(f"read the logs of container {name}") as library:
@@ -180,6 +192,15 @@ class Engine:
         except (NoSuchObject, ImageUnavailable):
             return False
         return True
+
+    async def file_of_image(self, image: str, path: str) -> bytes:
+        """A file of an image that the engine has."""
+        name = f"kapy-reads-{secrets.token_hex(6)}"
+        await self.create(name, {"Image": image})
+        try:
+            return await self.read_file(name, path)
+        finally:
+            await self.remove(name)
 
     async def ensure_image(self, image: str, progress: Progress | None = None) -> None:
         """Pull an image unless the engine has it."""
