@@ -19,6 +19,7 @@ INITIAL_END = "k8s.io/initial-events-end"
 PAUSE = 0.05
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _IN_YAML = re.compile(r'resourceVersion: "?(\d+|\$\{[^}]*rv[^}]*\})"?')
+_CONTINUE = re.compile(r"continue: ey[\w-]+")
 _TYPE = re.compile(r"selfType\d+[.@\w]*")
 _KEY = re.compile(r"Key: /(registry/)?")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
@@ -42,6 +43,7 @@ def _comparable(answer: Json) -> Json:
     the errors of its causes in order, of which it has each only once."""
     body = answer.get("body")
     if isinstance(body, str):
+        body = _CONTINUE.sub("continue: ${continue}", body)
         return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", body)}
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
@@ -202,6 +204,8 @@ def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
         if event.get("type") == "ERROR" and isinstance(event["object"].get("message"), str):
             event["object"]["message"] = _told(event["object"]["message"], None)
     body = answer.get("body")
+    if isinstance(body, str) and made is not None:
+        return {**answer, "body": made.sub("${gen}", body)}
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
     body["message"] = _told(body["message"], made)

@@ -225,9 +225,16 @@ def _named_in_any_case(document: Document, name: str) -> Any:
 
 
 def _custom(ask: Ask, document: Document) -> Document:
+    version, kind = document.get("apiVersion", ""), ask.kind.resource.kind
     if not document.get("kind"):
-        text = _text(ask).decode("utf-8", "replace")
-        raise _unrecognized(ask, f"Object 'Kind' is missing in '{text}'")
+        why = f"Object 'Kind' is missing in '{_text(ask).decode('utf-8', 'replace')}'"
+        if ask.query.get("fieldValidation") != "Ignore":
+            raise _unrecognized(ask, why)
+        number = split_api_version(version or ask.kind.resource.api_version)[1]
+        raise BadRequest(f'{kind} in version "{number}" cannot be handled as a {kind}: {why}')
+    if version is None:
+        why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        raise BadRequest(f'{document["kind"]} in version "" cannot be handled as a {kind}: {why}')
     return {**document, "apiVersion": document.get("apiVersion") or ""}
 
 

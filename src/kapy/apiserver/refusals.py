@@ -133,6 +133,16 @@ def already_exists(kind: Kind, name: str, *, ending: bool = False) -> ApiError:
     return AlreadyExists(message, details=details(kind, name))
 
 
+def name_not_unique(kind: Kind, name: str) -> ApiError:
+    """An object of the name that an object with a generateName has is there."""
+    message = (
+        f'{kind.group_resource} "{name}" already exists, the server was not able to generate a '
+        "unique name for the object"
+    )
+    told = {**details(kind, name), "retryAfterSeconds": 1}
+    return AlreadyExists(message, details=told, retry_after=1)
+
+
 def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:
     """The object is not as the writer thinks."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'

@@ -72,9 +72,20 @@ def table(
     ask: Ask, documents: Sequence[Document], version: str, metadata: Document, clock: Clock
 ) -> Document:
     """The Table of some objects. Raises BadRequest."""
-    include = check_include(ask)
     kind, now = ask.kind, clock()
     columns = columns_of(kind)
+    rows = [(cells(kind, columns, document, now), document) for document in documents]
+    return _table(ask, columns, rows, version, metadata)
+
+
+def _table(
+    ask: Ask,
+    columns: Sequence[Column],
+    rows: Iterable[tuple[list[Any], Document]],
+    version: str,
+    metadata: Document,
+) -> Document:
+    include = check_include(ask)
     kept = ("resourceVersion", "continue", "remainingItemCount")
     return {
         "kind": "Table",
@@ -82,13 +93,36 @@ def table(
         "metadata": {key: metadata[key] for key in kept if metadata.get(key)},
         "columnDefinitions": [definition(one) for one in columns],
         "rows": [
-            {
-                "cells": cells(kind, columns, document, now),
-                "object": _included(document, include, version),
-            }
-            for document in documents
+            {"cells": row, "object": _included(document, include, version)}
+            for row, document in rows
         ],
     }
+
+
+def scale_table(ask: Ask, scale: Document, version: str, clock: Clock) -> Document:
+    """The Table of a Scale. Raises BadRequest."""
+    words, custom = _words(), ask.kind.custom
+    columns = (
+        Column("Name", "string", format="name" if custom else "", description=words["name"]),
+        Column("Desired", "integer", description=_DESIRED[custom]),
+        Column("Available", "integer", description=_AVAILABLE[custom]),
+        Column("Age", "date" if custom else "string", description=words["created"]),
+    )
+    metadata = scale["metadata"]
+    replicas = scale["spec"].get("replicas", 0), scale["status"].get("replicas", 0)
+    row = [metadata["name"], *replicas, age(metadata.get("creationTimestamp"), clock())]
+    return _table(ask, columns, [(row, scale)], version, metadata)
+
+
+_DESIRED = (
+    "replicas is the desired number of instances for the scaled object.",
+    "Number of desired replicas",
+)
+_AVAILABLE = (
+    "replicas is the actual number of observed instances of the scaled object.",
+    "Number of actual replicas",
+)
+"""Of Kubernetes' own kinds, and of custom ones."""
 
 
 def check_include(ask: Ask) -> str:

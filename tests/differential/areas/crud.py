@@ -71,6 +71,11 @@ ACCEPTS: Final = (
     "application/json;pretty=1",
     "application/json;stream=watch",
     "",
+    "application/json;q=0.3,application/yaml;q=0.7",
+    "application/yaml;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io",
+    "application/json;sv=v2",
+    "application/*;q=0.2,text/plain",
 )
 BROKEN: Final = (
     "",
@@ -115,6 +120,9 @@ def generate(draw: Draw) -> Case:
                     (1.0, lambda: merge(draw, kind)),
                     (1.0, lambda: delete(draw, kind)),
                     (1.5, lambda: broken(draw, kind)),
+                    (1.0, lambda: generated_name(draw, kind)),
+                    (1.5, lambda: part(draw, kind)),
+                    (0.7, lambda: owned(draw, kind)),
                 )
             )
         )
@@ -156,6 +164,52 @@ def create(draw: Draw, kind: Kind, name: str) -> Step:
     body = _object(draw, kind, name, **meta)
     more = {"query": options(draw), "headers": headers(draw)}
     return request("POST", path, body, **more, save=saved)
+
+
+def generated_name(draw: Draw, kind: Kind) -> Step:
+    """A create whose name the server makes."""
+    meta: Json = {"generateName": draw.one(("gen-", "a", "Bad_", "", "x" * 70))}
+    if draw.chance(0.1):
+        meta["name"] = draw.one(NAMES)
+    body = {**kind.object(draw, "x"), "metadata": meta}
+    return request("POST", kind.path, body, query=options(draw), headers=headers(draw))
+
+
+def part(draw: Draw, kind: Kind) -> Step:
+    """A write or a read of the status or the scale of an object."""
+    name, which = draw.one(NAMES), draw.one(("status", "scale"))
+    path, replicas = kind.at(name, which), draw.one((0, 1, 3, -1, "x", None))
+    body: Json
+    if which == "status":
+        body = {"status": {"phase": draw.one(("Pending", "x")), "replicas": replicas}}
+    else:
+        body = {"spec": {"replicas": replicas}}
+    method = draw.weighted({"GET": 1, "PATCH": 3, "PUT": 2, "POST": 0.2, "DELETE": 0.2})
+    more = {"query": options(draw), "headers": headers(draw)}
+    if method == "GET":
+        return request(method, path, **more)
+    if method == "PATCH":
+        if draw.chance(0.2):
+            body["metadata"] = {"labels": {"a": "p"}, "resourceVersion": draw.one(("1", "${rv}"))}
+        return patch(path, MERGE_PATCH, body, query=options(draw))
+    meta: Json = {"name": kind.named(name)}
+    if draw.chance(0.5):
+        meta["resourceVersion"] = draw.one(("${rv}", "${rv}", "1", "x"))
+    if which == "scale":
+        document = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": meta, **body}
+    else:
+        document = {**kind.object(draw, name), "metadata": meta, **body}
+    return request(method, path, maybe_mutated(draw, document, 0.15), **more)
+
+
+def owned(draw: Draw, kind: Kind) -> Step:
+    """A change of owners and finalizers."""
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": draw.one(("u", "${uid}"))}
+    meta = {
+        "ownerReferences": draw.one(([], [owner], [owner, owner], [{**owner, "controller": True}])),
+        "finalizers": draw.one(([], ["a.b/c"], ["a.b/c", "a.b/d"], None)),
+    }
+    return patch(kind.at(draw.one(NAMES)), MERGE_PATCH, {"metadata": meta}, query=options(draw))
 
 
 def get(draw: Draw, kind: Kind) -> Step:

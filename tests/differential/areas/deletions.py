@@ -6,10 +6,37 @@ from typing import Final
 
 from tests.differential.case import MERGE_PATCH, Case, Json, Step, patch, request
 from tests.differential.draw import Draw
-from tests.differential.kinds import CONFIG_MAP, DEPLOYMENT, LEASE, SECRET, SHAPE, WIDGET, Kind
+from tests.differential.kinds import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    LEASE,
+    SECRET,
+    SERVICE_ACCOUNT,
+    SHAPE,
+    VERSIONED,
+    WIDGET,
+    Kind,
+)
 from tests.differential.mutation import maybe_mutated
 
-KINDS: Final = {WIDGET: 3.0, SHAPE: 1.0, CONFIG_MAP: 3.0, SECRET: 1.0, LEASE: 0.5, DEPLOYMENT: 1.0}
+KINDS: Final = {
+    WIDGET: 3.0,
+    SHAPE: 1.0,
+    CONFIG_MAP: 3.0,
+    SECRET: 1.0,
+    LEASE: 0.5,
+    DEPLOYMENT: 1.0,
+    SERVICE_ACCOUNT: 0.5,
+    VERSIONED[1]: 0.5,
+}
+ACCEPTS: Final = (
+    "application/yaml",
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "application/json;as=Table;v=v1;g=meta.k8s.io",
+    "text/html",
+    "application/json;q=0.3,application/yaml",
+)
 OPTIONS: Final[tuple[Json, ...]] = (
     {"propagationPolicy": "Background"},
     {"propagationPolicy": "Foreground"},
@@ -78,7 +105,9 @@ QUERIES: Final[tuple[Json, ...]] = (
     {"dryRun": "all"},
     {"dryRun": ""},
     {"dryRun": ["All", "x"]},
-    {"resourceVersion": "1"},
+    {"uid": "${uid}"},
+    {"uid": "other"},
+    {"resourceVersion": "${rv}"},
     {"ignoreStoreReadErrorWithClusterBreakingPotential": "true"},
     {"ignoreStoreReadErrorWithClusterBreakingPotential": "x"},
     {"fieldManager": "x"},
@@ -136,10 +165,11 @@ def _delete(draw: Draw, kind: Kind, path: str) -> Step:
         return request(
             "DELETE", path, raw=draw.one(RAW), query=query, headers={"Content-Type": media}
         )
+    headers = {"Accept": draw.one(ACCEPTS)} if draw.chance(0.1) else {}
     if draw.chance(0.3):
-        return request("DELETE", path, query=query)
+        return request("DELETE", path, query=query, headers=headers)
     body: Json = dict(draw.one(OPTIONS)) | (dict(draw.one(OPTIONS)) if draw.chance(0.3) else {})
-    return request("DELETE", path, maybe_mutated(draw, body, 0.04), query=query)
+    return request("DELETE", path, maybe_mutated(draw, body, 0.04), query=query, headers=headers)
 
 
 def _delete_many(draw: Draw, kind: Kind) -> Step:

@@ -6,7 +6,26 @@ from typing import Final
 
 from tests.differential.case import Case, Json, Step, request
 from tests.differential.draw import Draw
-from tests.differential.kinds import CONFIG_MAP, SECRET, SERVICE_ACCOUNT, SHAPE, WIDGET, Kind
+from tests.differential.kinds import (
+    CONFIG_MAP,
+    LEASE,
+    SECRET,
+    SERVICE_ACCOUNT,
+    SHAPE,
+    VERSIONED,
+    WIDGET,
+    Kind,
+)
+
+KINDS: Final = {
+    WIDGET: 5.0,
+    SHAPE: 1.0,
+    CONFIG_MAP: 3.0,
+    SECRET: 1.0,
+    SERVICE_ACCOUNT: 0.7,
+    LEASE: 0.7,
+    VERSIONED[1]: 0.7,
+}
 
 LABELS: Final = (
     "a", "!a", "a=1", "a==1", "a!=1", "a in (1,2)", "a notin (1)", "a in ()", "a in (1", "a>0", "a<2",
@@ -34,13 +53,31 @@ ACCEPTS: Final = (
     "application/json;as=Table;g=meta.k8s.io",
     "application/yaml",
     "application/json;as=X;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io",
+    "application/yaml;as=Table;v=v1;g=meta.k8s.io",
+    "application/yaml;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "application/json;q=0.3,application/yaml;q=0.7",
+    "application/yaml;q=0.3,application/json;q=0.7",
+    "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.2,application/json",
+    "*/*;q=0.1,application/yaml",
+    "application/*,application/json;as=Table;v=v1;g=meta.k8s.io",
+    "application/json;sv=v1",
+    "application/json;sv=v2",
+    "application/json;g=meta.k8s.io",
+    "application/json;stream=watch",
+    "application/json;stream=x",
+    "application/json;charset=utf-8;pretty=1",
+    "text/html,*/*;q=0.5",
+    "application/json/x,application/json",
+    ";,application/json",
+    "application/json;q=x,application/yaml;q=0.1",
 )
 VERSIONS: Final = ("0", "${rv}", "1", "x", "-1", "", "9999999999", "01", "1.5", "${first}")
 
 
 def generate(draw: Draw) -> Case:
     """Some objects, and lists of them."""
-    kind = draw.weighted({WIDGET: 5, SHAPE: 1, CONFIG_MAP: 3, SECRET: 1, SERVICE_ACCOUNT: 0.7})
+    kind = draw.weighted(KINDS)
     steps: list[Step] = []
     names = ("one", "two", "three", "four")[: draw.number(1, 4)]
     for number, name in enumerate(names):
@@ -102,9 +139,15 @@ def _list(draw: Draw, kind: Kind) -> Step:
     if headers and draw.chance(0.3):
         query["includeObject"] = draw.one(("None", "Metadata", "Object", "x", ""))
     if draw.chance(0.1):
-        return request(
-            "GET", kind.at(draw.one(("one", "two", "none"))), query=query, headers=headers
+        part = draw.one(("", "", "status", "scale"))
+        path = kind.at(draw.one(("one", "two", "none")), part)
+        return request("GET", path, query=query, headers=headers)
+    if draw.chance(0.1):  # other cases have objects in other namespaces
+        query["fieldSelector"] = "metadata.namespace=${ns}" + draw.one(
+            ("", ",metadata.name=one", ",metadata.name!=one", ",x=y")
         )
+        query.pop("limit", None)
+        return request("GET", kind.everywhere, query=query, headers=headers)
     if draw.chance(0.04):
         return request("HEAD", kind.path, query=query, headers=headers)
     return request("GET", kind.path, query=query, headers=headers)

@@ -44,7 +44,7 @@ def typed(
     refuse.
     """
     unknown: list[str] = []
-    live = None if patched is None else patched.live
+    live = patched.live if patched is not None and defaults_are_stored(ask) else None
     try:
         document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
     except Misfit as error:
@@ -64,6 +64,12 @@ def typed(
     ask.warnings.extend(without_repeated_owners(document, patched=changed))
     ask.kind.strategy.default(document)
     return document
+
+
+def defaults_are_stored(ask: Ask) -> bool:
+    """Whether a stored object has the defaults of the request's version, so that what a patch
+    leaves alone needs no second look. What was stored in another version has only that one's."""
+    return not ask.kind.custom or ask.kind.storage == ask.kind.resource
 
 
 def read_typed(ask: Ask, checks: Validation) -> Document:

@@ -7,7 +7,7 @@ from functools import partial
 from kapy.apiserver import body, metadata
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import already_exists, resource_version_set
+from kapy.apiserver.refusals import already_exists, name_not_unique, resource_version_set
 from kapy.apiserver.shown import shown
 from kapy.apiserver.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
@@ -108,12 +108,16 @@ async def insert(
     live = table.latest(document["metadata"].get("namespace", ""), name)
     if live is not None:
         await plane.store.committed()  # who reads after this answer must find it
+        if document["metadata"].get("generateName"):
+            raise name_not_unique(kind, name)
         raise already_exists(kind, name, ending=bool(live["metadata"].get("deletionTimestamp")))
     if ask.large:
         await ask.compute(partial(check_size, document, dry_run=dry_run))
     stored = await stored_form(plane, ask, document)
     if not dry_run:
         stored = await keep(plane, table, stored)
+    elif version:
+        stored = {**stored, "metadata": {**stored["metadata"], "resourceVersion": version}}
     return await shown(plane, ask, stored, 201)
 
 

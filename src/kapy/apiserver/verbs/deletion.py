@@ -370,6 +370,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
         if current is not None:
             _check(one, options, current)
             await end(plane, ask, current, options)
+    found = list(await plane.in_version(found, ask.kind.resource))
     return Reply(200, listed(plane, ask, found, metadata))
 
 

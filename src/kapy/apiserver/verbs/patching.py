@@ -12,7 +12,13 @@ from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, not_found
 from kapy.apiserver.resources.structs import MOST_UNKNOWN, facts
-from kapy.apiserver.verbs.checks import half_typed, of_another_type, typed, write_of
+from kapy.apiserver.verbs.checks import (
+    defaults_are_stored,
+    half_typed,
+    of_another_type,
+    typed,
+    write_of,
+)
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
 from kapy.apiserver.verbs.options import Validation, write_options
 from kapy.apiserver.verbs.patch_results import Patched, PatchedMap, PatchedText
@@ -45,7 +51,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
 
     def change(live: Document) -> Document:
         document, result = patched(ask, live, content, media)
-        if document is live:
+        if document is live and defaults_are_stored(ask):
             return live
         read = half_typed if of_another_type(ask, document) else typed
         document = read(ask, document, checks, patched=result)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
+from kapy.apiserver.negotiation import accepted
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
+from kapy.apiserver.shown import partial_metadata
 from kapy.apiserver.verbs.creation import check_name, check_namespace_of
 from kapy.apiserver.verbs.options import Validation, write_options
 from kapy.apiserver.verbs.patch_results import PatchedText
@@ -27,9 +30,10 @@ from kapy.apiserver.verbs.reading import stored
 from kapy.apiserver.verbs.revision import revise
 from kapy.apiserver.verbs.scale_apply import API_VERSION, applied_scale
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest
+from kapy.kube.errors import BadRequest, NotAcceptable
 from kapy.kube.field_errors import invalid
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
+from kapy.kube.names import Resource
 from kapy.kube.patch import json_patch, merge_patch
 from kapy.kube.selectors import selector_of
 
@@ -99,25 +103,60 @@ def _with(document: Document, path: str, value: Any) -> Document:
 
 async def get(plane: Plane, ask: Ask) -> Reply:
     """The Scale of an object."""
-    return Reply(200, scale_of(ask, stored(plane, ask)))
+    return _reply(plane, ask, scale_of(ask, stored(plane, ask)))
+
+
+def _reply(plane: Plane, ask: Ask, scale: Document, status: int = 200) -> Reply:
+    """A Scale in the form that the client wants. Raises NotAcceptable, BadRequest."""
+    accept = accepted(ask.request.headers)
+    if accept.form == "Table":
+        from kapy.apiserver.tables import scale_table
+
+        scale = scale_table(ask, scale, accept.version, plane.clock)
+    elif accept.form == "PartialObjectMetadata":
+        scale = partial_metadata(scale, accept.version)
+    elif accept.form:
+        what = "*v1.Scale" if ask.kind.custom else "*autoscaling.Scale"
+        raise NotAcceptable(
+            f"you requested {accept.form}, but the requested object is not a list ({what})"
+        )
+    return Reply(status, scale)
 
 
 async def update(plane: Plane, ask: Ask) -> Reply:
     """Set the number of replicas."""
-    dry_run, _ = write_options(ask, "UpdateOptions")
-    scale = await ask.compute(partial(_read, ask))
+    dry_run, checks = write_options(ask, "UpdateOptions")
+    scale = await ask.compute(partial(_read, ask, checks))
     return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
 
 
-def _read(ask: Ask) -> Document:
-    scale = body.read_document(ask)
-    if not isinstance(scale, dict):
-        raise BadRequest("the body is no Scale")
-    scale = body.fitted(scale, _STRUCT)
+def _read(ask: Ask, checks: Validation) -> Document:
+    body.check_media_type(ask)
+    try:
+        scale = _decoded(ask, checks)
+    except BadRequest:
+        if not ask.kind.custom:
+            raise
+        # The scheme of custom resources does not know what it should complain about.
+        why = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+        raise BadRequest(why) from None
     meta = scale.get("metadata") or {}
     check_name(ask, meta)
     check_namespace_of(ask, meta)
     return scale
+
+
+def _decoded(ask: Ask, checks: Validation) -> Document:
+    resource = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
+    asked = replace(ask, kind=replace(ask.kind, resource=resource, custom=False))
+    scale, unknown = body.read_object(asked, checks.duplicates), list[str]()
+    try:
+        decoded: Document = decoder(_STRUCT)(scale, None, unknown)
+    except Misfit as error:
+        why = f'Scale in version "v1" cannot be handled as a Scale: {error}'
+        raise BadRequest(why) from None
+    checks.report(asked, unknown)
+    return decoded
 
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
@@ -169,7 +208,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 
     reply = await revise(plane, ask, change, dry_run=dry_run, applied=True)
     document: Any = reply.body
-    return Reply(reply.status, scale_of(ask, document))
+    return _reply(plane, ask, scale_of(ask, document), reply.status)
 
 
 async def _revise(
@@ -180,7 +219,7 @@ async def _revise(
 
     reply = await revise(plane, ask, scaled, dry_run=dry_run)
     document: Any = reply.body
-    return Reply(reply.status, scale_of(ask, document))
+    return _reply(plane, ask, scale_of(ask, document), reply.status)
 
 
 def _scaled(ask: Ask, live: Document, scale: Document) -> Document:
