@@ -115,6 +115,10 @@ def test_a_path(given: str, path: str) -> None:
         ("runcmd: [[ls, 1.5]]", "runcmd[0]: each word of a command must be"),
         ('runcmd: ["a\\0"]', "runcmd[0]: a command cannot contain a NUL character"),
         ("a: [", "cloud-config: line 2: "),
+        (
+            "## template: jinja\n{% set a = 1 %}\nruncmd: []",
+            "statements of Jinja, {% … %}, are not executed",
+        ),
         ("- a", "cloud-config: the boot data is not a YAML mapping"),
         ("#!/bin/sh\nls", "cloud-config: the boot data is a script"),
         ("runcmd: [" * 5000, "cloud-config: exceeded max depth"),

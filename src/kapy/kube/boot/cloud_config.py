@@ -85,7 +85,9 @@ def _document(text: str) -> Document:
     try:
         value = load(text, FORMAT)
     except YamlError as error:
-        raise BadBootData(str(error)) from error
+        jinja = _JINJA.match(text) and "{%" in text
+        hint = " (statements of Jinja, {% … %}, are not executed)" if jinja else ""
+        raise BadBootData(f"{error}{hint}") from error
     if value is None:
         return {}
     if not isinstance(value, dict):
