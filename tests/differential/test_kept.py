@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
 import pytest
 
-from kapy._aio.clock import loop_clock
+from kapy._aio.clock import loop_clock, system_clock
+from tests.data.apiserver.webhooks import Webhooks
 from tests.differential.case import Case
 from tests.differential.comparing import judged
 from tests.differential.ground import prepare
@@ -30,9 +32,9 @@ async def prepared() -> AsyncIterator[Embedded]:
         yield peer
 
 
-async def failures(peer: Embedded, case: Case) -> list[str]:
+async def failures(peer: Embedded, case: Case, hooks: Any = None) -> list[str]:
     """What is different from what the real server answered, one line each."""
-    given = await Play(case, peer, f"w{next(WORDS)}x").run()
+    given = await Play(case, peer, f"w{next(WORDS)}x", hooks=hooks).run()
     expected = [step["response"] for step in case["steps"]]
     outcome = judged(case, expected, given)
     return [
@@ -52,6 +54,21 @@ async def test_kept_cases_are_answered_as_by_kube_apiserver(area: str) -> None:
     assert not wrong, "\n".join(wrong[:40])
     healed = [case for case in found if case in KNOWN and not found[case]]
     assert not healed, f"known differences that are none any more: {healed}"
+
+
+@pytest.mark.sockets
+async def test_kept_cases_of_webhooks_are_answered_as_by_kube_apiserver() -> None:
+    cases, hooks = kept("webhooks"), Webhooks()
+    assert cases
+    async with embedded(system_clock) as peer:
+        await prepare(peer)
+        found = [line for case in cases for line in await failures(peer, at_once(case), hooks)]
+    assert not found, "\n".join(found[:40])
+
+
+def at_once(case: Case) -> Case:
+    """A case without the time that the real server needs to notice its webhooks."""
+    return {**case, "setup": [one for one in case["setup"] if "sleep" not in one]}
 
 
 async def test_a_wrong_answer_is_seen() -> None:

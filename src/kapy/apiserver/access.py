@@ -55,6 +55,7 @@ class Access:
         self._impersonation = Impersonation()
         self.grants = Grants(plane.store)
         self.authorize: Authorizer = authorize or self.grants
+        plane.authorize = self.authorize
         self.authenticate_by(Authentication())
 
     @property

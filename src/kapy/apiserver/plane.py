@@ -23,6 +23,7 @@ from kapy.kube import Document
 from kapy.kube.names import Resource, split_api_version
 
 if TYPE_CHECKING:
+    from kapy.apiserver.authorization import Authorizer
     from kapy.apiserver.webhooks.following import Following
 
 Convert = Callable[
@@ -38,6 +39,7 @@ class Plane:
 
     webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
     that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
+    authorize: decides what users may, None until there is somebody who does.
     traffic: what is counted of requests. large: where large requests are computed.
     """
 
@@ -51,6 +53,7 @@ class Plane:
     webhooks: bool = False
     following: Following | None = None
     kubelets: bool = True
+    authorize: Authorizer | None = None
     traffic: Traffic = field(default_factory=Traffic)
     large: LargeWork = field(default_factory=LargeWork)
 

@@ -106,6 +106,47 @@ async def test_mutating_webhooks_come_in_order_and_the_result_is_typed_again() -
         assert hooks.asked("/see")[0]["object"]["metadata"]["uid"] == made["metadata"]["uid"]
 
 
+async def test_later_webhooks_see_what_no_schema_knows_and_the_store_does_not() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/a"] = patch({"op": "add", "path": "/spec/unknown", "value": 1})
+        hooks.answers["/b"] = hooks.answers["/see"] = allow
+        await configure(asking, "mutating", hook("a.hook.dev", f"{hooks.base}/a"), name="one")
+        await configure(asking, "mutating", hook("b.hook.dev", f"{hooks.base}/b"), name="two")
+        await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/see"))
+        made = await asking.create(GIZMOS, gizmo("one", color="red"))
+        changed = await asking.merge(f"{GIZMOS}/one", {"metadata": {"labels": {"a": "b"}}})
+        for path in ("/b", "/see"):
+            assert [one["object"]["spec"].get("unknown") for one in hooks.asked(path)] == [1, 1]
+        assert made["spec"] == changed["spec"] == {"color": "red", "replicas": 1}
+        assert changed["metadata"]["generation"] == 2  # the object that was asked about differed
+
+
+async def test_an_update_without_a_revision_is_asked_about_before_it_is_refused() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/m"] = hooks.answers["/v"] = allow
+        await asking.create(GIZMOS, gizmo("one"))
+        await configure(asking, "mutating", hook("m.hook.dev", f"{hooks.base}/m"))
+        await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/v"))
+        status, body = await asking.ask("PUT", f"{GIZMOS}/one", gizmo("one"))
+        assert (status, "must be specified for an update" in body["message"]) == (422, True)
+        (asked,) = hooks.asked("/m")
+        assert "uid" not in asked["object"]["metadata"]  # which the writer did not send
+        assert hooks.asked("/v") == []
+
+
+async def test_the_request_s_name_is_told_whatever_the_object_is_called() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/m"] = patch({"op": "replace", "path": "/metadata/name", "value": "two"})
+        hooks.answers["/v"] = allow
+        await configure(asking, "mutating", hook("m.hook.dev", f"{hooks.base}/m"))
+        await configure(asking, "validating", hook("v.hook.dev", f"{hooks.base}/v"))
+        assert (await asking.create(GIZMOS, gizmo("one")))["metadata"]["name"] == "two"
+        hooks.answers["/m"] = allow
+        assert [one.get("name") for one in hooks.asked("/v")] == ["one"]
+        assert (await asking.ask("DELETE", GIZMOS))[0] == 200
+        assert [one.get("name") for one in hooks.asked("/v")] == ["one", None]
+
+
 async def test_a_mutation_of_an_update_counts_as_a_change_and_is_validated() -> None:
     async with serving() as hooks, plane() as asking:
         await asking.create(GIZMOS, gizmo("one", color="red"))

@@ -6,18 +6,26 @@ from typing import Any
 
 import pytest
 
+from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.webhooks.clients import ClientConfig
-from kapy.apiserver.webhooks.conditions import Condition, ConditionFailed, hold
+from kapy.apiserver.webhooks.conditions import Condition, ConditionFailed, deciding, hold
 from kapy.apiserver.webhooks.conversion_errors import conversion_errors
 from kapy.apiserver.webhooks.patching import CannotPatch, patched
 from kapy.apiserver.webhooks.review import InvalidAnswer, UndecodablePatch, answer_of, denial
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.apiserver.webhooks.validation import configuration_errors
+from kapy.kube.http import User
 from kapy.kube.names import Resource
 from tests.apiserver.webhooks.hooks import hook
 
 GIZMOS = Resource("example.dev", "v1", "gizmos", "Gizmo")
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+
+ANNE = User("anne", ("system:authenticated",))
+ROBOT = User(
+    "system:serviceaccount:n:robot",
+    ("system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"),
+)
 
 
 def rule(**fields: Any) -> Rule:
@@ -130,12 +138,12 @@ def test_a_configuration_is_refused(fields: dict[str, Any], sentence: str) -> No
 
 
 def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
-    """The authorizer is not there; what was stored before may be written again."""
-    condition = {"name": "a", "expression": "authorizer.path('/x').check('get').allowed()"}
+    """What was stored before may be written again."""
+    condition = {"name": "a", "expression": "params.x == 1"}
     one = hook("a.hook.dev", "https://x.dev/y", matchConditions=[condition])
     (error,) = configuration_errors({"webhooks": [one]}, None)
     assert error.field == "webhooks[0].matchConditions[0].expression"
-    assert "undeclared reference to 'authorizer'" in error.detail
+    assert "undeclared reference to 'params'" in error.detail
     assert configuration_errors({"webhooks": [one]}, {"webhooks": [one]}) == []
 
 
@@ -182,10 +190,79 @@ def test_a_false_condition_decides_and_a_failing_one_is_told() -> None:
     new = {"metadata": {"name": "a"}}
     good, bad = Condition.of("object.metadata.name == 'a'"), Condition.of("object.x == 1")
     no = Condition.of("request.operation == 'DELETE'")
-    assert hold([good], new, None, {"operation": "CREATE"})
-    assert not hold([bad, no], new, None, {"operation": "CREATE"})
+    assert hold([good], new, None, CREATE, NOBODY)
+    assert not hold([bad, no], new, None, CREATE, NOBODY)
     with pytest.raises(ConditionFailed, match=r"expression 'object.x == 1' resulted in error"):
-        hold([good, bad], new, None, {"operation": "CREATE"})
+        hold([good, bad], new, None, CREATE, NOBODY)
+
+
+CREATE: dict[str, Any] = {
+    "operation": "CREATE",
+    "requestResource": {"group": "g", "version": "v1", "resource": "things"},
+    "namespace": "n",
+}
+NOBODY = deciding(None, User("nobody"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "asked"),
+    [
+        ("authorizer.path('/x').check('get')", Attributes(ANNE, "get", version="*", path="/x")),
+        (
+            "authorizer.group('a').resource('b').subresource('c').namespace('d').name('e')"
+            ".fieldSelector('f=1').labelSelector('l=1').check('list')",
+            Attributes(ANNE, "list", "a", "*", "b", "c", "d", "e", None, "f=1", "l=1"),
+        ),
+        (
+            "authorizer.requestResource.check('use')",
+            Attributes(ANNE, "use", "g", "*", "things", namespace="n"),
+        ),
+        (
+            "authorizer.serviceAccount('n', 'robot').group('').resource('pods').check('get')",
+            Attributes(ROBOT, "get", "", "*", "pods"),
+        ),
+    ],
+)
+def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> None:
+    questions: list[Attributes] = []
+
+    def authorize(one: Attributes) -> str:
+        questions.append(one)
+        if len(questions) == 2:
+            raise one.refusal("RBAC: nobody may")
+        return "RBAC: allowed by x"
+
+    may = Condition.of(f"{expression}.allowed() && !{expression}.allowed()")
+    assert hold([may], None, None, CREATE, deciding(authorize, ANNE))
+    assert questions == [asked, asked]
+    questions.clear()
+    why = Condition.of(
+        f"{expression}.reason() + {expression}.reason() == 'RBAC: allowed by xRBAC: nobody may'"
+    )
+    assert hold([why], None, None, CREATE, deciding(authorize, ANNE))
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("authorizer.path(' ').check('get').allowed()", "path must not be empty"),
+        (
+            "authorizer.serviceAccount('n', 'A b').path('/').check('get').allowed()",
+            "Invalid service account name",
+        ),
+        (
+            "authorizer.serviceAccount('n.x', 'a').path('/').check('get').allowed()",
+            "Invalid service account namespace",
+        ),
+        (
+            "[1, 2, 3].all(x, authorizer.path('/x').check('get').allowed())",
+            "operation cancelled: actual cost limit exceeded",
+        ),
+    ],
+)
+def test_a_question_to_the_authorizer_may_be_wrong(expression: str, why: str) -> None:
+    with pytest.raises(ConditionFailed, match=f"resulted in error: {why}"):
+        hold([Condition.of(expression)], None, None, CREATE, NOBODY)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ ANSWERS: Final[tuple[Json, ...]] = (
     {"http": 404},
     {"text": '{"apiVersion":"admission.k8s.io/v1","kind":"Other"}'},
 )
+RENAME: Final[Json] = [{"op": "replace", "path": "/metadata/name", "value": "other"}]
 PATCHES: Final[tuple[Json, ...]] = (
     [{"op": "add", "path": "/metadata/labels", "value": {"hooked": "yes"}}],
     [{"op": "add", "path": "/metadata/annotations", "value": {"hooked": "yes"}}],
@@ -40,7 +41,7 @@ PATCHES: Final[tuple[Json, ...]] = (
     [{"op": "add", "path": "/spec/replicas", "value": 7}],
     [{"op": "add", "path": "/spec/size", "value": "huge"}],
     [{"op": "add", "path": "/spec/unknown", "value": 1}],
-    [{"op": "replace", "path": "/metadata/name", "value": "other"}],
+    RENAME,
     [{"op": "remove", "path": "/spec"}],
     [{"op": "test", "path": "/spec/x", "value": 1}],
     [{"op": "add", "path": "/data", "value": {"k": "v"}}],
@@ -61,6 +62,7 @@ def generate(draw: Draw) -> Case:
     kind = draw.one((WIDGET, WIDGET, SHAPE, CONFIG_MAP))
     answers: dict[str, Json] = {}
     setup: list[Step] = []
+    validating = False
     for number in range(draw.number(1, 2)):
         mutating = draw.chance(0.5)
         name = f"h{number}"
@@ -69,9 +71,15 @@ def generate(draw: Draw) -> Case:
             if mutating and draw.chance(0.7)
             else draw.one(ANSWERS)
         )
+        if not mutating and validating:
+            # Two are asked at once: which refusal a client sees, or warning first, is chance.
+            answers[name] = {"response": {"allowed": True}}
+        validating |= not mutating
         setup.append(_configuration(draw, kind, name, mutating=mutating))
     setup.append({"sleep": 1.0})
-    steps = [_write(draw, kind) for _ in range(draw.number(8, 14))]
+    # Applied, a renamed object would be stored under the name that it had.
+    renames = RENAME in [one.get("patch") for one in answers.values()]
+    steps = [_write(draw, kind, applies=not renames) for _ in range(draw.number(8, 14))]
     steps += [{"calls": name} for name in answers]
     steps += [
         request("DELETE", one["request"]["path"] + "/" + one["request"]["body"]["metadata"]["name"])
@@ -129,11 +137,11 @@ def _configuration(draw: Draw, kind: Kind, name: str, *, mutating: bool) -> Step
     return request("POST", f"{GROUP}/{word.lower()}webhookconfigurations", body)
 
 
-def _write(draw: Draw, kind: Kind) -> Step:
+def _write(draw: Draw, kind: Kind, *, applies: bool) -> Step:
     name = draw.one(("alpha", "beta"))
-    labels = {"a": draw.one(("1", "2"))} if draw.chance(0.5) else {}
+    labels = {"labels": {"a": draw.one(("1", "2"))}} if draw.chance(0.5) else {}
     query: Json = draw.one(({}, {}, {}, {"dryRun": "All"}, {"fieldValidation": "Strict"}))
-    body = kind.object(draw, name, labels=labels)
+    body = kind.object(draw, name, **labels)
     return draw.made(
         (
             (4.0, lambda: request("POST", kind.path, body, query=query)),
@@ -147,7 +155,7 @@ def _write(draw: Draw, kind: Kind) -> Step:
                 ),
             ),
             (
-                1.0,
+                1.0 if applies else 0.0,
                 lambda: patch(
                     kind.at(name), APPLY_PATCH, body, query={"fieldManager": "m", "force": "true"}
                 ),

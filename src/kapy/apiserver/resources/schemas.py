@@ -65,6 +65,11 @@ class ObjectSchema:
         """The object with the defaults of what it lacks, as it is read from the store."""
         return document
 
+    def defaulted(self, document: Document) -> Document:
+        """The object as a webhook that is asked next sees it: of a custom kind with defaults, and
+        with what the schema does not know. Raises Misfit."""
+        return self.decoded(document, [])
+
     def pruned(self, document: Document) -> Document:
         """The object without what this version does not know or let be null, after a conversion."""
         return document
@@ -136,6 +141,12 @@ class CustomSchema(ObjectSchema):
         document, dropped = self._structural.prune(document, live)
         unknown.extend(dropped)
         return document
+
+    def defaulted(self, document: Document) -> Document:
+        found = document.get("metadata")
+        if isinstance(found, dict):
+            document = {**document, "metadata": _read_metadata(found, {}, [])}
+        return self._structural.default(document)
 
     def pruned(self, document: Document) -> Document:
         if self._preserve:

@@ -199,10 +199,11 @@ async def admitted(
     old: Document | None,
     *,
     dry_run: bool,
+    name: str = "",
 ) -> Document:
-    """The object after admission filled in its defaults."""
+    """The object after admission filled in its defaults. name: as `review` has it."""
     for plugin in plane.plugins(ask.kind, ask.subresource):
-        new = await plugin.default(review(ask, operation, new, old, dry_run=dry_run))
+        new = await plugin.default(review(ask, operation, new, old, dry_run=dry_run, name=name))
     return new
 
 
@@ -223,15 +224,18 @@ async def validated(
     old: Document | None,
     *,
     dry_run: bool,
+    name: str = "",
 ) -> None:
-    """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …"""
+    """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …
+
+    name: as `review` has it.
+    """
     if ask.guard is not None:
-        ask.guard(review(ask, operation, new, old, dry_run=dry_run))
+        ask.guard(review(ask, operation, new, old, dry_run=dry_run, name=name))
     await ask.compute(partial(_check_object, ask, new, old))
     for plugin in plane.plugins(ask.kind, ask.subresource):
-        ask.warnings.extend(
-            await plugin.validate(review(ask, operation, new, old, dry_run=dry_run))
-        )
+        asked = review(ask, operation, new, old, dry_run=dry_run, name=name)
+        ask.warnings.extend(await plugin.validate(asked))
 
 
 def _check_object(ask: Ask, new: Document, old: Document | None) -> None:
@@ -264,9 +268,11 @@ def review(
     *,
     dry_run: bool,
     options: Callable[[], Document] | None = None,
+    name: str = "",
 ) -> Review:
-    """The write as admission sees it. options: when they are not those of the query."""
-    name = ask.name or ((new or {}).get("metadata") or {}).get("name", "")
+    """The write as admission sees it. options: when they are not those of the query. name: of the
+    request, where the object may have another by now."""
+    name = name or ask.name or ((new or {}).get("metadata") or {}).get("name", "")
     return Review(
         operation=operation,
         resource=ask.kind.resource,

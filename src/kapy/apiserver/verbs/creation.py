@@ -7,7 +7,14 @@ from functools import partial
 from kapy.apiserver import body, metadata
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import already_exists, name_not_unique, resource_version_set
+from kapy.apiserver.refusals import (
+    StorageFailure,
+    already_exists,
+    name_not_unique,
+    plain_failure,
+    resource_version_set,
+)
+from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.shown import shown
 from kapy.apiserver.sizes import MOST_STORED, check_size
 from kapy.apiserver.store.table import Table
@@ -91,8 +98,10 @@ async def insert(
     kind, table = ask.kind, plane.table(ask.kind)
     check_namespace(plane, ask, document)
     check_definition(plane, ask, document)
-    version = document["metadata"].get("resourceVersion") or ""
-    document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    version, name = document["metadata"].get("resourceVersion") or "", _asked_name(ask, document)
+    given = document
+    document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run, name=name)
+    shaped = kind.custom and plane.webhooks and (applied or document is not given)
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.wiped(document)
     metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
@@ -100,8 +109,10 @@ async def insert(
         without = {key: value for key, value in document.items() if key != "status"}
         document = kind.schema.filled(without)
     kind.strategy.prepare_create(document, table)
-    await validated(plane, ask, "CREATE", document, None, dry_run=dry_run)
+    await validated(plane, ask, "CREATE", document, None, dry_run=dry_run, name=name)
     check_namespace(plane, ask, document)  # it may have ended meanwhile
+    if shaped:
+        document = pruned(ask, document)
     name = document["metadata"]["name"]
     if version.isdigit() and int(version) and not dry_run and not applied:
         raise resource_version_set()
@@ -119,6 +130,31 @@ async def insert(
     elif version:
         stored = {**stored, "metadata": {**stored["metadata"], "resourceVersion": version}}
     return await shown(plane, ask, stored, 201)
+
+
+def _asked_name(ask: Ask, document: Document) -> str:
+    """The name in the request, which a webhook may change in the object."""
+    return ask.name or document["metadata"].get("name", "")
+
+
+_LEFT_OUT = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+def with_empty(document: Document, given: Document) -> Document:
+    """An applied object with the empty parts of its metadata, which admission is shown."""
+    meta = given["metadata"]
+    empty = {key: meta[key] for key in _LEFT_OUT if key in meta and not meta[key]}
+    return {**document, "metadata": {**document["metadata"], **empty}} if empty else document
+
+
+def pruned(ask: Ask, document: Document) -> Document:
+    """A custom object as it is stored: without empty parts of its metadata, and without what
+    webhooks put into it that its schema does not know. Raises StorageFailure."""
+    try:
+        return ask.kind.schema.decoded(document, [])
+    except Misfit as error:
+        message = str(error)
+        raise StorageFailure(message, status=plain_failure(message)) from None
 
 
 async def keep(plane: Plane, table: Table, document: Document) -> Document:

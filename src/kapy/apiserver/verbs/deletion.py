@@ -165,11 +165,17 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
     return await shown(plane, ask, kept, 202 if accepted else 200)
 
 
-async def _admit(plane: Plane, ask: Ask, document: Document, options: Options) -> None:
-    """Ask admission about the end of an object. Raises Forbidden …"""
+async def _admit(
+    plane: Plane, ask: Ask, document: Document, options: Options, *, named: bool = True
+) -> None:
+    """Ask admission about the end of an object. named: the request is for it alone.
+
+    Raises Forbidden …
+    """
     for plugin in plane.plugins(ask.kind, ""):
         told = partial(_told, options)
         asked = review(ask, "DELETE", None, document, dry_run=options.dry_run, options=told)
+        asked = asked if named else replace(asked, name="")
         ask.warnings.extend(await plugin.validate(asked))
 
 
@@ -365,7 +371,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     for document in found:
         meta = document["metadata"]
         one = replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
-        await _admit(plane, one, document, options)
+        await _admit(plane, one, document, options, named=False)
         current = table.latest(one.namespace, one.name)
         if current is not None:
             _check(one, options, current)

@@ -19,7 +19,13 @@ from kapy.apiserver.verbs.checks import (
     typed,
     write_of,
 )
-from kapy.apiserver.verbs.creation import check_name, check_namespace_of, insert, settle_namespace
+from kapy.apiserver.verbs.creation import (
+    check_name,
+    check_namespace_of,
+    insert,
+    settle_namespace,
+    with_empty,
+)
 from kapy.apiserver.verbs.options import Validation, write_options
 from kapy.apiserver.verbs.patch_results import Patched, PatchedMap, PatchedText
 from kapy.apiserver.verbs.revision import revise
@@ -201,7 +207,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         check_identity_of(ask, merged["metadata"])
         if merged["metadata"].get("namespace", "") != ask.namespace:
             settle_namespace(ask, merged)
-        return typed(ask, merged, checks, applied=True)
+        return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
 
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         if ask.subresource:
@@ -215,11 +221,16 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
             merged = tracker.apply(None, applied, write, force=force)
             check_identity_of(ask, merged["metadata"])
             settle_namespace(ask, merged)
-            return typed(ask, merged, checks, applied=True)
+            return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
 
         document = await ask.compute(made)
         return await insert(plane, ask, document, dry_run=dry_run, applied=True)
     return await revise(plane, ask, change, dry_run=dry_run, applied=True, patched=True)
+
+
+def _seen(plane: Plane, ask: Ask, document: Document, merged: Document) -> Document:
+    """An applied object as webhooks are shown it; empty parts of a custom one are there still."""
+    return with_empty(document, merged) if plane.webhooks and ask.kind.custom else document
 
 
 def check_identity_of(ask: Ask, meta: Document) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import eq
+from typing import NamedTuple
 
 from kapy.apiserver import metadata
 from kapy.apiserver.ask import Ask, over_network
@@ -16,12 +17,19 @@ from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import (
     admitted,
     check_type,
+    of_another_type,
     read_typed,
     tracked,
     validated,
     with_conversions,
 )
-from kapy.apiserver.verbs.creation import check_name, insert, settle_namespace, stored_form
+from kapy.apiserver.verbs.creation import (
+    check_name,
+    insert,
+    pruned,
+    settle_namespace,
+    stored_form,
+)
 from kapy.apiserver.verbs.options import write_options
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Conflict, Invalid
@@ -84,7 +92,7 @@ async def revise(
     another uid is a change and not a precondition. applied: `change` brought managedFields up to
     date itself.
     """
-    table = plane.table(ask.kind)
+    table, how = plane.table(ask.kind), _How(strict, patched, applied)
     for _ in range(ATTEMPTS):
         stored = table.latest(ask.namespace, ask.name)
         if stored is None:
@@ -93,15 +101,15 @@ async def revise(
         live = await requested_form(plane, ask, stored)
         try:
             wanted = await with_conversions(plane, ask, partial(change, live))
-            check_preconditions(ask, live, wanted, strict=strict, patched=patched)
-            check_type(ask, wanted)
+            check_uid(ask, live, wanted, patched=patched)
+            if of_another_type(ask, wanted):
+                check_version(ask, live, wanted, how)
+                check_type(ask, wanted)
+            document = await _revised(plane, ask, live, wanted, how, dry_run=dry_run)
         except Conflict:
             # Who reads after this answer must find what the write lost against.
             await plane.store.committed()
             raise
-        document = await _revised(
-            plane, ask, live, wanted, dry_run=dry_run, applied=applied, patched=patched
-        )
         if ask.large:
             await ask.compute(partial(check_size, document, dry_run=dry_run))
         if table.latest(ask.namespace, ask.name) is not stored:
@@ -125,16 +133,27 @@ async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
     return document
 
 
-def check_preconditions(
-    ask: Ask, live: Document, wanted: Document, *, strict: bool, patched: bool
-) -> None:
-    """Refuse to change another object than the writer saw. Raises Conflict, Invalid."""
-    meta, before = wanted["metadata"], live["metadata"]
-    uid = meta.get("uid")
-    if uid and uid != before["uid"] and not patched:
-        raise _wrong_uid(ask, uid, before["uid"])
-    version = meta.get("resourceVersion")
-    if (strict or (patched and not ask.kind.strategy.unconditional)) and version in (None, "", "0"):
+class _How(NamedTuple):
+    """How an object is changed: see `revise`."""
+
+    strict: bool
+    patched: bool
+    applied: bool
+
+
+def check_uid(ask: Ask, live: Document, wanted: Document, *, patched: bool) -> None:
+    """Refuse to change another object than the writer saw. Raises Conflict."""
+    uid, before = wanted["metadata"].get("uid"), live["metadata"]["uid"]
+    if uid and uid != before and not patched:
+        raise _wrong_uid(ask, uid, before)
+
+
+def check_version(ask: Ask, live: Document, wanted: Document, how: _How) -> None:
+    """Refuse to change an object that the writer saw in another version; admission was asked
+    already. Raises Conflict, Invalid."""
+    before, version = live["metadata"], wanted["metadata"].get("resourceVersion")
+    needed = how.strict or (how.patched and not ask.kind.strategy.unconditional)
+    if needed and version in (None, "", "0"):
         error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
         resource = ask.kind.resource
         raise Invalid.of(resource.plural, resource.group, ask.name, [error])
@@ -165,29 +184,25 @@ def _wrong_uid(ask: Ask, wanted: str, found: str) -> Conflict:
 
 
 async def _revised(
-    plane: Plane,
-    ask: Ask,
-    live: Document,
-    wanted: Document,
-    *,
-    dry_run: bool,
-    applied: bool,
-    patched: bool,
+    plane: Plane, ask: Ask, live: Document, wanted: Document, how: _How, *, dry_run: bool
 ) -> Document:
     """The object as it would be stored; `live` itself when nothing changed."""
     if wanted is live and not plane.webhooks:
         return live
-    kind = ask.kind
+    kind, uid = ask.kind, not how.patched
     document = {**wanted, "metadata": {**wanted["metadata"]}}
-    metadata.carried(document, live, uid=not patched)
-    if not applied:
+    metadata.carried(document, live, uid=uid)
+    if not how.applied:
         document = await with_conversions(plane, ask, partial(tracked, plane, ask, live, document))
         if document is live and not plane.webhooks:
             return live
-    mutated = await admitted(plane, ask, "UPDATE", document, live, dry_run=dry_run)
+    asked = document if how.patched or not plane.webhooks else _as_sent(document, wanted)
+    mutated = await admitted(plane, ask, "UPDATE", asked, live, dry_run=dry_run)
+    shaped = kind.custom and plane.webhooks and (how.applied or mutated is not asked)
     if mutated is not document:
         document = {**mutated, "metadata": {**mutated["metadata"]}}
-        metadata.carried(document, live, uid=not patched)
+        metadata.carried(document, live, uid=uid)
+    check_version(ask, live, document, how)
     document = _combined(ask, live, document)
     if not ask.subresource:
         kind.strategy.prepare_update(document, live)
@@ -195,8 +210,18 @@ async def _revised(
         kind.strategy.prepare_status(document, live)
     _count_generation(ask, document, live)
     await validated(plane, ask, "UPDATE", document, live, dry_run=dry_run)
+    if shaped:
+        document = pruned(ask, document)
     same = await ask.compute(partial(eq, document, live)) if ask.large else document == live
     return live if same else document
+
+
+def _as_sent(document: Document, wanted: Document) -> Document:
+    """The object of an update as webhooks are shown it: without what the server puts back."""
+    sent = wanted["metadata"]
+    gone = [key for key in ("uid", "creationTimestamp", "generation") if key not in sent]
+    meta = {key: one for key, one in document["metadata"].items() if key not in gone}
+    return {**document, "metadata": meta}
 
 
 def _combined(ask: Ask, live: Document, wanted: Document) -> Document:

@@ -99,18 +99,20 @@ class Webhooks:
         kind = matching(self._plane, hook, kinds, review, new, old)
         if kind is None or not hook.conditions:
             return kind
-        from kapy.apiserver.webhooks.conditions import ConditionFailed, hold
+        from kapy.apiserver.webhooks.conditions import ConditionFailed, deciding, hold
 
         new, old = await seen.in_version(kind)
         request = request_of(review, kind, kinds[0], None, None, "")
         try:
-            return kind if hold(hook.conditions, new, old, request) else None
+            decide = deciding(self._plane.authorize, review.user)
+            return kind if hold(hook.conditions, new, old, request, decide) else None
         except ConditionFailed as error:
             if hook.ignores_failures:
                 return None
-            resource, name = kinds[0].group_resource, review.name
+            named = f' "{review.name}"' if review.name else ""
             raise Forbidden(
-                f'{resource} "{name}" is forbidden: {error}', details=details(kinds[0], name)
+                f"{kinds[0].group_resource}{named} is forbidden: {error}",
+                details=details(kinds[0], review.name),
             ) from None
 
     async def _validated(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> None:
@@ -203,7 +205,7 @@ class Webhooks:
 
     async def _read_again(self, kind: Kind, asked: Kind, document: Document) -> Document:
         """A patched object as it would have come in a request. Raises Misfit, CannotPatch."""
-        document = kind.schema.decoded(document, [], live=None)
+        document = kind.schema.defaulted(document)
         if not isinstance(document.get("metadata"), dict):
             raise CannotPatch("the patch takes the object's metadata away")
         kind.strategy.default(document)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ssl
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -12,12 +13,15 @@ import aiohttp
 import msgspec
 
 from kapy._aio.bounded import gathered
+from kapy.apiserver.body import NotJson, from_yaml, no_object
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.webhooks.clients import ClientConfig, Services
+from kapy.apiserver.webhooks.review_versions import KNOWN
 from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.foreign_json import BadJson, TooDeep, decoded, in_pieces
+from kapy.kube.names import split_api_version
 
 _encode = msgspec.json.Encoder().encode
 _ANSWER_LIMIT: Final = 64 * 1024 * 1024
@@ -187,18 +191,44 @@ async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
             "couldn't get version/kind; json parse error: exceeded max depth"
         ) from None
     except BadJson:
-        why = syntax_error(raw, encoding="latin-1")
-        raise CallFailed(f"couldn't get version/kind; json parse error: {why}") from None
+        document = _from_yaml(raw)
     if not isinstance(document, dict):
-        raise CallFailed("couldn't get version/kind; json parse error: the answer is no object")
+        raise CallFailed(f"couldn't get version/kind; {no_object(document)}")
     # What is left out is what was asked for; in v1 that is found out when the answer is verified.
     found = document.get("apiVersion", ""), document.get("kind", "")
     if not all(isinstance(one, str) for one in found):
         raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
     found = found[0] or api_version, found[1] or kind
     if found != (api_version, kind):
-        given, wanted = (one.rpartition("/")[2] for one in (found[0], api_version))
-        raise CallFailed(
-            f"converting ({given}.{found[1]}) to ({wanted}.{kind}): unknown conversion"
-        )
+        raise CallFailed(_other_kind(*found, api_version, kind))
     return document
+
+
+_MOST_YAML: Final = 16 * 1024
+
+
+def _from_yaml(raw: bytes) -> Any:
+    """An answer that is no JSON: one that does not begin as an object may be YAML.
+
+    Raises CallFailed.
+    """
+    if not raw.lstrip().startswith(b"{") and len(raw) <= _MOST_YAML:
+        with suppress(NotJson):
+            return from_yaml(raw)
+    why = syntax_error(raw, encoding="latin-1")
+    raise CallFailed(f"couldn't get version/kind; json parse error: {why}")
+
+
+_META: Final = ("ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions")
+"""Kinds that every group has."""
+
+
+def _other_kind(version: str, kind: str, wanted: str, wanted_kind: str) -> str:
+    """What is wrong with an answer of another kind, or in another version."""
+    group, given = split_api_version(version)
+    same = group == split_api_version(wanted)[0] and given in KNOWN
+    if same and kind in (wanted_kind, "WatchEvent", "PatchOptions", *_META):
+        target = f"{wanted.rpartition('/')[2]}.{wanted_kind}"
+        return f"converting ({given}.{kind}) to ({target}): unknown conversion"
+    scheme = "pkg/runtime/scheme.go:111"
+    return f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from kapy.apiserver.authorization import Attributes, Authorizer
 from kapy.kube import Document
 from kapy.kube.cel import CompileError, CostExceeded, EvaluationError, Program, compiled
+from kapy.kube.cel.authorizers import (
+    AuthorizerValue,
+    Decide,
+    Decision,
+    Question,
+    ResourceCheck,
+)
 from kapy.kube.cel.compiler import DEFAULT_LIMIT
-from kapy.kube.cel.types import BOOL, DYN
+from kapy.kube.cel.types import BOOL, DYN, Type
+from kapy.kube.errors import Forbidden
+from kapy.kube.http import User
 
 BUDGET: Final = 2_500_000
 """What all conditions of one webhook may cost together, as kube-apiserver has it."""
 
-_VARIABLES: Final = {"object": DYN, "oldObject": DYN, "request": DYN}
+_VARIABLES: Final = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": DYN,
+    "authorizer": Type("kubernetes.authorization.Authorizer"),
+    "authorizer.requestResource": Type("kubernetes.authorization.ResourceCheck"),
+}
 
 
 class ConditionFailed(Exception):
@@ -46,19 +63,24 @@ def problem(expression: str) -> str:
 
 
 def hold(
-    conditions: Sequence[Condition], new: Document | None, old: Document | None, request: Document
+    conditions: Sequence[Condition],
+    new: Document | None,
+    old: Document | None,
+    request: Document,
+    decide: Decide,
 ) -> bool:
     """Whether all conditions are true; one that is false decides, whatever others fail with.
 
-    Raises ConditionFailed.
+    decide: answers for the user of the request. Raises ConditionFailed.
     """
+    checks = AuthorizerValue(decide), ResourceCheck(decide, _asked(request))
     failures: list[str] = []
     budget = BUDGET
     for one in conditions:
         limit = min(DEFAULT_LIMIT, budget)
         try:
             value: Any
-            value, left = one.program.run(new, old, request, limit=limit)
+            value, left = one.program.run(new, old, request, *checks, limit=limit)
             budget -= limit - left
         except EvaluationError as error:
             if isinstance(error, CostExceeded):
@@ -70,3 +92,52 @@ def hold(
     if failures:
         raise ConditionFailed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
     return True
+
+
+def _asked(request: Document) -> Question:
+    """The resource of a request, as a question about it."""
+    resource = request["requestResource"]
+    return Question(
+        group=resource["group"],
+        resource=resource["resource"],
+        subresource=request.get("requestSubResource", ""),
+        namespace=request.get("namespace", ""),
+        name=request.get("name", ""),
+    )
+
+
+def deciding(authorize: Authorizer | None, user: User) -> Decide:
+    """Answers whether a user may do something. authorize: None: everybody may."""
+    return partial(_decided, authorize, user)
+
+
+def _decided(authorize: Authorizer | None, user: User, asked: Question) -> Decision:
+    """Whether a user, or a service account, may do something."""
+    if asked.account is not None:
+        user = _service_account(*asked.account)
+    if authorize is None:
+        return Decision(allowed=True)
+    attributes = Attributes(
+        user,
+        asked.verb,
+        asked.group,
+        "*",
+        asked.resource,
+        asked.subresource,
+        asked.namespace,
+        asked.name,
+        asked.path,
+        asked.field_selector,
+        asked.label_selector,
+    )
+    try:
+        return Decision(allowed=True, reason=authorize(attributes))
+    except Forbidden as error:
+        _, found, why = error.message.rpartition(": RBAC: ")
+        return Decision(allowed=False, reason=f"RBAC: {why}" if found else "")
+
+
+def _service_account(namespace: str, name: str) -> User:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    full = f"system:serviceaccount:{namespace}:{name}"
+    return User(full, (*groups, "system:authenticated"))

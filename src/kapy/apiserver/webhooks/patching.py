@@ -39,7 +39,9 @@ def _why(document: Any, operation: Document) -> str:
         case "add" | "remove" | "replace" if isinstance(path, str):
             return _why_not_there(document, name, path)
         case "test" if isinstance(path, str):
-            return f"testing value {path} failed: test failed"
+            if isinstance(_container(document, path)[0], dict | list):
+                return f"testing value {path} failed: test failed"
+            return f"test operation does not apply: is missing path: {path}: {_GONE}"
         case "move" | "copy" if isinstance(path, str):
             source = operation.get("from")
             return f"{name} operation does not apply: doc is missing from path: {source}: {_GONE}"
@@ -48,11 +50,17 @@ def _why(document: Any, operation: Document) -> str:
     return f"Unexpected kind: {name or 'unknown'}"
 
 
-def _why_not_there(document: Any, name: str, path: str) -> str:
+def _container(document: Any, path: str) -> tuple[Any, str]:
+    """What holds the last part of a path, and that part."""
     container, last = document, ""
     for at, token in enumerate(path.split("/")[1:]):
         container = _member(container, last) if at else container
         last = token.replace("~1", "/").replace("~0", "~")
+    return container, last
+
+
+def _why_not_there(document: Any, name: str, path: str) -> str:
+    container, last = _container(document, path)
     if isinstance(container, dict):
         why = f"Unable to remove nonexistent key: {last}: {_GONE}"
     elif not isinstance(container, list):

@@ -12,6 +12,8 @@ from typing import Any, Final, TypeAlias
 Charge: TypeAlias = Callable[..., int]
 
 _MOST_NODES: Final = 100_000
+_AUTHORIZATION: Final = 350_000
+"""What asking an authorizer costs: two questions are all that an expression may have."""
 
 
 def traversal(value: Any) -> int:
@@ -123,6 +125,7 @@ CHARGES: Final[dict[str, Charge]] = {
         _first,
     ),
     "_+_": _both,
+    "check": lambda *_: _AUTHORIZATION,
     "@in": _in,
     "contains": _within,
     "format": _formatted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kapy.kube.cel.equality import reading
@@ -22,6 +23,9 @@ def select_term(compiler: Compiler, tree: Select) -> Term:
     word = type_word(name)
     if word is not None and compiler.found(name.partition(".")[0]) is None:
         return constant(type_of(DYN), word)
+    if name and (variable := compiler.found(name)) is not None:
+        kind, slot = variable
+        return Term(kind, itemgetter(slot), 1)
     operand = compiler.term(tree.operand)
     lenient = tree.optional or operand.type.name == "optional_type"
     if lenient:

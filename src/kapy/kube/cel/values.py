@@ -13,6 +13,13 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias
 from urllib.parse import SplitResult
 
+from kapy.kube.cel.authorizers import (
+    AuthorizerValue,
+    Decision,
+    GroupCheck,
+    PathCheck,
+    ResourceCheck,
+)
 from kapy.kube.cel.errors import EvaluationError
 from kapy.kube.version import Version
 
@@ -111,6 +118,11 @@ _KINDS: Final[dict[type, str]] = {
     ipaddress.IPv6Address: "net.IP",
     ipaddress.IPv4Interface: "net.CIDR",
     ipaddress.IPv6Interface: "net.CIDR",
+    AuthorizerValue: "kubernetes.authorization.Authorizer",
+    PathCheck: "kubernetes.authorization.PathCheck",
+    GroupCheck: "kubernetes.authorization.GroupCheck",
+    ResourceCheck: "kubernetes.authorization.ResourceCheck",
+    Decision: "kubernetes.authorization.Decision",
 }
 _TYPE_NAMES: Final = {
     "timestamp": "google.protobuf.Timestamp",

@@ -3,6 +3,7 @@
 from functools import cache
 
 from kapy.kube.cel.functions import (
+    authorization,
     conversions,
     formats,
     lists,
@@ -33,6 +34,7 @@ _MODULES = (
     sets,
     times,
     optionals,
+    authorization,
 )
 
 
