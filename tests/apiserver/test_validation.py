@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kapy.apiserver.resources.builtin.defaults import DEFAULTS
 from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.workload_errors import workload_errors
 from kapy.kube import Document
@@ -52,7 +53,9 @@ def test_a_selector_stays_and_selects_its_template() -> None:
             "metadata": {"labels": {"a": label}},
             "spec": {"containers": [{"name": "c", "image": "i"}]},
         }
-        return {"spec": {"selector": {"matchLabels": {"a": label}}, "template": template}}
+        made = {"spec": {"selector": {"matchLabels": {"a": label}}, "template": template}}
+        DEFAULTS["deployments.apps"](made)
+        return made
 
     assert not list(workload_errors(workload("b"), None, "deployment", counted=True))
     (error,) = workload_errors(workload("c"), workload("b"), "deployment", counted=True)

@@ -23,7 +23,10 @@ _CONTINUE = re.compile(r"continue: ey[\w-]+")
 _TYPE = re.compile(r"selfType\d+[.@\w]*")
 _KEY = re.compile(r"Key: /(registry/)?")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
+_GIVEN = re.compile(r'(IPAddress\.networking\.k8s\.io \\*")10\.[0-9.]+')
 _PORT = re.compile(r'(nodePort[\\"]+:)3[0-2][0-9]{3}')
+_CELL_ADDRESS = re.compile(r"^10\.(?:9[6-9]|[0-9]|1[01][0-9])\.[0-9]+\.[0-9]+$")
+_CELL_PORT = re.compile(r"(\d:)3[0-2][0-9]{3}(?=/)")
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _WORD = re.compile(r"\$\{([^}]+)\}")
 
@@ -40,11 +43,16 @@ def differences(expected: Json, given: Json) -> list[str]:
 
 def _comparable(answer: Json) -> Json:
     """An answer in YAML without resourceVersions, for which texts have no symbols; a message with
-    the errors of its causes in order, of which it has each only once."""
+    the errors of its causes in order, of which it has each only once; a Table without what its
+    columns are about, which is told in sentences of our own."""
     body = answer.get("body")
     if isinstance(body, str):
         body = _CONTINUE.sub("continue: ${continue}", body)
         return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", body)}
+    columns = body.get("columnDefinitions") if isinstance(body, dict) else None
+    if isinstance(columns, list):
+        plain = [{key: one[key] for key in one if key != "description"} for one in columns]
+        return {**answer, "body": {**body, "columnDefinitions": plain}}
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
     causes = (body.get("details") or {}).get("causes") or ()
@@ -206,6 +214,9 @@ def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
     body = answer.get("body")
     if isinstance(body, str) and made is not None:
         return {**answer, "body": made.sub("${gen}", body)}
+    if isinstance(body, dict) and body.get("kind") == "Table":
+        for row in body.get("rows") or ():
+            row["cells"] = [_cell(one) for one in row["cells"]]
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return answer
     body["message"] = _told(body["message"], made)
@@ -217,6 +228,13 @@ def _of_now(answer: Json, made: re.Pattern[str] | None) -> Json:
     return answer
 
 
+def _cell(cell: Json) -> Json:
+    """A cell of a Table without the address or the node port that a server chose."""
+    if not isinstance(cell, str):
+        return cell
+    return _CELL_PORT.sub(r"\1${port}", _CELL_ADDRESS.sub("${ip}", cell))
+
+
 def _told(message: str, made: re.Pattern[str] | None) -> str:
     """A message without the server's present resourceVersion, its addresses and node ports, the
     root of its keys (which kube-apiserver's cache leaves out), the numbers of its types in CEL, and
@@ -224,6 +242,7 @@ def _told(message: str, made: re.Pattern[str] | None) -> str:
     message = _TYPE.sub("object", message)
     message = _KEY.sub("Key: /registry/", message)
     message = _ADDRESS.sub(r"\1${ip}", _CURRENT.sub("current: ${rv:other}", message))
+    message = _GIVEN.sub(r"\1${ip}", message)
     message = _PORT.sub(r"\1${port}", message)
     return message if made is None else made.sub("${gen}", message)
 

@@ -58,7 +58,8 @@ def _printed(kind: Kind, printer: Printer, words: Document) -> Iterable[Column]:
     for title, shape, priority, text in printer.columns:
         said = words["created"] if title == "Age" else text
         said = words["columns"].get(f"{kind.table}/{title}", said)
-        yield Column(title, shape, description=said, priority=priority)
+        form = "name" if title == "Name" else ""
+        yield Column(title, shape, format=form, description=said, priority=priority)
 
 
 def _custom(column: Column) -> Column:
@@ -87,6 +88,7 @@ def _table(
 ) -> Document:
     include = check_include(ask)
     kept = ("resourceVersion", "continue", "remainingItemCount")
+    unprinted = not ask.kind.custom and ask.kind.table not in PRINTERS
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -95,7 +97,8 @@ def _table(
         "rows": [
             {"cells": row, "object": _included(document, include, version)}
             for row, document in rows
-        ],
+        ]
+        or (None if unprinted else []),
     }
 
 

@@ -176,9 +176,11 @@ def duplicate(field: str, value: object) -> FieldError:
     return FieldError("FieldValueDuplicate", field, "", value)
 
 
-def not_supported(field: str, value: object, supported: list[str]) -> FieldError:
-    """The value is none of the known ones, which the message lists."""
-    known = ", ".join(json.dumps(one) for one in sorted(supported))
+def not_supported(
+    field: str, value: object, supported: list[str], *, ordered: bool = False
+) -> FieldError:
+    """The value is none of the known ones, which the message lists. ordered: as they stand."""
+    known = ", ".join(json.dumps(one) for one in (supported if ordered else sorted(supported)))
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
 
 

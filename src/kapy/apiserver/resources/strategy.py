@@ -24,7 +24,8 @@ class Strategy:
     metadata is looked at when nothing else is wrong. nothing: lists, as paths, that are null in
     the store when they are empty. looks, looks_at_status: how often an update of the kind, and of
     its status, has the metadata checked again, and its change: the errors repeat. status_alone: an
-    update of the status changes no metadata.
+    update of the status changes no metadata. annotations_count: `metadata.generation` counts
+    changes of annotations, too.
     """
 
     generation = False
@@ -36,6 +37,7 @@ class Strategy:
     metadata_last = False
     nothing: tuple[tuple[str, ...], ...] = ()
     status_alone = False
+    annotations_count = False
     looks: tuple[int, int] = (1, 1)
     looks_at_status: tuple[int, int] = (0, 1)
 
@@ -47,6 +49,12 @@ class Strategy:
 
     def default(self, document: Document) -> None:
         """Fill in what depends on the object alone, when it is decoded; the writer owns it."""
+
+    def allocate(self, document: Document, old: Document | None, table: Table) -> None:
+        """Give out what objects of the kind share, before the object is prepared and checked.
+
+        `document` as for `prepare_create`. Raises Invalid.
+        """
 
     def prepare_create(self, document: Document, table: Table) -> None:
         """Fill in what only the server knows. table: the other objects of the kind.

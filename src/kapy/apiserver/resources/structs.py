@@ -29,6 +29,18 @@ Path: TypeAlias = "tuple[Any, str | int] | None"
 Decode: TypeAlias = Callable[[Any, Path, list[str]], Any]
 
 
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
+_INLINE_NAMES = {"Volume": "Source", "Probe": "Handler"}
+"""Of structs that stand within others: what their names have after those of the others."""
+
+
+@cache
+def _inline() -> dict[str, tuple[str, ...]]:
+    """The fields of structs that stand within others, by the name of the other struct."""
+    volume = facts()["structs"]["core.v1.Volume"]
+    return {"Volume": tuple(one for one in volume if one != "name"), "Probe": _HANDLERS}
+
+
 class Misfit(KapyError):
     """A value of the wrong type; the message is that of Go's decoder."""
 
@@ -42,6 +54,8 @@ class Misfit(KapyError):
     def inside(self, struct: str, field: str) -> None:
         """Note the field that the value is in, from the innermost outwards."""
         self._struct = self._struct or struct
+        if struct in _INLINE_NAMES and field in _inline()[struct]:
+            field = f"{struct}{_INLINE_NAMES[struct]}.{field}"
         self._fields.insert(0, field)
 
     def __str__(self) -> str:

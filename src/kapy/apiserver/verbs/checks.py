@@ -13,6 +13,7 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.metadata import without_repeated_owners
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
+from kapy.apiserver.resources.first_misfit import first_misfit
 from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation, options_of
 from kapy.apiserver.verbs.patch_results import Patched
@@ -49,6 +50,8 @@ def typed(
         document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
     except Misfit as error:
         if patched is None:
+            struct = ask.kind.schema.struct
+            error = (first_misfit(document, struct) if struct else None) or error
             kind, version = ask.kind.resource.kind, ask.kind.resource.version
             raise BadRequest(
                 f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'

@@ -108,6 +108,7 @@ async def insert(
     if kind.strategy.status and not kind.strategy.status_at_birth:
         without = {key: value for key, value in document.items() if key != "status"}
         document = kind.schema.filled(without)
+    kind.strategy.allocate(document, None, table)
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run, name=name)
     check_namespace(plane, ask, document)  # it may have ended meanwhile

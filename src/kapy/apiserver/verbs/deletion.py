@@ -140,9 +140,22 @@ def _options(content: Document) -> Options:
     )
 
 
+_PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+    "to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+def _warn_of_pods(ask: Ask, options: Options) -> None:
+    """Warn that the pods of a Job outlive it, unless the request says what becomes of them."""
+    if ask.kind.table == "jobs.batch" and not options.propagation and options.orphan is None:
+        ask.warnings.append(_PRESERVED)
+
+
 async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
     """Ask for the end of one object. admission: whether it is still to be asked."""
     options = await ask.compute(partial(options_of, ask))
+    _warn_of_pods(ask, options)
     table = plane.table(ask.kind)
     document = table.latest(ask.namespace, ask.name)
     if document is None:
@@ -366,6 +379,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     """Ask for the end of everything that the request selects."""
     chosen, limit = list_selection(ask)
     options = await ask.compute(partial(options_of, ask))
+    _warn_of_pods(ask, options)
     table = plane.table(ask.kind)
     metadata, found = found_by(plane, ask, chosen, limit)
     for document in found:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
+from kapy.apiserver.resources.first_misfit import first_misfit
 from kapy.apiserver.resources.restoring import restored
 from kapy.apiserver.resources.structs import Misfit, decoder, in_go_order
 from kapy.kube import Document
@@ -65,10 +66,7 @@ class PatchedText(Patched):
     def repaired(self, document: Document, error: Misfit) -> Document:
         del document
         if self._struct:
-            try:
-                decoder(self._struct)(self._document, None, [])
-            except Misfit as first:
-                error = first
+            error = first_misfit(self._document, self._struct) or error
         raise self.refusal(str(error))
 
     def in_order(self, unknown: list[str]) -> list[str]:

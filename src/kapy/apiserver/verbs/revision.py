@@ -205,6 +205,7 @@ async def _revised(
     check_version(ask, live, document, how)
     document = _combined(ask, live, document)
     if not ask.subresource:
+        kind.strategy.allocate(document, live, plane.table(kind))
         kind.strategy.prepare_update(document, live)
     elif ask.subresource == "status":
         kind.strategy.prepare_status(document, live)
@@ -258,8 +259,13 @@ def _count_generation(ask: Ask, document: Document, live: Document) -> None:
     if not ask.kind.strategy.generation or ask.subresource == "status":
         return
     ignored = ("metadata", "status") if ask.kind.strategy.status else ("metadata",)
-    if _without(document, ignored) != _without(live, ignored):
+    annotated = ask.kind.strategy.annotations_count and _annotations(document) != _annotations(live)
+    if annotated or _without(document, ignored) != _without(live, ignored):
         document["metadata"]["generation"] = live["metadata"].get("generation", 0) + 1
+
+
+def _annotations(document: Document) -> Document:
+    return document["metadata"].get("annotations") or {}
 
 
 def _without(document: Document, ignored: Sequence[str]) -> Document:

@@ -19,8 +19,6 @@ def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldEr
     if spec.get("type") == "ExternalName":
         return
     addresses: list[str] = spec.get("clusterIPs") or []
-    if before and before.get("type") != "ExternalName":
-        yield from _change_errors(addresses, before.get("clusterIPs") or [])
     first = spec.get("clusterIP") or ""
     if first and not addresses:
         yield required(_PATH)
@@ -37,11 +35,16 @@ def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldEr
         yield from _stack_errors(addresses, spec.get("ipFamilies") or [])
 
 
-def _change_errors(addresses: list[str], before: list[str]) -> Iterator[FieldError]:
+def address_change_errors(spec: Document, old: Document) -> Iterator[FieldError]:
+    """Of the addresses of a Service that had others before (in the spec `old`)."""
+    if not old or "ExternalName" in (spec.get("type"), old.get("type")):
+        return
+    addresses: list[str] = spec.get("clusterIPs") or []
+    before: list[str] = old.get("clusterIPs") or []
     if before == ["None"] and addresses == ["None"]:
         return
-    for index, (new, old) in enumerate(zip(addresses, before, strict=False)):
-        if new != old and (len(addresses) == len(before) or not index):
+    for index, (new, known) in enumerate(zip(addresses, before, strict=False)):
+        if new != known and (len(addresses) == len(before) or not index):
             where = index if len(addresses) == len(before) else 0
             yield invalid(f"{_PATH}[{where}]", addresses, "may not change once set")
 

@@ -209,6 +209,7 @@ def _job_spec(spec: Document) -> None:
         completionMode="NonIndexed",
         suspend=False,
         podReplacementPolicy="TerminatingOrFailed",
+        manualSelector=False,
     )
     _template(spec)
 

@@ -30,6 +30,10 @@ _SHOWN: Final = {
     "source": {"Component": "component", "Host": "host"},
 }
 """Go's names of the fields of what an event has."""
+_TEXTS: Final = (
+    *("reason", "message", "type", "action"),
+    *("reportingController", "reportingInstance"),
+)
 _UNSET: Final = "needs to be unset"
 _FIXED: Final = (
     "involvedObject",
@@ -70,7 +74,7 @@ class NewEventStrategy(BuiltIn):
         event = as_core(document)
         found = list(_errors(event, controller="reportingController"))
         if old is None:
-            return [*found, *_series_errors(event), *_strict_errors(event)]
+            return [*found, *_strict_errors(event)]
         before = as_core(old)
         if event.get("series") != before.get("series"):
             found += _series_errors(event)
@@ -84,6 +88,8 @@ def _immutable(field: str, value: Any) -> FieldError:
         field = "reportingController"
     if members := _SHOWN.get(field):
         value = Shown.of({name: (value or {}).get(key) or "" for name, key in members.items()})
+    elif field in _TEXTS:
+        value = value or ""
     return invalid(field, value, "field is immutable")
 
 

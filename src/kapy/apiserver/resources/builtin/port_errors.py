@@ -22,7 +22,12 @@ def number_or_name_errors(port: int | str, path: str) -> list[FieldError]:
     """Of a port that is a number, or the name that a container has for it."""
     if isinstance(port, int):
         return number_errors(port, path)
-    return [invalid(path, port, text) for text in _name_errors(port)]
+    return [invalid(path, port, text) for text in port_name_errors(port)]
+
+
+def port_name_errors(name: str) -> list[str]:
+    """What is wrong with the name of a port."""
+    return list(_name_errors(name))
 
 
 def _name_errors(name: str) -> Iterator[str]:

@@ -43,11 +43,16 @@ class Printer(NamedTuple):
 
 
 def titles(*names: str) -> tuple[Title, ...]:
-    """Columns of strings; a name with a trailing `+` is shown in wide output only."""
-    return tuple(
-        AGE if name == "Age" else (name.rstrip("+"), "string", int(name.endswith("+")), "")
-        for name in names
-    )
+    """Columns; after the name `+` stands for wide output only, `#` for whole numbers, `?` for
+    true and false, and else they are strings."""
+    return tuple(AGE if name == "Age" else _title(name) for name in names)
+
+
+_TYPES = {"#": "integer", "?": "boolean"}
+
+
+def _title(name: str) -> Title:
+    return name.rstrip("+#?"), _TYPES.get(name[-1], "string"), int(name.endswith("+")), ""
 
 
 def spec_of(document: Document) -> Document:

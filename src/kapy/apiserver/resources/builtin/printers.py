@@ -199,16 +199,16 @@ PRINTERS: dict[str, Printer] = {
         _storage_class,
     ),
     "poddisruptionbudgets.policy": Printer(
-        titles("Min Available", "Max Unavailable", "Allowed Disruptions", "Age"), _budget
+        titles("Min Available", "Max Unavailable", "Allowed Disruptions#", "Age"), _budget
     ),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": Printer(
-        titles("Webhooks", "Age"), _hooks
+        titles("Webhooks#", "Age"), _hooks
     ),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": Printer(
-        titles("Webhooks", "Age"), _hooks
+        titles("Webhooks#", "Age"), _hooks
     ),
     "priorityclasses.scheduling.k8s.io": Printer(
-        titles("Value", "Global-Default", "Age", "PreemptionPolicy"), _priority
+        titles("Value#", "Global-Default?", "Age", "PreemptionPolicy"), _priority
     ),
     **WORKLOADS,
     **NETWORK,

@@ -7,7 +7,10 @@ from typing import Any, Final
 
 from kapy.apiserver.metadata import label_errors
 from kapy.apiserver.resources.builtin.addresses import cidr_errors, endpoint_ip_errors, ip_errors
-from kapy.apiserver.resources.builtin.cluster_address_errors import cluster_address_errors
+from kapy.apiserver.resources.builtin.cluster_address_errors import (
+    address_change_errors,
+    cluster_address_errors,
+)
 from kapy.apiserver.resources.builtin.port_errors import (
     app_protocol_errors,
     number_errors,
@@ -45,6 +48,7 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
     if wrong := list(cluster_address_errors(spec, before)):
         yield from wrong  # addresses are given out before anything else is looked at
         return
+    yield from address_change_errors(spec, before)
     if not ports and not is_headless(spec) and kind != "ExternalName":
         yield required("spec.ports")
     if kind in ("LoadBalancer", "NodePort") and is_headless(spec):

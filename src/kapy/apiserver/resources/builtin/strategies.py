@@ -26,6 +26,7 @@ from kapy.apiserver.resources.builtin.priority_errors import priority_class_erro
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.builtin.workloads import (
+    JobStrategy,
     PodStrategy,
     ServiceStrategy,
     WorkloadStrategy,
@@ -345,6 +346,7 @@ _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
     ("apps", "statefulsets"): WorkloadStrategy,
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): WebhooksStrategy,
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): WebhooksStrategy,
+    ("batch", "jobs"): JobStrategy,
     ("", "namespaces"): NamespaceStrategy,
     ("", "nodes"): NodeStrategy,
     ("", "pods"): PodStrategy,

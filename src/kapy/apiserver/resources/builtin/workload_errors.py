@@ -1,4 +1,4 @@
-"""What is wrong with Deployments and their kin, and with the pods that they describe."""
+"""What is wrong with Deployments and their kin, and with the templates in them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from kapy.apiserver.label_selectors import selector_errors
+from kapy.apiserver.metadata import annotation_errors, label_errors
+from kapy.apiserver.resources.builtin.pod_errors import pod_errors
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
-from kapy.kube.qualified_names import dns_label_errors
+from kapy.kube.field_errors import (
+    FieldError,
+    Shown,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from kapy.kube.selectors import InvalidSelector, selector_of
 
-_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-_IMMUTABLE: Final = "field is immutable"
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+IMMUTABLE: Final = "field is immutable"
+_STRATEGIES: Final = ["Recreate", "RollingUpdate"]
 
 
 def workload_errors(
@@ -24,12 +33,8 @@ def workload_errors(
     """
     spec = document.get("spec") or {}
     selector, template = spec.get("selector"), spec.get("template") or {}
-    if counted and (spec.get("replicas") or 0) < 0:
-        yield invalid("spec.replicas", spec["replicas"], _NOT_NEGATIVE)
-    strategy = spec.get("strategy") or {}
-    if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
-        text = "may not be specified when strategy `type` is 'Recreate'"
-        yield forbidden("spec.strategy.rollingUpdate", text)
+    if counted:
+        yield from not_negative(spec, ("replicas",), "spec")
     if selector is None:
         yield required("spec.selector")
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
@@ -37,9 +42,56 @@ def workload_errors(
     else:
         yield from selector_errors(selector, "spec.selector")
     if old is not None and selector != (old.get("spec") or {}).get("selector"):
-        yield invalid("spec.selector", selector, _IMMUTABLE)
+        yield invalid("spec.selector", selector, IMMUTABLE)
     yield from _label_errors(selector, template)
-    yield from pod_errors(template.get("spec") or {}, "spec.template.spec")
+    yield from template_errors(template, "spec.template")
+    yield from _template_of_workload(template.get("spec") or {}, "spec.template.spec")
+    if kind == "deployment":
+        yield from _deployment_errors(spec)
+
+
+def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator[FieldError]:
+    """Of numbers that may be absent."""
+    for field in fields:
+        number = spec.get(field)
+        if number is not None and number < 0:
+            yield invalid(f"{path}.{field}", number, NOT_NEGATIVE)
+
+
+def template_errors(template: Document, path: str) -> Iterator[FieldError]:
+    """Of a template for pods."""
+    meta = template.get("metadata") or {}
+    yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
+    yield from annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
+    yield from pod_errors(template.get("spec") or {}, f"{path}.spec")
+
+
+def _template_of_workload(spec: Document, path: str) -> Iterator[FieldError]:
+    restart = spec.get("restartPolicy")
+    if restart != "Always":
+        yield not_supported(f"{path}.restartPolicy", restart or "", ["Always"])
+    if spec.get("activeDeadlineSeconds") is not None:
+        text = "activeDeadlineSeconds in ReplicaSet is not Supported"
+        yield forbidden(f"{path}.activeDeadlineSeconds", text)
+
+
+def _deployment_errors(spec: Document) -> Iterator[FieldError]:
+    strategy, path = spec.get("strategy") or {}, "spec.strategy"
+    rolling, kind = strategy.get("rollingUpdate"), strategy.get("type") or ""
+    if kind == "Recreate" and rolling is not None:
+        text = "may not be specified when strategy `type` is 'Recreate'"
+        yield forbidden(f"{path}.rollingUpdate", text)
+    elif kind not in _STRATEGIES:
+        names = {"maxUnavailable": "MaxUnavailable", "maxSurge": "MaxSurge"}
+        parts = {shown: rolling.get(name, 0) for name, shown in names.items()} if rolling else None
+        shown = Shown.of({"Type": kind, "RollingUpdate": parts})
+        yield not_supported(path, shown, _STRATEGIES, ordered=True)
+    fields = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    yield from not_negative(spec, fields, "spec")
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        text = "must be greater than minReadySeconds"
+        yield invalid("spec.progressDeadlineSeconds", deadline, text)
 
 
 def _label_errors(selector: Document | None, template: Document) -> Iterator[FieldError]:
@@ -53,24 +105,3 @@ def _label_errors(selector: Document | None, template: Document) -> Iterator[Fie
     if selector != {} and not chosen.matches(labels):
         text = "`selector` does not match template `labels`"
         yield invalid("spec.template.metadata.labels", labels, text)
-
-
-def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
-    """Of a pod's spec: there are containers, with names of their own and images."""
-    containers = spec.get("containers") or ()
-    if not containers:
-        yield required(f"{path}.containers")
-    names: set[str] = set()
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            where = f"{path}.{field}[{index}]"
-            name = container.get("name") or ""
-            if not name:
-                yield required(f"{where}.name")
-            else:
-                yield from (invalid(f"{where}.name", name, one) for one in dns_label_errors(name))
-            if name in names:
-                yield duplicate(f"{where}.name", name)
-            names.add(name)
-            if not container.get("image"):
-                yield required(f"{where}.image")

@@ -166,16 +166,16 @@ WORKLOADS: dict[str, Printer] = {
         _deployment,
     ),
     "replicasets.apps": Printer(
-        titles("Desired", "Current", "Ready", "Age", "Containers+", "Images+", "Selector+"),
+        titles("Desired#", "Current#", "Ready#", "Age", "Containers+", "Images+", "Selector+"),
         _replica_set,
     ),
     "daemonsets.apps": Printer(
         titles(
-            "Desired",
-            "Current",
-            "Ready",
-            "Up-to-date",
-            "Available",
+            "Desired#",
+            "Current#",
+            "Ready#",
+            "Up-to-date#",
+            "Available#",
             "Node Selector",
             "Age",
             "Containers+",
@@ -186,7 +186,7 @@ WORKLOADS: dict[str, Printer] = {
     ),
     "statefulsets.apps": Printer(titles("Ready", "Age", "Containers+", "Images+"), _stateful_set),
     "replicationcontrollers": Printer(
-        titles("Desired", "Current", "Ready", "Age", "Containers+", "Images+", "Selector+"),
+        titles("Desired#", "Current#", "Ready#", "Age", "Containers+", "Images+", "Selector+"),
         _replica_set,
     ),
     "controllerrevisions.apps": Printer(titles("Controller", "Revision", "Age"), _revision),
@@ -198,7 +198,7 @@ WORKLOADS: dict[str, Printer] = {
     ),
     "cronjobs.batch": Printer(
         titles(
-            *("Schedule", "Timezone", "Suspend", "Active", "Last Schedule", "Age"),
+            *("Schedule", "Timezone", "Suspend?", "Active#", "Last Schedule", "Age"),
             *("Containers+", "Images+", "Selector+"),
         ),
         _cron_job,

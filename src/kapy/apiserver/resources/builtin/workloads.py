@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kapy.apiserver.resources.builtin.job_errors import generated, job_errors
 from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
-from kapy.apiserver.resources.builtin.service_errors import service_errors
+from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
+from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
+from kapy.apiserver.resources.builtin.service_allocation import allocate, needs_node_ports
+from kapy.apiserver.resources.builtin.service_errors import (
+    is_externally_accessible,
+    service_errors,
+)
 from kapy.apiserver.resources.builtin.strategy import BuiltIn
 from kapy.apiserver.resources.builtin.table import Row
-from kapy.apiserver.resources.builtin.workload_errors import pod_errors, workload_errors
+from kapy.apiserver.resources.builtin.workload_errors import workload_errors
 from kapy.apiserver.resources.strategy import masked
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
@@ -27,64 +36,44 @@ class ServiceStrategy(BuiltIn):
         del old
         return list(service_warnings(document))
 
-    def prepare_create(self, document: Document, table: Table) -> None:
-        super().prepare_create(document, table)
-        spec = {**document["spec"]}
-        document["spec"] = spec
-        kind, headless = spec.get("type"), spec.get("clusterIP") == "None"
-        if kind == "ExternalName":
-            return
-        if not spec.get("clusterIP") and not spec.get("clusterIPs"):
-            spec["clusterIP"] = _free_address(table)
-        if not spec.get("clusterIPs"):
-            spec["clusterIPs"] = [spec["clusterIP"]]
-        both = headless and not spec.get("selector")
-        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
-        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
-        if kind in ("NodePort", "LoadBalancer"):
-            spec["ports"] = _with_node_ports(spec.get("ports") or [], table)
+    def allocate(self, document: Document, old: Document | None, table: Table) -> None:
+        allocate(document, old, table)
 
     def prepare_update(self, document: Document, old: Document) -> None:
+        """A Service that becomes of another type loses what it was given for the old one, unless
+        the same write changes it, which is refused then."""
         spec, before = {**(document.get("spec") or {})}, old.get("spec") or {}
         document["spec"] = spec
-        if spec.get("type") == "ExternalName":
-            # A Service that was of another type loses what it was given, unless it is changed.
-            for field in _GIVEN:
-                if field in spec and spec[field] == before.get(field):
-                    del spec[field]
-            return
-        for field in _GIVEN:
-            if not spec.get(field) and field in before:
-                spec[field] = before[field]
+        if spec.get("type") == "ExternalName" != before.get("type"):
+            same = all(spec.get(one) == before.get(one) for one in _ADDRESSES)
+            gone = [*(_ADDRESSES if same else ()), "ipFamilies", "ipFamilyPolicy"]
+            _drop_kept(spec, before, gone)
+        if needs_node_ports(before) and not needs_node_ports(spec):
+            _drop_node_ports(spec, before)
+        if before.get("type") == "LoadBalancer" != spec.get("type"):
+            _drop_kept(spec, before, _BALANCER)
+        if is_externally_accessible(before) and not is_externally_accessible(spec):
+            _drop_kept(spec, before, ("externalTrafficPolicy",))
+        if spec.get("type") != "LoadBalancer" and "status" in document:
+            document["status"] = {**(document["status"] or {}), "loadBalancer": {}}
 
 
-_GIVEN = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-_NODE_PORTS = range(30000, 32768)
+_ADDRESSES = ("clusterIP", "clusterIPs")
+_BALANCER = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort")
 
 
-def _free_address(table: Table) -> str:
-    """An address of 10.96.0.0/12 that no Service has; the first is that of `kubernetes`."""
-    taken = {(one.get("spec") or {}).get("clusterIP") for one in table.scan("")}
-    number = len(taken) + 1
-    while True:
-        address = f"10.{96 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
-        if address not in taken:
-            return address
-        number += 1
+def _drop_kept(spec: Document, before: Document, fields: Iterable[str]) -> None:
+    for field in fields:
+        if field in spec and spec[field] == before.get(field):
+            del spec[field]
 
 
-def _with_node_ports(ports: list[Document], table: Table) -> list[Document]:
-    taken = {
-        port.get("nodePort")
-        for one in table.scan("")
-        for port in (one.get("spec") or {}).get("ports") or ()
-    }
-    given = []
-    for port in ports:
-        number = port.get("nodePort") or next(one for one in _NODE_PORTS if one not in taken)
-        taken.add(number)
-        given.append({**port, "nodePort": number})
-    return given
+def _drop_node_ports(spec: Document, before: Document) -> None:
+    given = {port.get("nodePort") or 0 for port in before.get("ports") or ()}
+    asked = {port.get("nodePort") or 0 for port in spec.get("ports") or ()}
+    if given == asked:
+        ports = spec.get("ports") or ()
+        spec["ports"] = [{k: v for k, v in one.items() if k != "nodePort"} for one in ports]
 
 
 _TOLERATIONS: tuple[Document, ...] = tuple(
@@ -108,9 +97,13 @@ class PodStrategy(BuiltIn):
         document["status"] = {"phase": "Pending", "qosClass": _qos(document.get("spec") or {})}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        if old is not None:
+        spec = document.get("spec") or {}
+        if old is not None and spec == old.get("spec"):
             return []
-        return FieldErrors.of(pod_errors(document.get("spec") or {}, "spec"))
+        return FieldErrors.of((*pod_errors(spec, "spec"), *image_errors(spec, "spec")))
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        return [] if old is not None else list(pod_warnings(document.get("spec") or {}, "spec"))
 
 
 def _qos(spec: Document) -> str:
@@ -136,6 +129,42 @@ class WorkloadStrategy(BuiltIn):
         super().__init__(row)
         self._named = row.kind.lower()
         self._counted = row.kind != "DaemonSet"
+        self.annotations_count = row.kind == "Deployment"
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return FieldErrors.of(workload_errors(document, old, self._named, counted=self._counted))
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        return template_warnings(document, old)
+
+
+def template_warnings(document: Document, old: Document | None) -> list[str]:
+    """Of the template of a kind of pods, when it is new or the wish for pods changed."""
+    meta = document["metadata"]
+    if old is not None and meta.get("generation") == old["metadata"].get("generation"):
+        return []
+    template = (document.get("spec") or {}).get("template") or {}
+    return list(pod_warnings(template.get("spec") or {}, "spec.template.spec"))
+
+
+class JobStrategy(BuiltIn):
+    """Jobs: the server makes the selector by which the pods of one are found."""
+
+    def prepare_create(self, document: Document, table: Table) -> None:
+        super().prepare_create(document, table)
+        spec = document.get("spec") or {}
+        if not spec.get("manualSelector"):
+            document["spec"] = spec = generated(spec, document["metadata"])
+
+    def stored(self, document: Document) -> Document:
+        template = (document.get("spec") or {}).get("template") or {}
+        labels = (template.get("metadata") or {}).get("labels")
+        if not labels or document["metadata"].get("labels"):
+            return document
+        return {**document, "metadata": {**document["metadata"], "labels": labels}}
+
+    def validate(self, document: Document, old: Document | None) -> list[FieldError]:
+        return FieldErrors.of(job_errors(document, old))
+
+    def warnings(self, document: Document, old: Document | None) -> list[str]:
+        return template_warnings(document, old)

@@ -1,0 +1,103 @@
+"""What is wrong with the spec of a pod, or of a template for pods.
+
+Not checked: security contexts, affinity, topology, claims of devices, and what volumes are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kapy.apiserver.metadata import label_errors
+from kapy.apiserver.resources.builtin.container_errors import container_errors, one_of
+from kapy.apiserver.resources.builtin.probe_errors import PROBES, probe_errors
+from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
+from kapy.kube import Document
+from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
+from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
+
+_RESTARTS: Final = ["Always", "OnFailure", "Never"]
+_DNS: Final = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]
+_NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
+    "serviceAccountName": dns_subdomain_errors,
+    "nodeName": dns_subdomain_errors,
+    "hostname": dns_label_errors,
+    "subdomain": dns_label_errors,
+    "priorityClassName": dns_subdomain_errors,
+    "runtimeClassName": dns_subdomain_errors,
+}
+_MOST_SECONDS: Final = 2**31 - 1
+_NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy=Always"
+
+
+def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
+    """Of a pod's spec."""
+    volumes: set[str] = set()
+    yield from _volumes(spec, f"{path}.volumes", volumes)
+    yield from _containers(spec, path, volumes)
+    yield from _init_containers(spec, path, volumes)
+    yield from one_of(spec, "restartPolicy", _RESTARTS, path)
+    yield from one_of(spec, "dnsPolicy", _DNS, path)
+    yield from label_errors(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    for field, errors_of in _NAMES.items():
+        name = spec.get(field)
+        yield from (invalid(f"{path}.{field}", name, one) for one in errors_of(name or "x"))
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _MOST_SECONDS:
+        text = f"must be between 1 and {_MOST_SECONDS}, inclusive"
+        yield invalid(f"{path}.activeDeadlineSeconds", seconds, text)
+    yield from toleration_errors(spec.get("tolerations") or (), f"{path}.tolerations")
+
+
+def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
+    """Of the images of a pod, which a template may have with blanks around them."""
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            image = container.get("image") or ""
+            if image != image.strip():
+                where = f"{path}.{field}[{index}].image"
+                yield invalid(where, image, "must not have leading or trailing whitespace")
+
+
+def _volumes(spec: Document, path: str, names: set[str]) -> Iterator[FieldError]:
+    """Of volumes; the names of the good ones are added to `names`."""
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        where, name = f"{path}[{index}].name", volume.get("name") or ""
+        found = [invalid(where, name, text) for text in dns_label_errors(name)] if name else []
+        if not name:
+            found.append(required(where))
+        if name in names:
+            found.append(duplicate(where, name))
+        if not found:
+            names.add(name)
+        yield from found
+
+
+def _containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldError]:
+    if not spec.get("containers"):
+        yield required(f"{path}.containers")
+    names: set[str] = set()
+    for index, container in enumerate(spec.get("containers") or ()):
+        where, name = f"{path}.containers[{index}]", container.get("name") or ""
+        yield from container_errors(container, where, volumes)
+        if name in names:
+            yield duplicate(f"{where}.name", name)
+        names.add(name)
+        yield from probe_errors(container, where)
+
+
+def _init_containers(spec: Document, path: str, volumes: set[str]) -> Iterator[FieldError]:
+    names = {one.get("name") or "" for one in spec.get("containers") or ()}
+    for index, container in enumerate(spec.get("initContainers") or ()):
+        where, name = f"{path}.initContainers[{index}]", container.get("name") or ""
+        yield from container_errors(container, where, volumes)
+        if name in names:
+            yield duplicate(f"{where}.name", name)
+        elif name:
+            names.add(name)
+        if container.get("restartPolicy") == "Always":
+            yield from probe_errors(container, where)
+            continue
+        for field in ("lifecycle", *PROBES):
+            if container.get(field) is not None:
+                yield forbidden(f"{where}.{field}", _NOT_FOR_INIT)

@@ -1,0 +1,93 @@
+"""What is allowed in pods, but unwise: ports and variables that stand twice, parts of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kapy.kube import Document, quantity
+from kapy.kube.go_quoted import go_quoted
+
+
+def pod_warnings(spec: Document, path: str) -> Iterator[str]:
+    """Of a pod's spec."""
+    containers = list(_containers(spec, path))
+    for container, where in containers:
+        yield from _fractions(container, where)
+        yield from _variables(container, where)
+    yield from _ports(containers)
+    yield from _port_names(containers)
+
+
+def _containers(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            yield container, f"{path}.{field}[{index}]"
+
+
+def _fractions(container: Document, path: str) -> Iterator[str]:
+    resources = container.get("resources") or {}
+    for name in ("memory", "ephemeral-storage"):
+        for field in ("limits", "requests"):
+            amount = (resources.get(field) or {}).get(name)
+            if amount is not None and (value := quantity.parse(amount)) != int(value):
+                yield (
+                    f"{path}.resources.{field}[{name}]: fractional byte value "
+                    f"{go_quoted(amount)} is invalid, must be an integer"
+                )
+
+
+def _variables(container: Document, path: str) -> Iterator[str]:
+    names: set[str] = set()
+    for index, one in enumerate(container.get("env") or ()):
+        name, value = one.get("name") or "", one.get("value") or ""
+        again = f"$({name})"
+        if name in names and (
+            one.get("valueFrom") is not None or value == again or again not in value
+        ):
+            yield (
+                f"{path}.env[{index}]: hides previous definition of {go_quoted(name)}, "
+                "which may be dropped when using apply"
+            )
+        names.add(name)
+
+
+def _ports(containers: list[tuple[Document, str]]) -> Iterator[str]:
+    known: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
+    for container, path in containers:
+        for index, port in enumerate(container.get("ports") or ()):
+            where = f"{path}.ports[{index}]"
+            address, host = port.get("hostIP") or "", port.get("hostPort") or 0
+            key = port.get("containerPort") or 0, port.get("protocol") or ""
+            for other, other_address, other_host in known.get(key, ()):
+                how = _conflict((address, host), (other_address, other_host))
+                if how:
+                    yield f"{where}: {how} port definition with {other}"
+            known.setdefault(key, []).append((where, address, host))
+
+
+def _conflict(one: tuple[str, int], other: tuple[str, int]) -> str:
+    """How two ports of the same number are in each other's way."""
+    if one == other:
+        return "duplicate"
+    if not one[1] or not other[1]:
+        return "overlapping"
+    return "dangerously ambiguous" if one[1] == other[1] and not (one[0] and other[0]) else ""
+
+
+def _port_names(containers: list[tuple[Document, str]]) -> Iterator[str]:
+    known: dict[str, str] = {}
+    for container, path in containers:
+        if (
+            path.rpartition(".")[2].startswith("init")
+            and container.get("restartPolicy") != "Always"
+        ):
+            continue
+        for index, port in enumerate(container.get("ports") or ()):
+            name, where = port.get("name") or "", f"{path}.ports[{index}]"
+            if name and name in known:
+                yield (
+                    f"{where}: duplicate port name {go_quoted(name)} with {known[name]}, services "
+                    f"and probes that select ports by name will use {known[name]}"
+                )
+            elif name:
+                known[name] = where

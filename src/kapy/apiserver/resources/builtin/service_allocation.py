@@ -1,0 +1,224 @@
+"""What a Service is given: addresses, families of addresses, node ports.
+
+As in kube-apiserver this happens before anything else of the Service is looked at. A management
+plane has one range of addresses, of version 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kapy.apiserver.resources.builtin.addresses import is_ipv6
+from kapy.apiserver.resources.builtin.cluster_address_errors import cluster_address_errors
+from kapy.apiserver.store.table import Table
+from kapy.kube import Document
+from kapy.kube.errors import Invalid
+from kapy.kube.field_errors import FieldError, Shown, invalid
+
+NODE_PORTS: Final = range(30000, 32768)
+_POLICY: Final = "spec.ipFamilyPolicy"
+
+
+def allocate(document: Document, old: Document | None, table: Table) -> None:
+    """Give a new or changed Service what it needs; the document has a spec of its own afterwards.
+
+    Raises Invalid when it cannot have what it asks for.
+    """
+    spec, before = {**(document.get("spec") or {})}, (old or {}).get("spec") or {}
+    document["spec"] = spec
+    spec["ports"] = [{**port} for port in spec.get("ports") or ()]
+    if before:
+        _keep(spec, before)
+    _normalize(spec, before)
+    name = document["metadata"].get("name") or ""
+    if spec.get("type") != "ExternalName":
+        _settle_families(spec, before, name)
+        if not before or before.get("type") == "ExternalName":
+            _give_address(spec, name, table)
+    if needs_node_ports(spec):
+        _give_node_ports(spec, before, name, table)
+    if not spec["ports"]:
+        del spec["ports"]
+
+
+def needs_node_ports(spec: Document) -> bool:
+    """Whether a Service is reached at ports of all nodes."""
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def _refuse(name: str, errors: list[FieldError]) -> None:
+    if errors:
+        raise Invalid.of("Service", "", name, errors)
+
+
+def _keep(spec: Document, before: Document) -> None:
+    """What a writer left out that was given before stays."""
+    if "ExternalName" not in (spec.get("type"), before.get("type")):
+        for field in ("clusterIP", "clusterIPs"):
+            if not spec.get(field) and before.get(field):
+                spec[field] = before[field]
+    if needs_node_ports(spec) and needs_node_ports(before):
+        old = {port.get("name", ""): port.get("nodePort") for port in before.get("ports") or ()}
+        used = set(old.values()) & {port.get("nodePort") for port in spec["ports"]}
+        for port in spec["ports"]:
+            number = old.get(port.get("name", ""))
+            if not port.get("nodePort") and number and number not in used:
+                port["nodePort"] = number
+    if _is_checked(spec) and _is_checked(before) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
+
+
+def _is_checked(spec: Document) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _normalize(spec: Document, before: Document) -> None:
+    """One of `clusterIP` and `clusterIPs` follows the other."""
+    one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    if not before:
+        if one and not many:
+            spec["clusterIPs"] = [one]
+        return
+    old, known = before.get("clusterIP") or "", before.get("clusterIPs") or []
+    if known and not many and one == old:
+        spec["clusterIPs"] = known
+    elif one != old and many == known:
+        if one:
+            spec["clusterIPs"] = [one]
+        elif old:
+            spec.pop("clusterIPs", None)
+
+
+def _settle_families(spec: Document, before: Document, name: str) -> None:
+    bare = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        default = "RequireDualStack" if bare else "SingleStack"
+        spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or default
+    _refuse(name, list(cluster_address_errors(spec, before)))
+    families, addresses = list(spec.get("ipFamilies") or ()), spec.get("clusterIPs") or []
+    single = spec["ipFamilyPolicy"] == "SingleStack"
+    if single and before:
+        addresses, families = _first_only(spec, before, addresses, families)
+    _refuse(name, list(_count_errors(addresses, families, single=single)))
+    for address in addresses[len(families) :]:
+        if address != "None":
+            families.append("IPv6" if is_ipv6(address) else "IPv4")
+    if bare:
+        families = families or ["IPv4"]
+        if len(families) < 2 and not single:
+            families.append("IPv6" if families == ["IPv4"] else "IPv4")
+    else:
+        _refuse(name, list(_stack_errors(spec["ipFamilyPolicy"], families)))
+    spec["ipFamilies"] = families or ["IPv4"]
+
+
+def _first_only(
+    spec: Document, before: Document, addresses: list[str], families: list[str]
+) -> tuple[list[str], list[str]]:
+    """The first address and family, where a Service is to have one only from now on."""
+    if addresses == (before.get("clusterIPs") or []) and len(addresses) > 1:
+        spec["clusterIPs"] = addresses = addresses[:1]
+    if families == (before.get("ipFamilies") or []):
+        families = families[:1]
+    return addresses, families
+
+
+def _count_errors(
+    addresses: list[str], families: list[str], *, single: bool
+) -> Iterator[FieldError]:
+    many = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+    shown = Shown.of("SingleStack")
+    if single and len(addresses) == 2:
+        yield invalid(_POLICY, shown, many.format("cluster IPs"))
+    if single and len(families) == 2:
+        yield invalid(_POLICY, shown, many.format("IP families"))
+    for index, address in enumerate(addresses):
+        if index >= len(families) and address != "None" and is_ipv6(address):
+            where = f"spec.clusterIPs[{index}]"
+            yield invalid(where, addresses, "IPv6 is not configured on this cluster")
+
+
+def _stack_errors(policy: str, families: list[str]) -> Iterator[FieldError]:
+    if policy == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        yield invalid(_POLICY, Shown.of(policy), text)
+    for index, family in enumerate(families):
+        if family != "IPv4":
+            yield invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+
+
+def _give_address(spec: Document, name: str, table: Table) -> None:
+    if spec.get("clusterIP"):
+        return
+    address = _free_address(table)
+    if not name:
+        # kube-apiserver stores each address as an object that names its Service.
+        text = (
+            f'failed to allocate IP: IPAddress.networking.k8s.io "{address}" is invalid: '
+            "spec.parentRef.name: Required value"
+        )
+        _refuse(name, [invalid("spec.clusterIPs", [""], text)])
+    spec["clusterIP"], spec["clusterIPs"] = address, [address]
+
+
+def _free_address(table: Table) -> str:
+    """An address of 10.96.0.0/12 that no Service has; the first is that of `kubernetes`."""
+    taken = {(one.get("spec") or {}).get("clusterIP") for one in table.scan("")}
+    number = len(taken) + 1
+    while True:
+        address = f"10.{96 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+        if address not in taken:
+            return address
+        number += 1
+
+
+def _give_node_ports(spec: Document, before: Document, name: str, table: Table) -> None:
+    own = {port.get("nodePort") for port in before.get("ports") or ()}
+    ports = _Ports(table, own)
+    automatic = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
+    shared: dict[Any, int] = {}
+    for index, port in enumerate(spec["ports"]):
+        number = port.get("nodePort")
+        if number:
+            where = f"spec.ports[{index}].nodePort"
+            _refuse(name, [invalid(where, number, text) for text in ports.problems(number)])
+        elif automatic:
+            same = None if before else shared.get(port.get("port"))
+            port["nodePort"] = number = same or ports.free()
+        if number:
+            ports.taken.add(number)
+            shared.setdefault(port.get("port"), number)
+    if _is_checked(spec) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = ports.free()
+
+
+class _Ports:
+    """Node ports of all Services. own: those of the Service itself, which it may keep."""
+
+    def __init__(self, table: Table, own: set[Any]) -> None:
+        self._own = own
+        self._others = set(_node_ports(table)) - own
+        self.taken: set[Any] = self._others | own
+
+    def problems(self, number: int) -> list[str]:
+        """Why a port that a Service asks for cannot be had."""
+        if number in self._own:
+            return []
+        if number not in NODE_PORTS:
+            first, last = NODE_PORTS[0], NODE_PORTS[-1]
+            valid = f"The range of valid ports is {first}-{last}"
+            return [f"provided port is not in the valid range. {valid}"]
+        return ["provided port is already allocated"] if number in self._others else []
+
+    def free(self) -> int:
+        """A port that no Service has."""
+        return next(one for one in NODE_PORTS if one not in self.taken)
+
+
+def _node_ports(table: Table) -> Iterator[Any]:
+    for one in table.scan(""):
+        spec = one.get("spec") or {}
+        yield spec.get("healthCheckNodePort")
+        for port in spec.get("ports") or ():
+            yield port.get("nodePort")

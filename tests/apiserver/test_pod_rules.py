@@ -1,0 +1,157 @@
+"""Rules for pods, Jobs and Services that kube-apiserver has, by what breaks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
+from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
+from kapy.kube import Document
+from tests.apiserver.asking import Asking, running
+
+SERVICES = "/api/v1/namespaces/default/services"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+GOOD: Document = {
+    "name": "c",
+    "image": "i",
+    "terminationMessagePolicy": "File",
+    "imagePullPolicy": "Always",
+}
+
+
+def spec_of(container: Document, **spec: Any) -> Document:
+    containers = [{**GOOD, **container}]
+    return {"restartPolicy": "Always", "dnsPolicy": "Default", "containers": containers, **spec}
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "wrong"),
+    [
+        ({}, {}, []),
+        ({"image": " "}, {}, []),  # blanks are for pods only
+        ({"name": ""}, {}, ["containers[0].name: Required value"]),
+        ({"ports": [{"containerPort": 0, "protocol": "TCP"}]}, {},
+         ["containers[0].ports[0].containerPort: Required value"]),
+        ({"ports": [{"containerPort": 70000, "protocol": "X", "name": "A"}]}, {},
+         ["containers[0].ports[0].name: ", "containers[0].ports[0].name: ",
+          "containers[0].ports[0].containerPort: Invalid value: 70000",
+          "containers[0].ports[0].protocol: Unsupported value"]),
+        ({"env": [{"name": "a=b"}, {"name": "a b"}, {"name": ""}]}, {},
+         ["containers[0].env[0].name: Invalid", "containers[0].env[2].name: Required"]),
+        ({"env": [{"name": "a", "value": "1", "valueFrom": {"fieldRef": {}}}]}, {},
+         ["containers[0].env[0].valueFrom: Invalid"]),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {},
+         ["containers[0].volumeMounts[0].name: Not found"]),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/x"}]}, {"volumes": [{"name": "v"}]}, []),
+        ({}, {"volumes": [{"name": "v"}, {"name": "v"}]}, ["volumes[1].name: Duplicate"]),
+        ({"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}}}, {},
+         ["containers[0].resources.requests: Invalid"]),
+        ({"resources": {"requests": {"x.dev/y": "1"}}}, {},
+         ["containers[0].resources.limits: Required"]),
+        ({"livenessProbe": {"successThreshold": 2, "exec": {}, "grpc": {"port": 1}}}, {},
+         ["containers[0].livenessProbe.exec.command: Required",
+          "containers[0].livenessProbe.grpc: Forbidden",
+          "containers[0].livenessProbe.successThreshold: Invalid"]),
+        ({"readinessProbe": {"terminationGracePeriodSeconds": 0, "timeoutSeconds": -1}}, {},
+         ["containers[0].readinessProbe: Required",
+          "containers[0].readinessProbe.timeoutSeconds: Invalid",
+          "containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid",
+          "containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid"]),
+        ({}, {"restartPolicy": "X"},
+         ['restartPolicy: Unsupported value: "X": supported values: "Always", "OnFailure"']),
+        ({}, {"activeDeadlineSeconds": 0, "hostname": "A"},
+         ["hostname: ", "activeDeadlineSeconds: "]),
+        ({}, {"initContainers": [{**GOOD, "livenessProbe": {}}]},
+         ["initContainers[0].name: Duplicate", "initContainers[0].livenessProbe: Forbidden"]),
+    ],
+)  # fmt: skip
+def test_a_pod_is_refused_for(container: Document, spec: Document, wrong: list[str]) -> None:
+    found = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
+    assert len(found) == len(wrong), found
+    for error, start in zip(sorted(found), sorted(f"spec.{one}" for one in wrong), strict=True):
+        assert error.startswith(start), found
+
+
+def test_images_of_pods_have_no_blanks_around_them() -> None:
+    (error,) = image_errors(spec_of({"image": " i"}), "spec")
+    assert (error.field, error.value) == ("spec.containers[0].image", " i")
+
+
+@pytest.mark.parametrize(
+    ("container", "told"),
+    [
+        ({"ports": [{"containerPort": 1}, {"containerPort": 1}]}, "duplicate port definition"),
+        (
+            {"ports": [{"containerPort": 1, "hostPort": 2}, {"containerPort": 1}]},
+            "overlapping port",
+        ),
+        ({"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}, "hides previous"),
+        ({"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "$(A)2"}]}, ""),
+        ({"resources": {"limits": {"memory": "1m"}}}, "fractional byte value"),
+    ],
+)
+def test_what_is_unwise_in_a_pod_is_told(container: Document, told: str) -> None:
+    found = list(pod_warnings(spec_of(container), "spec"))
+    assert len(found) == bool(told)
+    assert all(told in one for one in found)
+
+
+def service(**spec: Any) -> Document:
+    meta = {"name": "s"}
+    body = {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": body}
+
+
+async def test_node_ports_come_stay_and_go_with_the_type_of_a_service() -> None:
+    async with running() as me:
+        made = (await me.create(SERVICES, service(type="NodePort")))["spec"]
+        port = made["ports"][0]["nodePort"]
+        assert 30000 <= port < 32768
+        path = f"{SERVICES}/s"
+        same = (await me.merge(path, {"spec": {"ports": [{"port": 81}]}}))["spec"]
+        assert same["ports"][0]["nodePort"] == port
+        inside = (await me.merge(path, {"spec": {"type": "ClusterIP"}}))["spec"]
+        assert "nodePort" not in inside["ports"][0]
+        assert "externalTrafficPolicy" not in inside
+        outside = (await me.merge(path, {"spec": {"type": "NodePort"}}))["spec"]
+        assert outside["ports"][0]["nodePort"] >= 30000
+        assert outside["clusterIP"] == made["clusterIP"]
+        named = {"type": "ExternalName", "externalName": "x.dev"}
+        gone = (await me.merge(path, {"spec": named}))["spec"]
+        assert not {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} & gone.keys()
+
+
+async def refusal(me: Asking, spec: Document) -> str:
+    status, body = await me.ask("POST", SERVICES, service(**spec))
+    assert status == 422
+    return str(body["message"])
+
+
+async def test_a_service_cannot_have_what_is_not_there() -> None:
+    async with running() as me:
+        dual = await refusal(me, {"ipFamilyPolicy": "RequireDualStack"})
+        assert "this cluster is not configured for dual-stack services" in dual
+        other = await refusal(me, {"ipFamilies": ["IPv6"]})
+        assert 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster' in other
+        far = {"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}
+        assert "The range of valid ports is 30000-32767" in await refusal(me, far)
+        taken = {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30080}]}
+        await me.create(SERVICES, {**service(**taken), "metadata": {"name": "first"}})
+        assert "provided port is already allocated" in await refusal(me, taken)
+
+
+async def test_a_job_gets_a_selector_of_its_own_that_stays() -> None:
+    async with running() as me:
+        pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+        made = await me.create(JOBS, {**job, "spec": {"template": pod}})
+        uid = {"batch.kubernetes.io/controller-uid": made["metadata"]["uid"]}
+        assert made["spec"]["selector"] == {"matchLabels": uid}
+        labels = made["spec"]["template"]["metadata"]["labels"]
+        assert labels == made["metadata"]["labels"]
+        assert labels["job-name"] == "j"
+        status, body = await me.ask("PUT", f"{JOBS}/j", {**job, "spec": {"template": pod}})
+        assert status == 422
+        assert "spec.selector: Required value" in body["message"]
