@@ -154,7 +154,7 @@ class CustomSchema(ObjectSchema):
         return self._structural.without_nulls(self._structural.prune(document)[0])
 
     def filled(self, document: Document) -> Document:
-        return self._structural.default(document)
+        return self._structural.default(document, keep_nulls=True)
 
     def errors(
         self,

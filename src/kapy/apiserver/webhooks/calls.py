@@ -221,13 +221,16 @@ def _from_yaml(raw: bytes) -> Any:
 
 _META: Final = ("ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions")
 """Kinds that every group has."""
+_UNVERSIONED: Final = ("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList")
+"""Kinds that are known as those of the core group everywhere."""
 
 
 def _other_kind(version: str, kind: str, wanted: str, wanted_kind: str) -> str:
     """What is wrong with an answer of another kind, or in another version."""
     group, given = split_api_version(version)
     same = group == split_api_version(wanted)[0] and given in KNOWN
-    if same and kind in (wanted_kind, "WatchEvent", "PatchOptions", *_META):
+    of_group = same and kind in (wanted_kind, "WatchEvent", "PatchOptions", *_META)
+    if of_group or (version == "v1" and kind in _UNVERSIONED):
         target = f"{wanted.rpartition('/')[2]}.{wanted_kind}"
         return f"converting ({given}.{kind}) to ({target}): unknown conversion"
     scheme = "pkg/runtime/scheme.go:111"
