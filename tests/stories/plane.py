@@ -34,6 +34,10 @@ async def running(seed: int = 0) -> AsyncIterator[Plane]:
     """A plane on the running loop's time."""
     async with management_plane(Settings(), clock=loop_clock(), random=Random(seed)) as plane:
         yield plane
+        rights = plane.server.access.grants.built_in
+        # Whatever controllers do has to be among the rights of their managers.
+        assert rights is not None
+        assert rights.refused == []
 
 
 @asynccontextmanager

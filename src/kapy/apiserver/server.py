@@ -35,6 +35,7 @@ from kapy.apiserver.health import Health
 from kapy.apiserver.pages import page, swagger
 from kapy.apiserver.parameters import check_timeout
 from kapy.apiserver.plane import Convert, Plane
+from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.refusals import (
     PageNotFound,
     method_not_allowed,
@@ -265,9 +266,13 @@ class Server:
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         ask.places = self.plane.large
         ask.large = request.arrival is not None and is_large(request)
-        if SUPERUSERS not in user.groups:
-            self._allow(request, info.attributes(user))
-            self.access.equip(ask)
+        own = self.access.grants.built_in
+        if (
+            own is None
+            or user is not own.user
+            or (route.kind, verb, route.subresource) not in own.read
+        ):
+            self._admit(ask, own, info)
         if route.kind.deprecation:
             ask.warnings.append(route.kind.deprecation)
         try:
@@ -289,6 +294,16 @@ class Server:
         if ask.warnings and (told := warning_headers(ask.warnings)):
             reply.headers = {**reply.headers, "warning": told}
         return reply
+
+    def _admit(self, ask: Ask, own: BuiltInRights | None, info: RequestInfo) -> None:
+        """Check that the user may. own: rights of a program in this process. Raises Forbidden."""
+        user = ask.user
+        if SUPERUSERS in user.groups:
+            return
+        program = own if own is not None and user is own.user else None
+        if program is None or not program.has(ask.kind, ask.verb, ask.subresource):
+            self._allow(ask.request, info.attributes(user))
+        self.access.equip(ask)
 
     async def _review(self, ask: Ask) -> Reply:
         """Answer a question. Raises NotFound, MethodNotAllowed."""

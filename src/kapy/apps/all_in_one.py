@@ -36,6 +36,7 @@ from kapy.apps.conversion import converted, either
 from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.garbage import rarely_collected
+from kapy.apps.own_rights import limit
 from kapy.apps.settings import Serving, Settings
 from kapy.apps.starting import bounded, until_working
 from kapy.client.client import Client
@@ -53,9 +54,10 @@ if TYPE_CHECKING:
     from kapy.sdk.provider import Provider
 
 CONTROLLERS: Final = User(
-    "system:serviceaccount:kapy-system:kapy", ("system:masters", "system:authenticated")
+    "system:serviceaccount:kapy-system:kapy",
+    ("system:serviceaccounts", "system:serviceaccounts:kapy-system", "system:authenticated"),
 )
-"""Who the controllers are to the API server."""
+"""Who the controllers are to the API server. What they may is said by `own_rights`."""
 SPARE_KEYS: Final = 10
 """RSA keys that are made in advance: two clusters' worth."""
 
@@ -157,6 +159,7 @@ async def _started(
         post=post,
     )
     own = _added(runtime, settings.providers)
+    limit(server, CONTROLLERS, settings, runtime)
     if controllers.calls is not None:
         _show_calls(server, controllers.calls)
     if settings.inventory:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kapy.apiserver.authorization import SUPERUSERS, Attributes
+from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.rbac.defaults import BINDINGS as DEFAULT_BINDINGS
 from kapy.apiserver.rbac.defaults import ROLES as DEFAULT_ROLES
 from kapy.apiserver.rbac.rules import allows
@@ -31,6 +32,8 @@ _REMEMBERED: Final = 4096
 _LONGEST: Final = 1024
 """Characters of a question that is kept: what asks is free to make it long."""
 
+_BUILT_IN: Final = "allowed by the rules of a program in this process"
+
 
 class Grant(NamedTuple):
     """What one binding gives to one subject. place: of the subject in the binding."""
@@ -50,22 +53,27 @@ class Grants:
     """The authorizer of one server: call it with Attributes.
 
     defaults: the bootstrap roles and bindings count without being in the store. A server that
-    stores them (as `Server.run` does) turns it off, so that they can be changed there.
+    stores them (as `Server.run` does) turns it off, so that they can be changed there. built_in:
+    of a program in this process, None where there is none.
     """
 
-    __slots__ = ("_decided", "_index", "_store", "defaults")
+    __slots__ = ("_decided", "_index", "_store", "built_in", "defaults")
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._index: _Index | None = None
         self._decided: dict[tuple[object, ...], tuple[bool, str]] = {}
         self.defaults = True
+        self.built_in: BuiltInRights | None = None
 
     def __call__(self, wanted: Attributes) -> str:
         """Why the user may (a sentence, "" for superusers). Raises Forbidden."""
         user = wanted.user
         if SUPERUSERS in user.groups:
             return ""
+        own = self.built_in
+        if own is not None and user.name == own.user.name and own.allow(wanted):
+            return _BUILT_IN
         key = (
             *(user.name, user.groups, wanted.verb, wanted.namespace, wanted.resource),
             *(wanted.group, wanted.name, wanted.subresource, wanted.path),
@@ -105,6 +113,8 @@ class Grants:
         """
         found: list[Document] = []
         problems: list[str] = []
+        if self.built_in is not None and user.name == self.built_in.user.name:
+            found += self.built_in.rules()
         for where, grant in self._grants(user, namespace):
             rules = self.rules_of(grant.kind, grant.role, where)
             if rules is None:

@@ -54,9 +54,15 @@ async def _nobody(request: Request) -> Reply:
 
 def program_rules(provider: Provider, trusting: Sequence[Document] = ()) -> list[Document]:
     """What the provider's own program may do. trusting: as of `cluster_rules`."""
+    return rules_on(provider, _asked(provider), trusting)
+
+
+def rules_on(
+    provider: Provider, runtime: Runtime, trusting: Sequence[Document] = ()
+) -> list[Document]:
+    """The same, of a runtime that has the provider's controllers already."""
     own = {kind.RESOURCE.group_resource for kind in provider.kinds}
     rights = [Right(EVENTS.group, (EVENTS.plural,), ("create", "patch")), *provider.rights]
-    runtime = _asked(provider)
     watched = _watched(runtime)
     rights += [Right(one.group, (one.plural,), tuple(v)) for one, v in runtime.writes.items()]
     for one in watched:
