@@ -31,6 +31,7 @@ def message_of(kcp: KubeadmControlPlane, type_: str) -> str:
         ("v1.34.0", None),
         ("v1.36.0", None),
         ("v1.36.0", {"initConfiguration": {"skipPhases": ["addon/kube-proxy"]}}),
+        ("v1.36.0", {"format": "ignition"}),
     ],
 )
 async def test_what_is_optional_may_be_left_out(
