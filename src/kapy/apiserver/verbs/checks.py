@@ -45,6 +45,7 @@ def typed(
     refuse.
     """
     unknown: list[str] = []
+    given = document
     live = patched.live if patched is not None and defaults_are_stored(ask) else None
     try:
         document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
@@ -63,10 +64,18 @@ def typed(
     checks.report(ask, unknown, None if patched is None else patched.refusal)
     if document.get("metadata") is None:
         document = {**document, "metadata": {}}
+    elif not ask.kind.custom and _resets_owners(given):
+        document = {**document, "metadata": {**document["metadata"], "managedFields": []}}
     changed = patched is not None or applied
     ask.warnings.extend(without_repeated_owners(document, patched=changed))
     ask.kind.strategy.default(document)
     return document
+
+
+def _resets_owners(given: Document) -> bool:
+    """Whether an object says that nobody owns its fields; a decoder leaves out empty lists."""
+    meta = given.get("metadata")
+    return isinstance(meta, dict) and meta.get("managedFields") == []
 
 
 def defaults_are_stored(ask: Ask) -> bool:

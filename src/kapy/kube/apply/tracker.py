@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kapy.kube import Document
@@ -154,7 +154,7 @@ class Tracker:
         before = _bare(live) if live is not None else self._nothing(applied)
         found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
         if not found and live is not None:
-            first = Write(_BEFORE_FIRST_APPLY, write.api_version, write.time)
+            first = replace(write, manager=_BEFORE_FIRST_APPLY)
             found = self._updated(self._nothing(live), before, found, first)
         own = write.identity(applies=True)
         last = found.get(own)
