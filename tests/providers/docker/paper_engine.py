@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, BinaryIO
 
 from kapy.kube.boot import STARTED, SUCCEEDED
@@ -23,6 +24,7 @@ from kapy.providers.docker.engine.engine import Progress
 from kapy.providers.docker.engine.errors import pull_failed, refused
 
 BOOT_TIME = 3.0
+KUBEADM_TIME = 5.0
 """Seconds until systemd is up in a container."""
 DONE = CommandResult(0, "", "")
 
@@ -179,8 +181,10 @@ class PaperEngine(Engine):
             before = found.files.get(command[5], b"") if ">>" in command[2] else b""
             found.files[command[5]] = before + content
         elif "kubeadm" in command[2]:
-            await asyncio.sleep(5)
-            found.files[SUCCEEDED] = b"success"
+            # A command goes on when nobody waits for it any more.
+            finish = partial(found.files.__setitem__, SUCCEEDED, b"success")
+            asyncio.get_running_loop().call_later(KUBEADM_TIME, finish)
+            await asyncio.sleep(KUBEADM_TIME)
         return DONE
 
     async def has_image(self, image: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,18 +165,23 @@ class Stage:
 
 
 @asynccontextmanager
-async def playing(kinds: Kinds = DEV) -> AsyncIterator[Stage]:
-    """A stage whose controllers run."""
+async def playing(
+    kinds: Kinds = DEV,
+    *,
+    engine: PaperEngine | None = None,
+    follow: Callable[[Stage], AbstractAsyncContextManager[None]] | None = None,
+) -> AsyncIterator[Stage]:
+    """A stage whose controllers run. follow: runs them, and may end them, too."""
     resources = [
         one for family in (DEV, DOCKER) for one in (family.cluster, family.machine, family.pool)
     ]
     async with provider_bench(resources) as bench:
-        engine = PaperEngine()
+        engine = engine or PaperEngine()
         engine.images |= {NODE_IMAGE, BALANCER_IMAGE}
         workload = Server.open(None, clock=bench.clock)
         stage = Stage(bench, engine, kinds, workload)
         try:
-            async with controllers(stage):
+            async with (follow or controllers)(stage):
                 yield stage
         finally:
             workload.close()
