@@ -121,8 +121,34 @@ async def test_a_failed_command_is_shown_and_not_tried_again() -> None:
         assert "\x1b" not in said
         assert is_provisioned(found)
         ran = list(stage.engine.made["blue-cp-0"].ran)
+        assert sum("kubeadm init" in one for one in ran) == 1
         await asyncio.sleep(3600)
         assert stage.engine.made["blue-cp-0"].ran == ran
+
+
+async def test_a_file_that_cannot_be_written_is_tried_again() -> None:
+    async with playing() as stage:
+        stage.engine.failing["kubeadm.yaml 0640"] = CommandResult(1, "", "read-only\n")
+        stage.engine.failing["kubeadm.yaml root"] = CommandResult(1, "", "read-only\n")
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        await stage.until("cp-0", is_provisioned)
+        await asyncio.sleep(7)
+        stage.engine.failing.clear()
+        await stage.booted("cp-0")
+        ran = stage.engine.made["blue-cp-0"].ran
+        assert sum("mkdir -p" in one for one in ran) == 3
+
+
+async def test_a_machine_that_is_deleted_stops_booting() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("worker-0")
+        await stage.until("worker-0", lambda one: "runcmd[1]" in message(one, "BootstrapCompleted"))
+        await stage.delete_machine("worker-0")
+        await stage.bench.until_gone(DEV.machine, "worker-0")
+        names = [getattr(one.get_coro(), "__qualname__", "") for one in asyncio.all_tasks()]
+        assert "_work" not in names
 
 
 async def test_boot_data_that_another_program_began_is_waited_for() -> None:
