@@ -132,14 +132,15 @@ def _shown(value: object) -> str:
         return go_quoted(value)
     if value is None:
         return "null"
-    if isinstance(value, float):
-        return printed(value)
+    if isinstance(value, float) or (type(value) is int and abs(value) >= _LONG):
+        return printed(float(value))
     if isinstance(value, dict | list):
         value = as_json(value)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return _as_go(text)
 
 
+_LONG: Final = 1 << 63
 _HTML: Final = str.maketrans(
     {
         "<": "\\u003c",

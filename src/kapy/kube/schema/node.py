@@ -213,14 +213,19 @@ def _plain(node: Node) -> Callable[[Any], bool] | None:
     if kind is None:
         return None
     if limits.enum is not None:
-        return _among(limits.enum) if kind is str and limits.pattern is None else None
+        return _among(limits.enum, limits) if kind is str and limits.pattern is None else None
     if limits.pattern is not None or limits.min_length or limits.max_length is not None:
         return _bounded(limits) if kind is str else None
     return lambda value: type(value) is kind
 
 
-def _among(words: list[Any]) -> Callable[[Any], bool]:
-    known = frozenset(word for word in words if isinstance(word, str))
+def _among(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
+    least, most = limits.min_length or 0, limits.max_length
+    known = frozenset(
+        word
+        for word in words
+        if isinstance(word, str) and least <= len(word) and (most is None or len(word) <= most)
+    )
     return lambda value: type(value) is str and value in known
 
 

@@ -113,6 +113,8 @@ def _is_whole(value: float) -> bool:
 
 
 def _validate_enum(enum: list[Any], value: Any, path: Path, errors: Errors) -> None:
+    if isinstance(value, float) and math.isfinite(value) and int(value) in enum:
+        return  # Go makes a whole number of it, as those of the enum are
     if not any(same(value, one) for one in enum):
         errors.append(_not_among(enum, value, path))
 
