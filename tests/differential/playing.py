@@ -20,7 +20,7 @@ PAUSE = 0.05
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _IN_YAML = re.compile(r'resourceVersion: "?(\d+|\$\{[^}]*rv[^}]*\})"?')
 _CONTINUE = re.compile(r"continue: ey[\w-]+")
-_TYPE = re.compile(r"selfType\d+[.@\w]*")
+_TYPE = re.compile(r"selfType\d+(?:\.[@\w]+)*")
 _KEY = re.compile(r"Key: /(registry/)?")
 _ADDRESS = re.compile(r'(clusterIPs?[\\"]+:\[?[\\"]+)10\.[0-9.]+')
 _GIVEN = re.compile(r'(IPAddress\.networking\.k8s\.io \\*")10\.[0-9.]+')
@@ -47,7 +47,7 @@ def _comparable(answer: Json) -> Json:
     columns are about, which is told in sentences of our own."""
     body = answer.get("body")
     if isinstance(body, str):
-        body = _CONTINUE.sub("continue: ${continue}", body)
+        body = _CONTINUE.sub("continue: ${continue}", _CURRENT.sub("current: ${rv:other}", body))
         return {**answer, "body": _IN_YAML.sub("resourceVersion: ${rv}", body)}
     columns = body.get("columnDefinitions") if isinstance(body, dict) else None
     if isinstance(columns, list):

@@ -170,7 +170,7 @@ def generated_name(draw: Draw, kind: Kind) -> Step:
     """A create whose name the server makes."""
     meta: Json = {"generateName": draw.one(("gen-", "a", "Bad_", "", "x" * 70))}
     if draw.chance(0.1):
-        meta["name"] = draw.one(NAMES)
+        meta["name"] = kind.named(draw.one(NAMES))
     body = {**kind.object(draw, "x"), "metadata": meta}
     return request("POST", kind.path, body, query=options(draw), headers=headers(draw))
 

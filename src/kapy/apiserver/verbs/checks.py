@@ -81,7 +81,7 @@ def _resets_owners(given: Document) -> bool:
 def defaults_are_stored(ask: Ask) -> bool:
     """Whether a stored object has the defaults of the request's version, so that what a patch
     leaves alone needs no second look. What was stored in another version has only that one's."""
-    return not ask.kind.custom or ask.kind.storage == ask.kind.resource
+    return not ask.kind.custom or ask.kind.storage.version == ask.kind.resource.version
 
 
 def read_typed(ask: Ask, checks: Validation) -> Document:

@@ -105,7 +105,7 @@ async def insert(
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.wiped(document)
     metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
-    if kind.strategy.status and not kind.strategy.status_at_birth:
+    if "status" in document and kind.strategy.status and not kind.strategy.status_at_birth:
         without = {key: value for key, value in document.items() if key != "status"}
         document = kind.schema.filled(without)
     kind.strategy.allocate(document, None, table)

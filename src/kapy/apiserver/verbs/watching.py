@@ -290,6 +290,7 @@ class WatchStream:
         if notice.type == "BOOKMARK":
             resource = kind.resource
             document = {**document, "kind": resource.kind, "apiVersion": resource.api_version}
+            document = kind.schema.decoded(document, []) if not kind.custom else document
         else:
             (document,) = await self._plane.in_version((document,), kind.resource)
         if not self._accept.form:
