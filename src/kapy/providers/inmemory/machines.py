@@ -126,7 +126,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if found.node:
             workload.start_node(host)
         if found.etcd:
-            workload.start_etcd(host, self._authority(order, ETCD_CA))
+            workload.start_etcd(host, self._authority(order, ETCD_CA), order.bootstrap_data)
         if found.api_server and not self._start_api_server(order, workload, host):
             told[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS

@@ -24,6 +24,7 @@ _COREDNS: Final = {
     33: "v1.12.0",
     34: "v1.12.1",
     35: "v1.13.1",
+    36: "v1.14.2",
 }
 _COREDNS_OLDEST: Final = "v1.10.1"
 

@@ -13,11 +13,14 @@ from kapy.api.times import stamp
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
+from kapy.kube.names import CONFIG_MAPS
 from kapy.kube.pki import LEAF_LIFE, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
 from kapy.providers.inmemory.workload.housekeeping import Housekeeping
+from kapy.providers.inmemory.workload.images import USUAL, Images, images_of
 from kapy.providers.inmemory.workload.kubeadm import (
     Settings,
+    cluster_configuration,
     ensure_kubeadm_objects,
     ensure_namespaces,
 )
@@ -32,7 +35,7 @@ from kapy.providers.inmemory.workload.nodes import (
     ensure_node,
     ensure_static_pod,
 )
-from kapy.providers.inmemory.workload.objects import Objects
+from kapy.providers.inmemory.workload.objects import SYSTEM, Objects
 from kapy.providers.inmemory.workload.ports import Ports
 from kapy.providers.inmemory.workload.server import WorkloadServer
 from kapy.sdk import Endpoint
@@ -149,20 +152,22 @@ class WorkloadCluster:
             now=self._now(),
         )
 
-    def start_etcd(self, host: Host, authority: KeyPair | None) -> None:
+    def start_etcd(
+        self, host: Host, authority: KeyPair | None, bootstrap_data: bytes = b""
+    ) -> None:
         """The etcd member of a machine joins. authority: of etcd's certificates, if it has any."""
         self.ports.etcd_authority = authority
         self.etcd.join(host.name, host.uid)
-        self._run(ETCD, host)
+        self._run(ETCD, host, self._images(bootstrap_data))
 
     def start_api_server(
         self, host: Host, authority: KeyPair, settings: Settings, bootstrap_data: bytes
     ) -> None:
         """The API server of a machine answers; what belongs to it starts with it."""
         self.authority = self.ports.authority = authority
-        for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
-            self._run(component, host)
         ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
+        for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
+            self._run(component, host, self._images(b""))
         if host.name not in self._api_servers:
             reached = self.machines.get(host.name)
             since = (reached.node if reached else None) or self._clock()
@@ -220,8 +225,20 @@ class WorkloadCluster:
         oldest = next(iter(self._api_servers.values()), None)
         self.server.kubernetes = oldest.version if oldest else ""
 
-    def _run(self, component: str, host: Host) -> None:
-        ensure_static_pod(self.objects, component, host.name, version=host.version, now=self._now())
+    def _images(self, bootstrap_data: bytes) -> Images:
+        """What kubeadm reads: the cluster's configuration, or on the first machine its own."""
+        found = self.objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config")
+        if found is not None:
+            return images_of((found.get("data") or {}).get("ClusterConfiguration", ""))
+        if b"imageTag" not in bootstrap_data and b"imageRepository" not in bootstrap_data:
+            return USUAL
+        return images_of(cluster_configuration(bootstrap_data) or "")
+
+    def _run(self, component: str, host: Host, images: Images) -> None:
+        image, version = images.of(component, host.version), host.version
+        ensure_static_pod(
+            self.objects, component, host.name, version=version, image=image, now=self._now()
+        )
 
     def _now(self) -> str:
         return stamp(self._clock())

@@ -1,4 +1,5 @@
-"""What kube-controller-manager does in a workload cluster: collect garbage, empty namespaces.
+"""What kube-controller-manager does in a workload cluster: collect garbage, empty namespaces, and
+see to Pods of what is deployed.
 
 Most clusters never need it. So nothing runs in them until something is stored that asks for it;
 then they are tidied once.
@@ -14,6 +15,7 @@ from kapy.apiserver.controllers.collector import Collector
 from kapy.apiserver.controllers.namespaces import NamespaceController
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.history import Happening
+from kapy.providers.inmemory.workload.deployed import TABLES, Deployed
 
 QUIET: Final = 10
 """Turns of the event loop without a write after which nothing more will come."""
@@ -24,11 +26,12 @@ _HELD: Final = frozenset(("foregroundDeletion", "orphan"))
 class Housekeeping:
     """Notices when a server needs tidying. wake: called then, as often as that happens."""
 
-    __slots__ = ("_owned", "_server", "_terminating", "_wake")
+    __slots__ = ("_deployed", "_owned", "_server", "_terminating", "_wake")
 
     def __init__(self, server: Server, wake: Callable[[], None]) -> None:
         self._server = server
         self._wake = wake
+        self._deployed = Deployed(server)
         self._owned = False
         self._terminating: set[str] = set()
         server.store.listeners.append(self._noticed)
@@ -42,6 +45,8 @@ class Housekeeping:
             ]
             seen, quiet = self._server.store.revision, 0
             while quiet < QUIET:
+                if self._deployed.is_dirty:
+                    self._deployed.work()
                 await asyncio.sleep(0)
                 quiet = quiet + 1 if self._server.store.revision == seen else 0
                 seen = self._server.store.revision
@@ -49,6 +54,8 @@ class Housekeeping:
                 task.cancel()
 
     def _noticed(self, one: Happening) -> None:
+        if one.table in TABLES and self._deployed.note(one):
+            self._wake()
         metadata = one.document["metadata"]
         gone = one.change == "DELETED"
         if one.table == "namespaces":

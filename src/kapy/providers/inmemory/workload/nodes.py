@@ -24,6 +24,7 @@ _HEALTH: Final = (
     ("PIDPressure", "False", "KubeletHasSufficientPID"),
 )
 _TAINTS: Final = [{"key": CONTROL_PLANE_ROLE, "effect": "NoSchedule"}]
+_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 _UNKNOWN: Final = (
     "architecture",
     "bootID",
@@ -55,6 +56,8 @@ def ensure_node(
             ],
             "conditions": _conditions(now),
             "nodeInfo": _node_info(version),
+            "capacity": _CAPACITY,
+            "allocatable": _CAPACITY,
         }
         return {"metadata": {"labels": labels}, "spec": spec, "status": status}
 
@@ -67,7 +70,7 @@ def drop_node(objects: Objects, name: str) -> None:
 
 
 def ensure_static_pod(
-    objects: Objects, component: str, node: str, *, version: str, now: str
+    objects: Objects, component: str, node: str, *, version: str, image: str, now: str
 ) -> None:
     """The mirror of a static pod that runs and is ready."""
 
@@ -75,13 +78,13 @@ def ensure_static_pod(
         return {
             "metadata": {
                 "labels": _labels(component),
-                "annotations": _mirror(component, version),
+                "annotations": _mirror(component, f"{version} {image}"),
             },
             "spec": {
                 "nodeName": node,
                 "hostNetwork": True,
                 "priorityClassName": "system-node-critical",
-                "containers": _containers(component, version),
+                "containers": _containers(component, image),
             },
             "status": {**_pod_status(component, now), "hostIP": address_of(node)},
         }
@@ -132,16 +135,8 @@ def _mirror(component: str, version: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _containers(component: str, version: str) -> list[Document]:
-    return [{"name": component, "image": _image(component, version), "command": [component]}]
-
-
-def _image(component: str, version: str) -> str:
-    tag = ETCD_IMAGE_TAG if component == ETCD else version.replace("+", "_")
-    return f"registry.k8s.io/{component}:{tag}"
-
-
-ETCD_IMAGE_TAG: Final = "3.6.5-0"
+def _containers(component: str, image: str) -> list[Document]:
+    return [{"name": component, "image": image, "command": [component]}]
 
 
 @lru_cache(maxsize=1024)

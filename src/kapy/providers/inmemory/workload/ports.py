@@ -52,6 +52,10 @@ class Ports:
         self.authority: KeyPair | None = None
         self.etcd_authority: KeyPair | None = None
 
+    def has(self, namespace: str, pod: str) -> bool:
+        """Whether anything listens in a pod."""
+        return namespace == NAMESPACE and pod.startswith((_ETCD, _API_SERVER))
+
     def of(self, namespace: str, pod: str) -> PortForward:
         """The ports of a pod."""
         return PortForward(101, {}, connect=self._connect(namespace, pod))

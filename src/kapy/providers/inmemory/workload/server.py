@@ -12,6 +12,7 @@ from kapy.apiserver.request_info import request_info
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving.forwarding import is_port_forward
 from kapy.kube.http import Reply, Request
+from kapy.providers.inmemory.workload import usage
 from kapy.providers.inmemory.workload.ports import Ports
 
 
@@ -47,7 +48,12 @@ class WorkloadServer(Server):
         reply = await super().__call__(request)
         if reply.status == NothingRuns.code and self.ports is not None and is_port_forward(request):
             asked = request_info(request)  # whoever may not was answered 403
-            return self.ports.of(asked.namespace, asked.name)
+            if self.ports.has(asked.namespace, asked.name):
+                return self.ports.of(asked.namespace, asked.name)
+        if reply.status == 404 and request.path.startswith(usage.ROOT):
+            return usage.answer(self.plane, request) or reply
+        if usage.is_discovery(request) and reply.status == 200:
+            return usage.with_group(reply)
         if request.path == "/version" and self.kubernetes and reply.status == 200:
             major, minor, *_ = self.kubernetes.removeprefix("v").split(".")
             said = {"major": major, "minor": minor, "gitVersion": self.kubernetes}

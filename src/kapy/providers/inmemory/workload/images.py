@@ -1,0 +1,73 @@
+"""The images of static pods: kubeadm's own, or those that a ClusterConfiguration names."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from kapy.kube.yaml import YamlError, load
+
+REPOSITORY: Final = "registry.k8s.io"
+_ETCD: Final = {
+    29: "3.5.10-0",
+    30: "3.5.12-0",
+    31: "3.5.15-0",
+    32: "3.5.16-0",
+    33: "3.5.21-0",
+    34: "3.6.5-0",
+    35: "3.6.6-0",
+    36: "3.6.8-0",
+}
+_NAMES_IMAGES: Final = re.compile(
+    r"imageTag:|imageRepository: (?!registry\.k8s\.io$)", re.MULTILINE
+)
+
+
+class Images(NamedTuple):
+    """Where images come from. etcd_tag: "" for kubeadm's."""
+
+    repository: str = REPOSITORY
+    etcd_repository: str = REPOSITORY
+    etcd_tag: str = ""
+
+    def of(self, component: str, version: str) -> str:
+        """The image of a component in a Kubernetes version (with its `v`)."""
+        if component == "etcd":
+            return f"{self.etcd_repository}/etcd:{self.etcd_tag or etcd_tag(version)}"
+        return f"{self.repository}/{component}:{version.replace('+', '_')}"
+
+
+USUAL: Final = Images()
+
+
+def etcd_tag(version: str) -> str:
+    """The etcd that kubeadm of a Kubernetes version brings; the nearest one that is known."""
+    parts = version.split(".")
+    minor = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0
+    return _ETCD[min(max(minor, min(_ETCD)), max(_ETCD))]
+
+
+@lru_cache(maxsize=1024)
+def images_of(configuration: str) -> Images:
+    """The images that a ClusterConfiguration names. Most name none, and are not parsed."""
+    if not _NAMES_IMAGES.search(configuration):
+        return USUAL
+    try:
+        found = load(configuration)
+    except YamlError:
+        return USUAL
+    repository = _text(found, "imageRepository") or REPOSITORY
+    local = _part(_part(found, "etcd"), "local")
+    return Images(
+        repository, _text(local, "imageRepository") or repository, _text(local, "imageTag")
+    )
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _text(value: Any, name: str) -> str:
+    found = _part(value, name)
+    return found if isinstance(found, str) else ""

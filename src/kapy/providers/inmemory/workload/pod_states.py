@@ -1,0 +1,101 @@
+"""The status of a Pod that waits for a Node, runs, or has done its work."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from kapy.kube import Document
+from kapy.providers.inmemory.workload.nodes import address_of
+
+_CONDITIONS: Final = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+)
+
+
+def running(pod: Document, node: str, now: str) -> Document:
+    """Running and ready, since now."""
+    states = [
+        _container(one, {"running": {"startedAt": now}}, ready=True)
+        for one in pod["spec"].get("containers") or ()
+    ]
+    conditions = [_condition(one, "True", now) for one in _CONDITIONS]
+    return {**_placed(pod, node, now), "phase": "Running", "conditions": conditions} | {
+        "containerStatuses": states
+    }
+
+
+def succeeded(pod: Document, node: str, now: str) -> Document:
+    """All containers have ended with 0."""
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now}}
+    ended["terminated"]["finishedAt"] = now
+    states = [_container(one, ended, ready=False) for one in pod["spec"].get("containers") or ()]
+    conditions = [
+        _condition(one, "False" if "Ready" in one else "True", now, "PodCompleted")
+        for one in _CONDITIONS
+    ]
+    return {**_placed(pod, node, now), "phase": "Succeeded", "conditions": conditions} | {
+        "containerStatuses": states
+    }
+
+
+def stopped(pod: Document, now: str) -> Document:
+    """It ended because it is being deleted."""
+    before = pod.get("status") or {}
+    after = succeeded(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
+    known = {one["type"] for one in after["conditions"]}
+    more = [one for one in before.get("conditions") or () if one["type"] not in known]
+    return {**before, **after, "conditions": [*after["conditions"], *more]}
+
+
+def pending(pod: Document, nodes: int, now: str) -> Document:
+    """No Node fits."""
+    message = f"0/{nodes} nodes are available to this Pod"
+    before = pod.get("status") or {}
+    conditions = before.get("conditions") or ()
+    there: Document = next((one for one in conditions if one["type"] == "PodScheduled"), {})
+    since = there.get("lastTransitionTime", now)
+    condition = _condition("PodScheduled", "False", since, "Unschedulable") | {"message": message}
+    return {**before, "phase": "Pending", "conditions": [condition]}
+
+
+def address_of_pod(uid: str) -> str:
+    """An address in 192.168.0.0/16."""
+    a, b = blake2b(uid.encode(), digest_size=2).digest()
+    return f"192.168.{a}.{b}"
+
+
+def _placed(pod: Document, node: str, now: str) -> Document:
+    address = address_of(node)
+    own = address if pod["spec"].get("hostNetwork") else address_of_pod(pod["metadata"]["uid"])
+    return {
+        "hostIP": address,
+        "hostIPs": [{"ip": address}],
+        "podIP": own,
+        "podIPs": [{"ip": own}],
+        "qosClass": (pod.get("status") or {}).get("qosClass", "BestEffort"),
+        "startTime": now,
+    }
+
+
+def _container(container: Document, state: Document, *, ready: bool) -> Document:
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": ready,
+        "started": ready,
+        "restartCount": 0,
+        "state": state,
+    }
+
+
+def _condition(type_: str, status: str, now: str, reason: str = "") -> Document:
+    found: Document = {"type": type_, "status": status, "lastTransitionTime": now}
+    if reason and status == "False":
+        found["reason"] = reason
+    return found

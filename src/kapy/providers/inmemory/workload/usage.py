@@ -1,0 +1,157 @@
+"""metrics.k8s.io of a workload cluster: what its Nodes and Pods would use (`kubectl top`).
+
+The figures follow from names, so they are the same at every look; nothing is measured.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from kapy.apiserver.metadata import stamp
+from kapy.apiserver.plane import Plane
+from kapy.apiserver.request_info import RequestInfo, request_info
+from kapy.kube import Document
+from kapy.kube.http import Reply, Request
+from kapy.kube.selectors import InvalidSelector, parse_labels
+
+GROUP: Final = "metrics.k8s.io"
+VERSION: Final = "v1beta1"
+ROOT: Final = f"/apis/{GROUP}"
+_API: Final = f"{GROUP}/{VERSION}"
+_KINDS: Final = {"nodes": "NodeMetrics", "pods": "PodMetrics"}
+_VERBS: Final = ["get", "list"]
+
+
+def is_discovery(request: Request) -> bool:
+    """Whether somebody asks which groups there are."""
+    return request.path == "/apis"
+
+
+def with_group(reply: Reply) -> Reply:
+    """The groups that there are, and this one."""
+    body = reply.body
+    if not isinstance(body, dict):
+        return reply
+    if body.get("kind") == "APIGroupList":
+        return Reply(reply.status, {**body, "groups": [*body["groups"], _group()]}, reply.headers)
+    if body.get("kind") == "APIGroupDiscoveryList":
+        return Reply(reply.status, {**body, "items": [*body["items"], _found()]}, reply.headers)
+    return reply
+
+
+def answer(plane: Plane, request: Request) -> Reply | None:
+    """The answer to a GET below ROOT, None where there is nothing."""
+    if request.method != "GET":
+        return None
+    if request.path == ROOT:
+        return Reply(200, {"kind": "APIGroup", "apiVersion": "v1", **_group()})
+    if request.path == f"{ROOT}/{VERSION}":
+        return Reply(200, _resources())
+    asked = request_info(request)
+    if asked.version != VERSION or asked.resource not in _KINDS or asked.subresource:
+        return None
+    try:
+        found = _selected(plane, asked, request.query.get("labelSelector", ""))
+    except InvalidSelector as error:
+        return Reply(400, _status(400, "BadRequest", str(error)))
+    kind = _KINDS[asked.resource]
+    if asked.name:
+        if not found:
+            what = f'{asked.resource}.{GROUP} "{asked.name}" not found'
+            return Reply(404, _status(404, "NotFound", what))
+        return Reply(200, {"kind": kind, "apiVersion": _API, **found[0]})
+    return Reply(200, {"kind": f"{kind}List", "apiVersion": _API, "metadata": {}, "items": found})
+
+
+def _selected(plane: Plane, asked: RequestInfo, selector: str) -> list[Document]:
+    table = plane.store.peek(asked.resource)
+    if table is None:
+        return []
+    labels = parse_labels(selector) if selector else None
+    now = stamp(plane.clock())
+    every = [
+        one
+        for one in table.scan(asked.namespace if asked.resource == "pods" else "")
+        if asked.name in ("", one["metadata"]["name"])
+        and (labels is None or labels.matches(one["metadata"].get("labels") or {}))
+    ]
+    if asked.resource == "pods":
+        return [_of_pod(one, now) for one in every if _runs(one)]
+    pods: dict[str, int] = {}
+    running = plane.store.peek("pods")
+    for one in () if running is None else running.scan(""):
+        if _runs(one):
+            node = one["spec"].get("nodeName", "")
+            pods[node] = pods.get(node, 0) + 1
+    return [_of_node(one, pods.get(one["metadata"]["name"], 0), now) for one in every]
+
+
+def _runs(pod: Document) -> bool:
+    return bool((pod.get("status") or {}).get("phase") == "Running")
+
+
+def _of_node(node: Document, pods: int, now: str) -> Document:
+    cpu, memory = _share(node["metadata"]["name"])
+    usage = {
+        "cpu": f"{90 + cpu % 120 + 4 * pods}m",
+        "memory": f"{(700 + memory % 300 + 25 * pods) << 10}Ki",
+    }
+    return {**_measured(node, now), "usage": usage}
+
+
+def _of_pod(pod: Document, now: str) -> Document:
+    containers = []
+    for one in pod["spec"].get("containers") or ():
+        cpu, memory = _share(f"{pod['metadata']['name']}/{one['name']}")
+        usage = {"cpu": f"{1 + cpu % 9}m", "memory": f"{(12 + memory % 50) << 10}Ki"}
+        containers.append({"name": one["name"], "usage": usage})
+    return {**_measured(pod, now), "containers": containers}
+
+
+def _measured(document: Document, now: str) -> Document:
+    given = document["metadata"]
+    metadata = {key: given[key] for key in ("name", "namespace", "labels") if key in given}
+    metadata["creationTimestamp"] = now
+    return {"metadata": metadata, "timestamp": now, "window": "20s"}
+
+
+def _share(name: str) -> tuple[int, int]:
+    cpu, memory = blake2b(name.encode(), digest_size=2).digest()
+    return cpu, memory
+
+
+def _status(code: int, reason: str, message: str) -> Document:
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    return {**status, "message": message, "reason": reason, "code": code}
+
+
+def _group() -> Document:
+    version = {"groupVersion": _API, "version": VERSION}
+    return {"name": GROUP, "versions": [version], "preferredVersion": version}
+
+
+def _resources() -> Document:
+    entries = [
+        {"name": name, "singularName": "", "namespaced": name == "pods", "kind": kind}
+        | {"verbs": _VERBS}
+        for name, kind in _KINDS.items()
+    ]
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": _API} | {
+        "resources": entries
+    }
+
+
+def _found() -> Document:
+    resources = [
+        {
+            "resource": name,
+            "responseKind": {"group": "", "version": "", "kind": kind},
+            "scope": "Namespaced" if name == "pods" else "Cluster",
+            "singularResource": "",
+            "verbs": _VERBS,
+        }
+        for name, kind in _KINDS.items()
+    ]
+    version = {"version": VERSION, "resources": resources, "freshness": "Current"}
+    return {"metadata": {"name": GROUP}, "versions": [version]}
