@@ -32,7 +32,7 @@ from tests.testing.conformance.behaviour import release
 
 PROGRAM: Final = (sys.executable, "-m", "tests.testing.conformance.behaviour.program")
 ROOT: Final = Path(__file__).parents[4]
-HASTE: Final = Patience(quiet=0.5, within=8, check=30, whole=60)
+HASTE: Final = Patience(quiet=0.5, within=30, check=120, whole=300)
 
 pytestmark = pytest.mark.sockets
 
