@@ -270,6 +270,13 @@ def test_what_a_file_refers_to_need_not_be_in_it() -> None:
     }
 
 
+def test_every_object_of_the_file_is_there() -> None:
+    documents = [NAMESPACE, *(named("ConfigMap", f"c-{number}") for number in range(3))]
+    found = components_of(yaml.dump_all(documents), PROVIDER, "v1.0.0", Config()).objects
+    names = [(one["kind"], one["metadata"]["name"]) for one in documents]
+    assert [(one["kind"], one["metadata"]["name"]) for one in found] == names
+
+
 def test_variables_are_filled_in_and_listed() -> None:
     text = yaml.dump_all([NAMESPACE, named("ConfigMap", "c", data={"a": "${A}", "b": "${B:=b}"})])
     config = Config(environ={"A": "one"})

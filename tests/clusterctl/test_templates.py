@@ -142,6 +142,11 @@ async def test_a_template_is_filled_and_put_into_one_namespace(config: Config) -
     assert settings(template) == {"version": "v1.34.0", "machines": "3+5 in ns", "size": "small"}
 
 
+async def test_a_flavor_has_a_file_of_its_own(config: Config) -> None:
+    with pytest.raises(TemplateError, match='template for "ns/lost"'):
+        await generated(config, FromRepository(ACME, "lost"), Wishes("c", "ns", "v1.34.0"))
+
+
 async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none(
     tmp_path: Path,
 ) -> None:

@@ -33,6 +33,11 @@ def test_all_missing_variables_are_named_at_once() -> None:
     assert refused.value.names == ("B", "C")
 
 
+@pytest.mark.parametrize("text", ["${A}", "${ A }", "${A }", "${\tA}"])
+def test_blanks_around_a_name_are_left_out(text: str) -> None:
+    assert processed(text, {"A": "grass"}) == "grass"
+
+
 def test_a_length_below_zero_is_refused() -> None:
     with pytest.raises(BadSubstitution, match="a length counts from 0"):
         processed("${A:1:-2}", {"A": "abcdef"})

@@ -181,6 +181,10 @@ def test_a_version_that_is_none_breaks_the_contract() -> None:
 
 
 def test_versions_are_counted() -> None:
-    seen = a_control_plane({"versions": [{"version": "v1.35.0", "replicas": 2}]})
-    assert seen.status_versions == [StatusVersion(version="v1.35.0", replicas=2)]
-    assert seen.current_version == "v1.35.0"
+    counts = [("v1.34.0", 1), ("v1.35.0", 2)]
+    status = [{"version": version, "replicas": number} for version, number in counts]
+    seen = a_control_plane({"versions": status})
+    assert seen.status_versions == [
+        StatusVersion(version=version, replicas=number) for version, number in counts
+    ]
+    assert seen.current_version == "v1.34.0"

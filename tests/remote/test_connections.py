@@ -112,9 +112,11 @@ async def test_a_broken_kubeconfig_is_said_and_waits_for_a_better_one(value: str
 async def test_only_kubeconfig_secrets_are_connections() -> None:
     async with running() as here:
         here.clusters["one"] = Workload()
-        other = secret("one")
+        other, unlabelled = secret("one"), secret("one")
         other["metadata"]["name"] = "one-user-kubeconfig"
-        here.management.put(other)
+        unlabelled["metadata"]["labels"] = {}
+        for document in (other, unlabelled):
+            here.management.put(document)
         await asyncio.sleep(100)
         assert here.told == []
         assert here.clusters["one"].contacts == 0

@@ -37,6 +37,13 @@ def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
     assert config.providers == sorted(config.providers, key=lambda one: one.sort_key)
 
 
+@pytest.mark.parametrize("kind", ProviderType)
+def test_a_provider_of_any_type_can_be_had(kind: ProviderType) -> None:
+    name = "cluster-api" if kind is ProviderType.CORE else "herd"
+    config = configured(f"providers: [{{name: {name}, type: {kind.value}, url: /a/b/latest/c}}]")
+    assert config.provider(name, kind).url == "/a/b/latest/c"
+
+
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -75,6 +82,7 @@ def test_a_provider_that_breaks_a_rule_is_told(entry: str, said: str) -> None:
     [
         ("asw", INFRASTRUCTURE, "(the nearest names are aws"),
         ("k0smotron", INFRASTRUCTURE, "(the nearest names are k0sproject-k0smotron)"),
+        ("fleet", ProviderType.ADDON, "(the nearest names are rancher-fleet)"),
         (
             "kubeadm",
             INFRASTRUCTURE,

@@ -13,6 +13,7 @@ from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import DEFINITION, PROVIDERS
+from kapy.clusterctl.move.beginning import rehearse
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.kinds import MOVE, MOVE_HIERARCHY
 from kapy.clusterctl.move.removal import DELETE_FOR_MOVE
@@ -23,6 +24,7 @@ from tests.clusterctl.move import fleet
 from tests.clusterctl.move.fleet import obj, secret
 from tests.clusterctl.move.stage import (
     SIMPLE,
+    Heard,
     content,
     ensure_namespace,
     everything,
@@ -207,6 +209,14 @@ class TestWhatBecomesOfIt:
         there = {one["metadata"]["name"]: one for one in (await sides[1].list(GADGETS)).items}
         assert (set(there), there["known"]["spec"]) == ({"new", "known"}, {"v": 2})
         assert await names(sides[0], GADGETS) == {"new", "known"}
+
+    async def test_a_dry_run_names_what_is_left_behind_with_the_reason(self, sides: Sides) -> None:
+        await put(sides[0], *fleet.cluster("a"), gadget("stranger"))
+        heard = Heard()
+        await rehearse(sides[0], "fleet", heard)
+        told = [line for line in heard.lines if "stranger" in str(line)]
+        assert len(told) == 1
+        assert "it does not belong to a Cluster, a ClusterClass" in str(told[0])
 
     async def test_status_is_not_restored(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], *fleet.cluster("a"))

@@ -76,6 +76,11 @@ async def test_without_a_go_proxy_github_s_api_is_asked() -> None:
     assert len(server.asked) == len(set(server.asked)), "nothing is asked for twice"
 
 
+async def test_tags_that_are_no_versions_do_not_count() -> None:
+    async with serving(github(RELEASES)) as server:
+        assert await at_github(server).versions() == ["v1.0.0", "v1.1.0", "v1.2.0", "v1.2.1"]
+
+
 async def test_a_private_repository_is_read_with_a_token() -> None:
     async with (
         serving(github(RELEASES, token="t")) as server,

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
@@ -112,12 +114,15 @@ async def test_a_cluster_of_old_providers(plane: Stage) -> None:
     }
 
 
-async def test_a_terminal_failure_stays_where_v1beta1_told_it(plane: Stage) -> None:
+@pytest.mark.parametrize("resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda one: one.kind)
+async def test_a_terminal_failure_stays_where_v1beta1_told_it(
+    plane: Stage, resource: Resource
+) -> None:
     await old_cluster(plane)
     failure = {"failureReason": "CreateError", "failureMessage": "no such network"}
-    await plane.report(OLD_CLUSTERS, "c", **failure)
+    await plane.report(resource, "c", **failure)
     await plane.settle()
-    await plane.report(OLD_CLUSTERS, "c", failureReason=None, failureMessage=None)
+    await plane.report(resource, "c", failureReason=None, failureMessage=None)
     await plane.settle()
     one = await found(plane)
     assert one.status.deprecated is not None
@@ -125,7 +130,7 @@ async def test_a_terminal_failure_stays_where_v1beta1_told_it(plane: Stage) -> N
     assert told is not None
     assert told.failure_reason == "CreateError"
     assert told.failure_message == (
-        "Failure detected from referenced resource infra.example.com/v1alpha4, Kind=OldCluster "
+        f"Failure detected from referenced resource {resource.api_version}, Kind={resource.kind} "
         'with name "c": no such network'
     )
 

@@ -132,6 +132,19 @@ def test_control_plane_falls_back_on_its_field() -> None:
     assert control_plane_available(up).status == "True"
 
 
+def test_control_plane_shows_what_is_reported() -> None:
+    document = thing(
+        condition("Available", "False", "NoQuorum", "two of three are down"),
+        condition("Ready", "True"),
+    )
+    observed = Found(ControlPlane(document))
+    found = control_plane_available(
+        scope(cluster(controlPlaneInitialized=True), control_plane=observed)
+    )
+    assert (found.type, found.status) == ("ControlPlaneAvailable", "False")
+    assert (found.reason, found.message) == ("NoQuorum", "two of three are down")
+
+
 def test_initialized_is_read_through_the_contract() -> None:
     document = thing(initialization={"controlPlaneInitialized": True})
     observed = Found(ControlPlane(document))

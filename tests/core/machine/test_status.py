@@ -95,6 +95,13 @@ def test_infrastructure(
             ("False", "NotReady", "Thing status.initialization.dataSecretCreated is false"),
         ),
         (Found(BootstrapConfig(NOTHING)), CREATED, False, ("True", "Ready", "")),
+        (Found(BootstrapConfig(reporting(READY))), {}, False, ("True", "Ready", "")),
+        (
+            Found(BootstrapConfig(reporting(BROKEN))),
+            CREATED,
+            False,
+            ("False", "Quota", "none left"),
+        ),
         (UNKNOWN, {}, False, ("Unknown", "InternalError", LOGS)),
         (Absent(), CREATED, False, ("False", "ObjectDoesNotExist", "Thing does not exist")),
         (Absent(), CREATED, True, ("False", "ObjectDeleted", "Thing has been deleted")),

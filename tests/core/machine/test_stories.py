@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
-from kapy.api.names import Annotation, Finalizer
+from kapy.api.names import Annotation, Finalizer, Label
 from kapy.kube import Key
 from kapy.kube.names import NODES
 from tests.core.machine.scene import (
@@ -42,6 +42,49 @@ async def test_a_machine_takes_over_what_its_providers_report(plane: Stage) -> N
     assert condition(one, "Available").status == "True"
     assert one.status.observed_generation == one.metadata.generation
     assert "SuccessfulSetNodeRef" in await events(plane)
+    for resource in (CONFIGS, INFRA_MACHINES):
+        metadata = (await plane.provider(resource, "m"))["metadata"]
+        assert metadata["labels"] == {Label.CLUSTER_NAME: "c"}
+        assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["Machine"]
+        assert not {"annotations", "finalizers"} & set(metadata)
+
+
+async def test_where_the_machine_is_comes_with_its_infrastructure(plane: Stage) -> None:
+    await running(plane)
+    here = [{"type": "InternalIP", "address": "10.0.0.1"}]
+    await plane.report(INFRA_MACHINES, "m", addresses=here, failureDomain="meadow")
+    await plane.settle()
+    one = await found(plane)
+    assert [(at.type, at.address) for at in one.status.addresses] == [("InternalIP", "10.0.0.1")]
+    assert one.status.failure_domain == "meadow"
+
+
+async def test_boot_data_is_taken_when_it_is_said_to_be_made(plane: Stage) -> None:
+    """Neither before, nor is it given back."""
+    await running_cluster(plane)
+    await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())
+    await plane.settle()
+    await plane.report(CONFIGS, "m", dataSecretName="m")
+    await plane.settle()
+    one = await found(plane)
+    assert one.spec.bootstrap.data_secret_name is None
+    assert not one.status.initialization.bootstrap_data_secret_created
+
+    await plane.report(CONFIGS, "m", initialization={"dataSecretCreated": True})
+    await plane.settle()
+    one = await found(plane)
+    assert one.spec.bootstrap.data_secret_name == "m"
+    assert one.status.initialization.bootstrap_data_secret_created
+
+
+async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
+    await running(plane)
+    await plane.report(CONFIGS, "m", initialization={"dataSecretCreated": False})
+    await plane.report(INFRA_MACHINES, "m", initialization={"provisioned": False})
+    await plane.settle()
+    done = (await found(plane)).status.initialization
+    assert done.infrastructure_provisioned
+    assert done.bootstrap_data_secret_created
 
 
 async def test_its_node_is_initialized_and_says_whose_it_is(plane: Stage) -> None:

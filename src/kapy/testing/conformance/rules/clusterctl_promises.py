@@ -133,7 +133,8 @@ PROMISES: Final = [
     _rows.command(
         "owners-told",
         "OwnerReferences chain",
-        "What reaches no Cluster through its owners is left behind by a move, which names it.",
+        "What reaches no Cluster through its owners is left behind by a move, and named by its dry "
+        "run.",
     ),
     _rows.command(
         "components-changed",
@@ -187,7 +188,12 @@ PROMISES: Final = [
         "Global objects, and what they own, are created where they are not there, never updated, "
         "and not removed.",
     ),
-    _rows.command("move-left", _MOVE, "What is left behind is named, with the reason."),
+    _rows.command(
+        "move-left",
+        _MOVE,
+        "What is left behind is named with the reason: what belongs to the move always, all else "
+        "by its dry run.",
+    ),
     _rows.command(
         "move-paused",
         _MOVE,

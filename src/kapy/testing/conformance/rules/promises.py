@@ -205,7 +205,8 @@ def control_plane(rows: Rows) -> Sequence[Rule]:
         rows.core(
             "connections",
             "Cluster kubeconfig management",
-            "Core reaches the workload cluster by that Secret; one without type or label is none.",
+            "Core reaches the workload cluster by that Secret, which it finds by name and label: "
+            "one without the label is none. Its type is not looked at.",
         ),
         rows.core(
             "machines-available",

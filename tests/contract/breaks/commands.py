@@ -1,0 +1,532 @@
+"""What clusterctl's commands promise, broken rule by rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.contract.breaks.broken import Break
+
+_SETTINGS: Final = "clusterctl/config/test_settings.py"
+_FAR: Final = "clusterctl/repository/test_far.py"
+_NEAR: Final = "clusterctl/repository/test_near.py"
+_METADATA: Final = "clusterctl/test_metadata.py"
+_COMPONENTS: Final = "clusterctl/test_components.py"
+_INSTALL: Final = "clusterctl/test_install.py"
+_TEMPLATES: Final = "clusterctl/test_templates.py"
+_VARIABLES: Final = "clusterctl/test_variables.py"
+_GENERATE: Final = "cli/test_generate.py"
+
+PROVIDERS: Final = (
+    Break(
+        "addons are no providers",
+        "clusterctl/config/providers.py",
+        "    ProviderType.ADDON,\n)",
+        ")",
+        {f"{_SETTINGS}::test_a_provider_of_any_type_can_be_had": ("clusterctl/any-provider",)},
+    ),
+    Break(
+        "an entry of the file takes nobody's place",
+        "clusterctl/config/providers.py",
+        "sorted((known | own).values()",
+        "sorted((own | known).values()",
+        {
+            f"{_SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place": (
+                "clusterctl/list",
+            )
+        },
+    ),
+    Break(
+        "two providers may have one name and type",
+        "clusterctl/config/providers.py",
+        "if own.setdefault((one.name, one.type), one) is not one:",
+        "if own.setdefault((one.name, one.type), one) is None:",
+        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_told": ("clusterctl/names",)},
+    ),
+    Break(
+        "any text is a name",
+        "clusterctl/config/providers.py",
+        "if errors := dns_label_errors(name):",
+        "if errors := []:",
+        {f"{_SETTINGS}::test_a_provider_that_breaks_a_rule_is_told": ("clusterctl/names",)},
+    ),
+    Break(
+        "who leaves out the organisation is not told the whole name",
+        "clusterctl/config/providers.py",
+        'near = [one for one in names if name and one.endswith(f"-{name}")]',
+        "near = list[str]()",
+        {
+            f"{_SETTINGS}::test_an_unknown_provider_is_told_with_the_nearest_names": (
+                "clusterctl/prefixes",
+            )
+        },
+    ),
+    Break(
+        "core has a prefix, too",
+        "clusterctl/provider.py",
+        "return name if provider_type is ProviderType.CORE else",
+        "return name if False else",
+        {
+            f"{_SETTINGS}::test_predefined_providers_have_the_labels_of_the_contract": (
+                "clusterctl/label-names",
+            )
+        },
+    ),
+    Break(
+        "any tag is a version",
+        "clusterctl/repository/tags.py",
+        "if (found := semantic(tag)) is not None}",
+        'if (found := semantic(tag) or parse("0.0.0")) is not None}',
+        {f"{_FAR}::test_tags_that_are_no_versions_do_not_count": ("clusterctl/github",)},
+    ),
+    Break(
+        "one page of releases is read",
+        "clusterctl/repository/github.py",
+        "            if len(releases) < _PAGE:\n                break\n        return newest_first",
+        "            break\n        return newest_first",
+        {f"{_FAR}::test_all_pages_of_releases_are_read": ("clusterctl/github",)},
+    ),
+    Break(
+        "GOPROXY=off asks the proxies after it",
+        "clusterctl/repository/goproxy.py",
+        '        if text in ("off", "direct"):\n            break\n',
+        "",
+        {f"{_FAR}::test_goproxy_is_read_as_go_reads_it": ("clusterctl/go-proxy",)},
+    ),
+    Break(
+        "a package of GitLab needs no version in its url",
+        "clusterctl/repository/gitlab.py",
+        "if semantic(path[7]) is None:",
+        "if False:",
+        {f"{_NEAR}::test_a_url_that_is_no_repository_s_is_told": ("clusterctl/gitlab",)},
+    ),
+    Break(
+        "files of another version of a package are read",
+        "clusterctl/repository/gitlab.py",
+        'url = f"{self.place}/{version}/{name}"',
+        'url = f"{self.place}/{self.default}/{name}"',
+        {
+            f"{_FAR}::test_gitlab_s_packages_are_read_and_their_version_has_to_be_named": (
+                "clusterctl/gitlab",
+            )
+        },
+    ),
+    Break(
+        "folders of any name are releases",
+        "clusterctl/repository/folder.py",
+        "    if folder.name != label:",
+        "    if False:",
+        {
+            f"{_NEAR}::test_a_url_that_is_no_repository_s_is_told": (
+                "clusterctl/folder",
+                "clusterctl/version-folder",
+            )
+        },
+    ),
+    Break(
+        "one mistake of metadata.yaml is told",
+        "clusterctl/metadata.py",
+        "if mistakes := list(_mistakes(document)):",
+        "if mistakes := list(_mistakes(document))[:1]:",
+        {f"{_METADATA}::test_every_mistake_of_the_file_is_told": ("clusterctl/metadata-told",)},
+    ),
+    Break(
+        "a version that belongs to no series is taken",
+        "clusterctl/metadata.py",
+        "if (one.major, one.minor) == (release.major, release.minor):",
+        "if one.major <= release.major:",
+        {
+            f"{_METADATA}::test_a_version_that_belongs_nowhere_is_refused": (
+                "clusterctl/metadata-counts",
+                "clusterctl/release-in-series",
+            )
+        },
+    ),
+)
+
+COMPONENTS: Final = (
+    Break(
+        "an object of the components is left out",
+        "clusterctl/components/reading.py",
+        "return [*first, *reversed(of_cert_manager), *rest]",
+        "return [*first, *reversed(of_cert_manager), *rest[1:]]",
+        {f"{_COMPONENTS}::test_every_object_of_the_file_is_there": ("clusterctl/installed",)},
+    ),
+    Break(
+        "without a Namespace, default is the target",
+        "clusterctl/components/reading.py",
+        "    if not namespace:\n",
+        '    namespace = namespace or "default"\n    if not namespace:\n',
+        {
+            f"{_COMPONENTS}::test_what_breaks_the_contract_is_refused": (
+                "clusterctl/namespace-needed",
+            )
+        },
+    ),
+    Break(
+        "a second Namespace is let through",
+        "clusterctl/components/reading.py",
+        "    if len(own) > 1:",
+        "    if False:",
+        {
+            f"{_COMPONENTS}::test_what_breaks_the_contract_is_refused": (
+                "clusterctl/namespaces-refused",
+                "clusterctl/one-namespace",
+            )
+        },
+    ),
+    Break(
+        "a manager keeps to the namespace that it was told",
+        "clusterctl/components/reading.py",
+        "        watch_everything(document)\n",
+        "",
+        {f"{_COMPONENTS}::test_a_manager_watches_all_namespaces": ("clusterctl/watching",)},
+    ),
+    Break(
+        "a missing label is not warned of",
+        "clusterctl/components/checks.py",
+        "    yield from _labels(documents, provider)\n",
+        "",
+        {
+            f"{_COMPONENTS}::test_rules_that_upstream_does_not_enforce_are_warnings": (
+                "clusterctl/rules-told",
+                "clusterctl/labels",
+            )
+        },
+    ),
+    Break(
+        "blanks around a variable are not left out",
+        "clusterctl/variables.py",
+        'return _WITH_SPACES.sub(lambda found: f"${{{found[1] or found[2]}}}", text)',
+        "return text",
+        {f"{_VARIABLES}::test_blanks_around_a_name_are_left_out": ("clusterctl/substitution",)},
+    ),
+    Break(
+        "defaults are not filled in",
+        "clusterctl/envsubst/__init__.py",
+        '        return value or "".join(arguments)\n',
+        "        return value\n",
+        {
+            f"{_COMPONENTS}::test_variables_are_filled_in_and_listed": ("clusterctl/functions",),
+        },
+    ),
+    Break(
+        "a function of envsubst is another one",
+        "clusterctl/envsubst/functions.py",
+        '    "^^": _upper,\n',
+        '    "^^": _lower,\n',
+        {
+            "oracle/test_samples.py::test_the_samples_of_a_pure_topic_pass": (
+                "clusterctl/functions",
+            ),
+        },
+    ),
+    Break(
+        "one value that is missing is named",
+        "clusterctl/variables.py",
+        "        raise MissingVariables(missing)\n",
+        "        raise MissingVariables(missing[:1])\n",
+        {
+            f"{_VARIABLES}::test_all_missing_variables_are_named_at_once": (
+                "clusterctl/substitution-refused",
+            )
+        },
+    ),
+    Break(
+        "variables are not described",
+        "cli/generate_provider.py",
+        '("Variables", components.variables)',
+        '("Variables", ())',
+        {
+            f"{_GENERATE}::test_a_provider_is_described_with_its_variables": (
+                "clusterctl/variables-listed",
+                "clusterctl/variables-told",
+            )
+        },
+    ),
+    Break(
+        "objects of the components do not get the labels",
+        "clusterctl/components/reading.py",
+        "        _label(document, provider)\n",
+        "",
+        {
+            f"{_COMPONENTS}::test_every_object_has_the_labels_of_the_provider_and_keeps_its_own": (
+                "clusterctl/components-changed",
+            )
+        },
+    ),
+    Break(
+        "objects of the components stay where they were",
+        "clusterctl/components/reading.py",
+        "        move_to(document, namespace)\n",
+        "",
+        {
+            f"{_COMPONENTS}::test_everything_is_in_the_target_namespace": (
+                "clusterctl/components-changed",
+                "clusterctl/in-namespace",
+            )
+        },
+    ),
+)
+
+TEMPLATES: Final = (
+    Break(
+        "a flavour is not asked for",
+        "clusterctl/templates/generate.py",
+        "name = cluster_template(source.flavor)",
+        "name = cluster_template()",
+        {f"{_TEMPLATES}::test_a_flavor_has_a_file_of_its_own": ("clusterctl/templates-found",)},
+    ),
+    Break(
+        "who asks for a template that is not there is not told those that are",
+        "clusterctl/repository/folder.py",
+        "files = await self.files(version)\n",
+        'return ""\n',
+        {
+            f"{_NEAR}::test_what_a_folder_does_not_have_is_told_with_what_it_has": (
+                "clusterctl/templates-found",
+                "clusterctl/flavors-told",
+                "clusterctl/template-names",
+            )
+        },
+    ),
+    Break(
+        "flags do not count",
+        "clusterctl/templates/wishes.py",
+        "    if wanted is not None:\n        return wanted\n",
+        "",
+        {
+            f"{_TEMPLATES}::"
+            "test_counts_come_from_flags_then_the_environment_then_are_one_and_none": (
+                "clusterctl/common-values",
+            )
+        },
+    ),
+    Break(
+        "the name of the cluster is not filled in",
+        "clusterctl/templates/wishes.py",
+        '    variables.set("CLUSTER_NAME", wishes.name)\n',
+        "",
+        {
+            f"{_TEMPLATES}::test_a_template_is_filled_and_put_into_one_namespace": (
+                "clusterctl/common-values",
+                "clusterctl/common-variables",
+            )
+        },
+    ),
+    Break(
+        "the class of a template is not looked for",
+        "clusterctl/templates/classes.py",
+        "    if not keys:\n        return template\n",
+        "    if keys or not keys:\n        return template\n",
+        {
+            f"{_TEMPLATES}::test_a_cluster_class_comes_before_the_cluster_that_is_made_of_it": (
+                "clusterctl/classes-found",
+                "clusterctl/class-names",
+            )
+        },
+    ),
+    Break(
+        "a class that is there is printed again",
+        "clusterctl/templates/classes.py",
+        "if client is not None and await _exists(client, _CLASSES, key):",
+        "if False:",
+        {
+            f"{_TEMPLATES}::test_a_cluster_class_that_is_there_is_left_out": (
+                "clusterctl/classes-added",
+            )
+        },
+    ),
+    Break(
+        "half a class is added to",
+        "clusterctl/templates/classes.py",
+        "            await _refuse_doubles(client, found)\n",
+        "            pass\n",
+        {f"{_TEMPLATES}::test_half_a_cluster_class_is_not_added_to": ("clusterctl/classes-added",)},
+    ),
+    Break(
+        "objects of a template stay in their namespaces",
+        "clusterctl/templates/generate.py",
+        "template_of(text, config.variables, wishes.namespace, name)",
+        'template_of(text, config.variables, "default", name)',
+        {
+            f"{_TEMPLATES}::test_a_template_is_filled_and_put_into_one_namespace": (
+                "clusterctl/templates-changed",
+                "clusterctl/template-one-namespace",
+            )
+        },
+    ),
+    Break(
+        "what a file refers to has to be in it",
+        "clusterctl/components/reading.py",
+        "    images = tuple(images_of(documents))\n",
+        "    images = tuple(images_of(documents))\n"
+        "    for each in documents:\n"
+        '        role = (each.get("roleRef") or {}).get("name")\n'
+        '        if role and role not in {(one.get("metadata") or {}).get("name") '
+        "for one in documents}:\n"
+        '            raise ComponentsError(f"{role} is not there")\n',
+        {
+            f"{_COMPONENTS}::test_what_a_file_refers_to_need_not_be_in_it": (
+                "clusterctl/links-left",
+                "clusterctl/links",
+            )
+        },
+    ),
+)
+
+_RULES: Final = "clusterctl/move/test_rules.py"
+_AT_WORK: Final = "clusterctl/move/test_others_at_work.py"
+
+MOVE: Final = (
+    Break(
+        "what is left behind is not named",
+        "clusterctl/move/plan.py",
+        "left = [node for node in graph.nodes.values() if node.ref not in plan.objects]",
+        "left = list[Node]()",
+        {
+            f"{_RULES}::test_a_dry_run_names_what_is_left_behind_with_the_reason": (
+                "clusterctl/owners-told",
+                "clusterctl/move-left",
+            )
+        },
+    ),
+    Break(
+        "kinds of CRDs without the label are moved",
+        "clusterctl/move/kinds.py",
+        "client.list(CRDS, labels=CLUSTERCTL_LABEL)",
+        "client.list(CRDS)",
+        {f"{_RULES}::test_kinds_whose_crd_has_the_label_of_clusterctl": ("clusterctl/move-kinds",)},
+    ),
+    Break(
+        "objects of other namespaces are moved",
+        "clusterctl/move/discovery.py",
+        "places = [(one.resource, namespace) for one in kinds.values()]",
+        'places = [(one.resource, "") for one in kinds.values()]',
+        {f"{_RULES}::test_only_the_namespace_that_is_moved": ("clusterctl/move-kinds",)},
+    ),
+    Break(
+        "Secrets where infrastructure providers are installed are not looked at",
+        "clusterctl/move/discovery.py",
+        "more = elsewhere if resource is SECRETS else []",
+        "more = list[Document]()",
+        {
+            f"{_RULES}::test_secrets_where_infrastructure_providers_are_installed": (
+                "clusterctl/move-secrets",
+            )
+        },
+    ),
+    Break(
+        "ConfigMaps are not looked at",
+        "clusterctl/move/kinds.py",
+        "for resource in (SECRETS, CONFIG_MAPS):",
+        "for resource in (SECRETS,):",
+        {f"{_RULES}::test_what_hangs_below_a_resource_set": ("clusterctl/move-secrets",)},
+    ),
+    Break(
+        "what an owned object owns is not moved",
+        "clusterctl/move/graph.py",
+        "            waiting += node.dependents\n            waiting += node.soft_dependents\n",
+        "            waiting += node.dependents if node is root else ()\n"
+        "            waiting += node.soft_dependents if node is root else ()\n",
+        {
+            f"{_RULES}::test_what_hangs_below_a_cluster": (
+                "clusterctl/move-owned",
+                "clusterctl/owners",
+            )
+        },
+    ),
+    Break(
+        "certificates that a user made stay",
+        "clusterctl/move/graph.py",
+        "            if not node.owners:\n                _softly(node, clusters",
+        "            if node.owners:\n                _softly(node, clusters",
+        {
+            f"{_RULES}::test_certificates_that_a_user_made_by_their_names": (
+                "clusterctl/move-users",
+            )
+        },
+    ),
+    Break(
+        "the label of an object does not move it",
+        "clusterctl/move/graph.py",
+        "bool(self.roots) or self._labelled(MOVE) or",
+        "bool(self.roots) or",
+        {
+            f"{_RULES}::test_a_label_moves_an_object_and_another_what_it_owns": (
+                "clusterctl/move-labels",
+            )
+        },
+    ),
+    Break(
+        "the label of a CRD moves none of its objects",
+        "clusterctl/move/kinds.py",
+        "hierarchy or MOVE in labels, hierarchy",
+        "hierarchy, hierarchy",
+        {f"{_RULES}::test_on_a_crd_the_labels_are_of_all_its_objects": ("clusterctl/move-labels",)},
+    ),
+    Break(
+        "what is there is not updated",
+        "clusterctl/move/copying.py",
+        "elif not new and _differs(self._wanted(one), found):",
+        "elif False:",
+        {
+            f"{_RULES}::test_namespaced_objects_are_created_or_updated_and_removed": (
+                "clusterctl/move-created",
+            )
+        },
+    ),
+    Break(
+        "global objects are updated and removed",
+        "clusterctl/move/plan.py",
+        "if node.is_global or node.below_global:",
+        "if False:",
+        {
+            f"{_RULES}::test_global_objects_are_created_but_never_updated_nor_removed": (
+                "clusterctl/move-global",
+            )
+        },
+    ),
+    Break(
+        "what global objects own is updated and removed",
+        "clusterctl/move/plan.py",
+        "if node.is_global or node.below_global:",
+        "if node.is_global:",
+        {
+            f"{_RULES}::test_what_hangs_below_global_objects_is_treated_as_they_are": (
+                "clusterctl/move-global",
+            )
+        },
+    ),
+    Break(
+        "Clusters are not paused",
+        "clusterctl/move/pausing.py",
+        '{"spec": {"paused": True if paused else None}}',
+        '{"spec": {"paused": None}}',
+        {
+            f"{_RULES}::test_clusters_and_classes_are_paused_while_something_is_created": (
+                "clusterctl/move-paused",
+                "clusterctl/move",
+            )
+        },
+    ),
+    Break(
+        "nobody can block a move",
+        "clusterctl/move/pausing.py",
+        "        if _blocks(node.document):\n",
+        "        if False:\n",
+        {
+            f"{_AT_WORK}::test_nothing_is_created_while_somebody_blocks_the_move": (
+                "clusterctl/move-blocked",
+            )
+        },
+    ),
+    Break(
+        "a status is restored",
+        "clusterctl/move/content.py",
+        '    if not status or "status" not in document:\n',
+        "    if True:\n",
+        {f"{_RULES}::test_status_is_not_restored": ("clusterctl/move-status", "clusterctl/status")},
+    ),
+)
+
+COMMANDS: Final = (*PROVIDERS, *COMPONENTS, *TEMPLATES, *MOVE)
