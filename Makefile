@@ -14,7 +14,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-recorded samples soak mutations differential check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-real test-recorded samples soak rules mutations differential check format bench reference dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
+	@echo "make rules        break every rule of the provider contracts once; fails where no test notices"
 	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset')"
 	@echo "make differential  compare with kube-apiserver in KUBEBUILDER_ASSETS (ARGS='--area apply --count 2000 --seed 7 --jobs 2')"
 	@echo "make check        ruff, mypy, import-linter"
@@ -88,6 +89,9 @@ samples: $(TEST)/.made
 soak: $(TEST)/.made
 	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py)
 
+rules: $(TEST)/.made
+	@KAPY_EVERY_RULE=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal tests/contract/test_breaks.py $(ARGS)
+
 mutations: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.mutations $(ARGS)
 
@@ -107,11 +111,11 @@ format: $(CHECK)/.made
 bench: $(RUN)/.made
 	@$(RUN)/bin/python -m benchmarks $(ARGS)
 
-reference: $(RUN)/.made
+reference: $(RUN)/.made $(TEST)/.made
 	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
 	$(RUN)/bin/python -m kapy.cli.reference docs/reference/commands.md
 	$(RUN)/bin/python -m kapy.hooks.openapi.pages docs/reference
-	$(RUN)/bin/python -m tests.contract.rules.pages docs/contracts
+	$(TEST)/bin/python -m tests.contract.rules.pages docs/contracts
 	$(RUN)/bin/python -m tests.hooks.proposal.pages docs/concepts/runtime-sdk.md
 
 dist: $(DIST)/.made

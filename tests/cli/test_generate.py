@@ -102,7 +102,9 @@ def test_a_provider_is_described_with_its_variables(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     release = folder / "infrastructure-acme" / "v1.0.0" / "infrastructure-components.yaml"
-    release.write_text(f"{release.read_text()}\n---\n{TEMPLATE.replace('CLUSTER_NAME', 'ACME_ZONE')}")
+    release.write_text(
+        f"{release.read_text()}\n---\n{TEMPLATE.replace('CLUSTER_NAME', 'ACME_ZONE')}"
+    )
     assert generate("provider", "--infrastructure", "acme", "--describe") == 0
     told = capsys.readouterr().out
     assert "Variables:\n  - ACME_ZONE\n  - CONTROL_PLANE_MACHINE_COUNT\n" in told

@@ -1,4 +1,4 @@
-"""All breaks of promises.
+"""All breaks.
 
 One that a change of the code made meaningless is replaced, not removed: the bug is still possible.
 """
@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.contract.breaks.broken import Break
+from tests.contract.breaks.authors import AUTHORS
+from tests.contract.breaks.broken import Break, each
 from tests.contract.breaks.commands import COMMANDS
 from tests.contract.breaks.core import CORE
 
-BREAKS: Final[tuple[Break, ...]] = (*CORE, *COMMANDS)
+BREAKS: Final[tuple[Break, ...]] = (*CORE, *COMMANDS, *AUTHORS)
+NOT_SHOWN: Final = {
+    *each("clusterctl"),  # the rules clusterctl/… are shown themselves
+    *each("in-place"),  # nothing of kapy's own kinds changes in place
+    "clusterctl/variable-names",
+    "ipam/move-label",  # kapy has no kind of pools
+}
+"""Rules that no test of kapy's shows: only an author can, of a provider that is not kapy's."""

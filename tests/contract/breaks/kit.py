@@ -53,14 +53,16 @@ def cases() -> Mapping[str, Case]:
     for name, mutant in of_behaviour.WRONG.items():
         for role in mutant.of:
             for one in mutant.breaks:
-                found.setdefault(one if one in RULES else f"{role}/{one}", Case(_RUNNING, role, name))
+                found.setdefault(
+                    one if one in RULES else f"{role}/{one}", Case(_RUNNING, role, name)
+                )
     for role, every in test_by_hand.WRONG.items():
         document = "ipam" if role == _MACHINE else role  # machines that take addresses
         for wrong in every:
             rule = wrong.partition(": ")[0]
             rule = "release" if (role, rule) == ("ipam", "deletion") else rule
             found.setdefault(f"{document}/{rule}", Case(_BY_HAND, role, wrong))
-    for one in BEHAVIOUR:  # checks that all parts have alike, and so one provider that breaks them
-        if one.name in test_by_hand.OF_ALL_PARTS and one.rule not in found:
-            found[one.rule] = found[f"{_MACHINE}/{one.name}"]
+    for check in BEHAVIOUR:  # those that all parts have alike have one provider that breaks them
+        if check.name in test_by_hand.OF_ALL_PARTS and check.rule not in found:
+            found[check.rule] = found[f"{_MACHINE}/{check.name}"]
     return found | {f"{part}/{ONCE}": Case(BAD_DAYS) for part in PARTS}

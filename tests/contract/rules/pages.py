@@ -12,6 +12,8 @@ from typing import Final
 
 from kapy.contract.fields import Version, View, fields_of
 from kapy.testing.conformance.rules import DOCUMENTS, Checked, Document, Keeper, Level, Rule
+from tests.contract.breaks.catalogue import BREAKS
+from tests.contract.breaks.kit import cases
 from tests.contract.rules import (
     bootstrap_config,
     clusterctl,
@@ -49,6 +51,13 @@ or in its *behaviour* (`kapy conformance run`), or by nobody but its *author*.
 The table is `kapy.testing.conformance.rules`; `tests/contract/rules` adds where kapy keeps its
 rules, and `make reference` prints both.
 
+Each rule names a test that fails when the rule is broken, and that is tried: `make rules`, which
+CI runs, breaks each promise in a copy of the source, and has providers break each of their rules
+while the conformance kit does not look (`tests/contract/breaks`; the normal suite tries a tenth).
+Rules without such a test are those of which only an author knows whether they are kept, and kapy is
+no such author: `clusterctl` and `in-place` of each document, `clusterctl/variable-names` and
+`ipam/move-label`.
+
 | document | rules | MUST | SHOULD | MAY | seen in files | in behaviour | by the author | promises |
 |---|---|---|---|---|---|---|---|---|
 """
@@ -58,8 +67,8 @@ _HEAD: Final = """\
 The rules of {document}. Printed; see [the overview](README.md).
 """
 _COLUMNS: Final = """\
-| rule | | seen in | | kept in | held by |
-|---|---|---|---|---|---|
+| rule | | seen in | | kept in | fails when it is broken | held by, too |
+|---|---|---|---|---|---|---|
 """
 _SEEN: Final = {
     Checked.STATIC: "files",
@@ -121,9 +130,20 @@ def _row(rule: Rule, rows: list[Row]) -> str:
     level = rule.level.value if rule.keeper is Keeper.PROVIDER else rule.keeper.value
     says = f"{rule.says} *Where {rule.when}.*" if rule.when else rule.says
     kept = "<br>".join(map(_module, _once(one for row in rows for one in row.kept)))
-    held = "<br>".join(map(_test, _once(one for row in rows for one in row.held)))
-    name = f"[{rule.name}]({rule.address})"
-    return f"| {name} | {level} | {_SEEN[rule.checked]} | {says} | {kept} | {held} |\n"
+    shown = list(_shown(rule))
+    held = _once(one for row in rows for one in row.held if one not in shown)
+    tests = [_test(one) for one in shown], [_test(one) for one in held]
+    cells = [level, _SEEN[rule.checked], says, kept, *map("<br>".join, tests)]
+    return f"| [{rule.name}]({rule.address}) | {' | '.join(cells)} |\n"
+
+
+def _shown(rule: Rule) -> Iterator[str]:
+    """The tests that are known to fail when the rule is broken."""
+    yield from _once(
+        test for one in BREAKS for test, rules in one.shown.items() if rule.id in rules
+    )
+    if rule.id in cases():
+        yield cases()[rule.id].test
 
 
 def _once(found: Iterable[str]) -> Iterable[str]:

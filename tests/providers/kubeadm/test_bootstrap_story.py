@@ -246,6 +246,8 @@ async def test_a_worker_waits_until_the_cluster_is_initialized(plane: Plane) -> 
     assert "kubeadm join" in text
     assert discovery.token in text
     assert "BEGIN" not in text  # a worker is given no keys
+    assert "node.cluster.x-k8s.io/uninitialized" in text
+    assert "&& echo success > /run/cluster-api/bootstrap-success.complete" in text
     secret = await plane.client.get(SECRETS, Key("default", "w1"))
     assert secret["type"] == "cluster.x-k8s.io/secret"
 

@@ -1,0 +1,150 @@
+"""Every rule has a test that fails when the rule is broken, which is tried.
+
+Promises are broken in the source (`tests/contract/breaks`), the rules of providers by providers
+that break them, while the conformance kit does not look. All of that takes two minutes of two
+cores (`make rules`, and CI does it); here it is a tenth of it, chosen by a seed.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from kapy.testing.conformance import run as conformance_run
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.behaviour.check import Check
+from kapy.testing.conformance.checks import CHECKS
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.rules import PROMISES, RULES
+from kapy.testing.conformance.scene import Scene
+from tests.contract.breaks.broken import Break
+from tests.contract.breaks.catalogue import BREAKS, NOT_SHOWN
+from tests.contract.breaks.kit import BAD_DAYS, Case, cases, is_by_hand, is_static
+from tests.contract.breaks.runner import ROOT, node_of, run, source_of
+from tests.contract.test_rules import names_of_tests
+from tests.testing.conformance import test_by_hand, test_faults, test_mutants
+from tests.testing.conformance.behaviour import test_mutants as of_behaviour
+
+T = TypeVar("T")
+ALL: Final = bool(os.environ.get("KAPY_EVERY_RULE"))
+SEED: Final = 20
+_BROKEN: Final = {rule for one in BREAKS for rules in one.shown.values() for rule in rules}
+_STATIC: Final = [rule for rule, case in cases().items() if is_static(case)]
+_RUNNING: Final = [
+    (rule, case) for rule, case in cases().items() if not is_static(case) and case.test != BAD_DAYS
+]
+
+
+def some(every: Sequence[T]) -> Sequence[T]:
+    """All of them where that is asked for, else a tenth."""
+    return every if ALL else Random(SEED).sample(list(every), len(every) // 10)
+
+
+def test_every_rule_has_a_test_that_fails_when_it_is_broken() -> None:
+    shown = _BROKEN | set(cases())
+    rules = {*RULES, *PROMISES}
+    assert shown <= rules
+    assert rules - shown == set(NOT_SHOWN)
+
+
+def _named(one: Break) -> str:
+    return one.name
+
+
+@pytest.mark.parametrize("one", BREAKS, ids=_named)
+def test_a_break_can_be_made(one: Break) -> None:
+    source = source_of(one).read_text()
+    assert source.count(one.old) == 1, "the text must occur exactly once"
+    ast.parse(source.replace(one.old, one.new))
+    assert one.shown
+    for test in one.shown:
+        path, _, name = test.partition("::")
+        assert name in names_of_tests(ROOT / "tests" / path), test
+
+
+def test_breaks_have_names_of_their_own() -> None:
+    assert len({one.name for one in BREAKS}) == len(BREAKS)
+
+
+def test_a_test_in_a_class_is_found() -> None:
+    found = node_of("clusterctl/move/test_rules.py::test_status_is_not_restored")
+    assert found.count("::") == 2
+
+
+@pytest.mark.slow
+def test_breaks_are_noticed(tmp_path: Path) -> None:
+    workers = (os.cpu_count() or 1) if ALL else 1
+    outcomes = list(run(some(BREAKS), tmp_path, workers=workers))
+    assert [(one.broken.name, one.unseen, one.problem) for one in outcomes if not one.is_seen] == []
+
+
+def test_no_break_no_failure(tmp_path: Path) -> None:
+    """What is tried is the copy, and a test that passes there is told."""
+    one = Break("nothing", "contract/crd_names.py", "the contract", "a contract", {_PLURALS: ()})
+    (outcome,) = run([one], tmp_path)
+    assert (outcome.unseen, outcome.problem) == ([_PLURALS], "")
+
+
+_PLURALS: Final = "kube/test_plural.py::test_plurals"
+
+
+def nothing(_: Any) -> Iterator[Finding]:
+    return iter(())
+
+
+def test_the_kit_looks_at_every_rule_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    unseen = []
+    for rule in _STATIC:
+        with monkeypatch.context() as patched:
+            patched.setitem(CHECKS, rule, replace(CHECKS[rule], faults=nothing))
+            try:
+                test_mutants.test_a_wrong_provider_breaks_exactly_its_rule(rule, 0)
+            except AssertionError:
+                continue
+            unseen.append(rule)
+    assert unseen == []
+
+
+async def _blind(_: Scene) -> AsyncIterator[Finding]:
+    for one in list[Finding]():
+        yield one
+
+
+def _without(checks: Sequence[Check], rule: str, case: Case) -> list[Check]:
+    """Checks of which that of the rule sees nothing, and that of the same name for the case."""
+    same = {rule, f"{case.role}/{rule.partition('/')[2]}"}
+    return [replace(one, look=_blind) if one.rule in same else one for one in checks]
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"), [pytest.param(*one, id=one[0]) for one in some(_RUNNING)]
+)
+async def test_the_kit_looks_at_every_rule_of_a_running_provider(
+    monkeypatch: pytest.MonkeyPatch, rule: str, case: Case
+) -> None:
+    if is_by_hand(case):
+        blind = _without(test_by_hand.CHECKS[case.role], rule, case)
+        monkeypatch.setitem(test_by_hand.CHECKS, case.role, blind)
+        judged = test_by_hand.test_a_wrong_provider_breaks_exactly_its_rule(case.role, case.wrong)
+    else:
+        monkeypatch.setattr(of_behaviour, "BEHAVIOUR", _without(BEHAVIOUR, rule, case))
+        mutant = of_behaviour.WRONG[case.wrong]
+        judged = of_behaviour.test_each_mutant_breaks_its_rule_and_no_other(case.role, mutant)
+    with pytest.raises(AssertionError):
+        await judged
+
+
+async def test_the_kit_looks_at_bad_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_days(*_: Any) -> None:
+        """No day is looked at."""
+
+    monkeypatch.setattr(conformance_run, "add_faults", no_days)
+    with pytest.raises(AssertionError):
+        await test_faults.test_what_only_bad_days_show("bootstrap-config", "once")
