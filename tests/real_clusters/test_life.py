@@ -120,6 +120,7 @@ async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await create(life)
         await scale(life)
         await heal(life)
+        await lose_the_load_balancer(life)
         await delete(life)
 
 
@@ -209,6 +210,24 @@ async def heal(life: Life) -> None:
     await life.until(MachineDeployment, "workers", lambda one: one.status.available_replicas == 1)
     assert len(await life.nodes()) == 2
     life.done("a killed worker was replaced")
+
+
+async def lose_the_load_balancer(life: Life) -> None:
+    """A load balancer that ends is started again at once, and the cluster is reached again."""
+    await life.engine.kill("real-lb")
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await life.engine.container("real-lb")
+            if found is not None and found.is_running:
+                break
+            await asyncio.sleep(0.1)
+    await life.until(
+        Cluster,
+        "real",
+        lambda one: is_true(one.status.conditions, ConditionType.REMOTE_CONNECTION_PROBE),
+    )
+    await life.pod_runs("again")
+    life.done("a load balancer that ended was started again")
 
 
 async def delete(life: Life) -> None:

@@ -56,6 +56,7 @@ class PaperEngine(Engine):
         self.initial_files: dict[str, bytes] = {}
         self.down = False
         self.diary: list[str] = []
+        self.events: asyncio.Queue[Container | None] = asyncio.Queue()
         self.on_command: Callable[[str], Awaitable[None]] | None = None
         self._addresses = 2
 
@@ -80,6 +81,7 @@ class PaperEngine(Engine):
         """End a container from outside."""
         found = self.made[name]
         found.record = replace(found.record, state="exited", exit_code=137, addresses={})
+        self.events.put_nowait(replace(found.record, state="die"))
 
     async def info(self) -> EngineInfo:
         self._answers()
@@ -202,6 +204,12 @@ class PaperEngine(Engine):
 
     def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return _pieces(image)
+
+    async def follow(self, label: str, told: Callable[[Container], None]) -> None:
+        self._answers()
+        while (event := await self.events.get()) is not None:
+            if label in event.labels:
+                told(event)
 
     async def network(self, name: str) -> Network | None:
         self._answers()

@@ -80,12 +80,26 @@ async def test_a_load_balancer_that_stopped_is_started_again() -> None:
     async with playing() as stage:
         await stage.cluster()
         stage.engine.stop("blue-lb")
-        await stage.bench.client.patch(
-            DEV.cluster, key("blue"), {"metadata": {"labels": {"look": "again"}}}
-        )
         await asyncio.sleep(1)
         assert stage.engine.made["blue-lb"].record.is_running
         assert stage.engine.diary.count("create blue-lb") == 1
+
+
+async def test_what_happened_while_the_engine_was_not_followed_is_found() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("worker-0")
+        await stage.booted("worker-0")
+        stage.engine.down = True
+        stage.engine.events.put_nowait(None)  # the engine hangs up
+        await asyncio.sleep(1)
+        stage.engine.stop("blue-lb")
+        stage.engine.stop("blue-worker-0")
+        while not stage.engine.events.empty():
+            stage.engine.events.get_nowait()
+        stage.engine.down = False
+        await stage.until("worker-0", lambda one: "not running" in message(one, "Ready"))
+        assert stage.engine.made["blue-lb"].record.is_running
 
 
 async def test_a_load_balancer_of_upstreams_manager_is_taken_over() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kapy.providers.docker.engine import (
+    Container,
     Engine,
     EngineError,
     EngineUnreachable,
@@ -229,6 +230,33 @@ async def test_another_network_of_that_name_is_a_name_in_use(
     server.answer("POST .*/networks/create", "network-exists")
     with pytest.raises(NameInUse):
         await engine.create_network("kind", {})
+
+
+async def test_follows_what_happens_to_containers(engine: Engine, server: EngineServer) -> None:
+    labels = {"io.x-k8s.kind.cluster": "blue", "io.x-k8s.kind.role": "worker"}
+    events = [
+        {
+            "Type": "container",
+            "Action": action,
+            "Actor": {"ID": "1", "Attributes": {"name": "a", "image": "i", **labels}},
+            "scope": "local",
+            "time": 1795353667,
+        }
+        for action in ("start", "die")
+    ]
+    server.answer("GET .*/events", "\n".join(map(json.dumps, events)).encode() + b"\n")
+    told: list[Container] = []
+    await engine.follow("io.x-k8s.kind.cluster", told.append)
+    assert [(one.name, one.state, one.is_running) for one in told] == [
+        ("a", "start", False),
+        ("a", "die", False),
+    ]
+    assert labels.items() <= told[0].labels.items()
+    filters = json.loads(server.asked[-1].query["filters"][0])
+    assert filters["label"] == ["io.x-k8s.kind.cluster"]
+    server.answer("GET .*/events", "no-container")
+    with pytest.raises(EngineError):
+        await engine.follow("io.x-k8s.kind.cluster", told.append)
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:

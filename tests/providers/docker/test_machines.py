@@ -255,9 +255,6 @@ async def test_a_killed_container_is_reported_and_not_replaced() -> None:
         await stage.machine("worker-0")
         await stage.booted("worker-0")
         stage.engine.stop("blue-worker-0")
-        await stage.bench.client.patch(
-            DEV.machine, key("worker-0"), {"metadata": {"labels": {"look": "again"}}}
-        )
         found = await stage.until("worker-0", lambda one: status(one, "Ready") == "False")
         said = "Container blue-worker-0 is not running anymore"
         assert conditions(found)["ContainerProvisioned"] == ("False", "NotProvisioned", said)

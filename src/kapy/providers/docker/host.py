@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from kapy.providers.docker.containers import (
 )
 from kapy.providers.docker.engine import Container, Engine, EngineError, File, NameInUse
 
+FOLLOW_AGAIN: Final = 5.0
 RUNTIME_SETTING: Final = "KAPY_CONTAINER_RUNTIME"
 _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
@@ -42,13 +44,28 @@ class Host:
         self._open = open_engine
         self._environment = os.environ if environment is None else environment
         self._engine: Engine | None = None
+        self._is_open = asyncio.Event()
 
     @property
     def engine(self) -> Engine:
         """The engine. Raises EngineUnreachable."""
         if self._engine is None:
             self._engine = self._open()
+            self._is_open.set()
         return self._engine
+
+    async def follow(self, told: Callable[[Container | None], None]) -> None:
+        """Tell of containers of clusters that start or end, once there is an engine.
+
+        None where events may have been missed: then anything may have happened.
+        """
+        await self._is_open.wait()
+        while True:
+            with suppress(EngineError):
+                await self.engine.follow(CLUSTER_LABEL, told)
+            # A timer, because an engine that is away does not tell when it is back.
+            await asyncio.sleep(FOLLOW_AGAIN)
+            told(None)
 
     async def close(self) -> None:
         """End the connections to the engine."""

@@ -16,6 +16,7 @@ from kapy.api.names import Finalizer
 from kapy.kube import Key
 from kapy.kube.names import CONFIG_MAPS
 from kapy.providers.docker.clusters import ContainerClusters
+from kapy.providers.docker.container_events import ContainerEvents
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.load_balancers import LoadBalancers
 from kapy.providers.docker.machines import ContainerMachines
@@ -82,7 +83,8 @@ def add_to(
         finally:
             await host.close()
 
-    return {"machine tasks": run}
+    wake = ContainerEvents(runtime, controllers)
+    return {"machine tasks": run, "container events": lambda: host.follow(wake)}
 
 
 def _watch_nodes(

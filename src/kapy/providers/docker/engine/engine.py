@@ -22,6 +22,7 @@ from kapy.providers.docker.engine.errors import (
     refused,
     unreachable,
 )
+from kapy.providers.docker.engine.events import follow_events
 from kapy.providers.docker.engine.pulling import PullProgress
 from kapy.providers.docker.engine.records import (
     CommandResult,
@@ -31,6 +32,7 @@ from kapy.providers.docker.engine.records import (
     Network,
     container_of,
     engine_info_of,
+    event_container_of,
     listed_container_of,
     network_of,
 )
@@ -232,6 +234,15 @@ class Engine:
             library.images.export_image(image) as content,
         ):
             yield content.iter_chunked(1 << 20)
+
+    async def follow(self, label: str, told: Callable[[Container], None]) -> None:
+        """Tell of each container with a label that started or ended; until the engine hangs up.
+
+        What is told has its name, labels and last action as state, and nothing else.
+        """
+        filters = {"type": ["container"], "label": [label], "event": ["start", "die", "destroy"]}
+        async with self._asking("follow events") as library:
+            await follow_events(library, filters, lambda one: told(event_container_of(one)))
 
     # Networks
 

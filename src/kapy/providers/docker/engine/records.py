@@ -75,6 +75,18 @@ def listed_container_of(found: JSON) -> Container:
     )
 
 
+def event_container_of(event: JSON) -> Container:
+    """From a line of `GET /events`, whose attributes are the name, the image and the labels."""
+    attributes = _labels(_part(event, "Actor").get("Attributes"))
+    return Container(
+        id=str(_part(event, "Actor").get("ID", "")),
+        name=attributes.get("name", ""),
+        image=attributes.get("image", ""),
+        state=str(event.get("Action", "")),
+        labels=attributes,
+    )
+
+
 def _part(found: JSON, name: str) -> JSON:
     part = found.get(name)
     return part if isinstance(part, dict) else {}
