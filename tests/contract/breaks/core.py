@@ -86,8 +86,8 @@ REFERENCES: Final = (
         {
             f"{_CLUSTERS}::test_references_that_come_late_are_waited_for": (
                 "infra-cluster/owner-set",
-                "control-plane/owner-set",
             ),
+            f"{_CLUSTERS}::test_the_control_plane_is_the_clusters": ("control-plane/owner-set",),
             f"{_MACHINES}::test_a_machine_takes_over_what_its_providers_report": (
                 "infra-machine/owner-set",
                 "bootstrap-config/owner-set",
@@ -458,11 +458,21 @@ MACHINES: Final = (
     Break(
         "terminal failures of machines are not shown",
         "core/machine/status_v1beta1.py",
-        "    _fail(machine, scope.bootstrap, scope.infrastructure)\n",
-        "",
+        "    for part in parts:\n        if not isinstance(part, Found) or",
+        "    for part in parts[:1]:\n        if not isinstance(part, Found) or",
         {
             "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
                 "infra-machine/failures-taken",
+            )
+        },
+    ),
+    Break(
+        "terminal failures of boot data are not shown",
+        "core/machine/status_v1beta1.py",
+        "    for part in parts:\n        if not isinstance(part, Found) or",
+        "    for part in parts[1:]:\n        if not isinstance(part, Found) or",
+        {
+            "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
                 "bootstrap-config/failures-taken",
             )
         },

@@ -69,6 +69,12 @@ ROWS: Final = [
         (FOLLOWS,),
     ),
     Row(
+        ("failures-taken",),
+        (),
+        (VIEW, "core/machinepool/references.py"),
+        (f"{STORY}::test_failures_for_good_stay_told_and_lost_infrastructure_is_one",),
+    ),
+    Row(
         ("template", "template-list"),
         (440, 471, 472),
         ("api/dev_machine_pool.py",),

@@ -51,6 +51,8 @@ async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
 
     endpoint = {"host": "1.2.3.4", "port": 6443}
     await plane.create(of(INFRA_CLUSTERS, "c", spec={"controlPlaneEndpoint": endpoint}))
+    await plane.settle(1)
+    assert not (await found(plane)).spec.control_plane_endpoint.host  # not before it is provisioned
     domains = [{"name": "b", "controlPlane": True}, {"name": "a"}]
     provisioned = {"provisioned": True}
     await plane.report(INFRA_CLUSTERS, "c", initialization=provisioned, failureDomains=domains)
@@ -63,6 +65,15 @@ async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
     assert metadata["labels"] == {Label.CLUSTER_NAME: "c"}
     assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["Cluster"]
     assert "controller" not in metadata["ownerReferences"][0]
+
+
+async def test_the_control_plane_is_the_clusters(plane: Stage) -> None:
+    await running_cluster(plane)
+    await plane.settle()
+    metadata = (await plane.provider(CONTROL_PLANES, "c"))["metadata"]
+    assert metadata["labels"] == {Label.CLUSTER_NAME: "c"}
+    assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["Cluster"]
+    assert not {"annotations", "finalizers"} & set(metadata)
 
 
 async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:

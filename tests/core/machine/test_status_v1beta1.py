@@ -21,9 +21,10 @@ from kapy.core.machine.status_v1beta1 import (
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import read
+from kapy.kube.names import Resource
 from kapy.remote.connections import NotConnected
 from tests.core.machine.scene import delete, found, running
-from tests.core.stage import INFRA_MACHINES, Stage
+from tests.core.stage import CONFIGS, INFRA_MACHINES, Stage
 
 GONE = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 SLOW = {"type": "Ready", "status": "False", "severity": "Warning", "reason": "Slow"}
@@ -171,17 +172,24 @@ def test_ready_counts_steps_while_the_machine_is_made(
     assert said(ready(given, conditions)) == expected
 
 
-async def test_terminal_failures_are_kept(plane: Stage) -> None:
+@pytest.mark.parametrize("resource", [CONFIGS, INFRA_MACHINES], ids=lambda one: one.kind)
+async def test_terminal_failures_are_kept(plane: Stage, resource: Resource) -> None:
     await running(plane)
-    await plane.report(INFRA_MACHINES, "m", failureReason="Broken", failureMessage="disk on fire")
+    await plane.report(resource, "m", failureReason="Broken", failureMessage="disk on fire")
+    await plane.settle()
+    await plane.report(resource, "m", failureReason=None, failureMessage=None)
+    await plane.story.merge(Machine, "m", {"metadata": {"labels": {"touched": "yes"}}})
     await plane.settle()
     legacy = _legacy(await found(plane))
     assert legacy.failure_reason == "Broken"
     assert legacy.failure_message == (
-        "Failure detected from referenced resource infrastructure.cluster.x-k8s.io/v1beta2, "
-        'Kind=FakeMachine with name "m": disk on fire'
+        f"Failure detected from referenced resource {resource.api_version}, "
+        f'Kind={resource.kind} with name "m": disk on fire'
     )
-    await plane.report(INFRA_MACHINES, "m", failureReason=None, failureMessage=None)
+
+
+async def test_infrastructure_that_is_gone_is_a_terminal_failure(plane: Stage) -> None:
+    await running(plane)
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await plane.settle()
     legacy = _legacy(await found(plane))

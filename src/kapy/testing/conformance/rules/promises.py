@@ -153,6 +153,7 @@ def infra_machine_pool(rows: Rows) -> Sequence[Rule]:
         rows.core(
             "replicas-taken", f"{kind}: replicas", "status.replicas is that of the MachinePool."
         ),
+        failures(rows, kind, "MachinePool"),
     ]
 
 
