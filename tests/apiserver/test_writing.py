@@ -138,6 +138,19 @@ async def test_appliers_own_fields_and_conflict_over_them() -> None:
         assert (status, body["spec"]["color"]) == (200, "blue")
 
 
+@pytest.mark.parametrize("kind", [GIZMOS, CONFIG_MAPS])
+@pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}])
+async def test_what_is_applied_needs_a_name(kind: str, metadata: dict[str, Any]) -> None:
+    async with running() as asking:
+        whole = gizmo("a") if kind is GIZMOS else config_map("a")
+        document = {**{key: one for key, one in whole.items() if key != "metadata"}, **metadata}
+        status, body = await asking.ask(
+            "PATCH", f"{kind}/a", document, APPLY_PATCH, fieldManager="one"
+        )
+        assert (status, body["reason"]) == (400, "BadRequest")
+        assert "name must be provided" in body["message"]
+
+
 async def test_a_dry_run_keeps_nothing() -> None:
     async with running() as asking:
         status, made = await asking.ask("POST", GIZMOS, gizmo("a"), dryRun="All")

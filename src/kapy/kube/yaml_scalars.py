@@ -68,7 +68,7 @@ def needs_quotes(word: str) -> bool:
 
 
 def number(word: str) -> int | float:
-    """The value of a scalar with the tag INT or FLOAT, as it is after a way through Go's JSON.
+    """The value of a scalar with the tag INT or FLOAT, as Go writes it into JSON.
 
     A number without a fraction is an integer where it fits into 64 bits. Raises ValueError for
     numbers that JSON does not have.
@@ -77,10 +77,10 @@ def number(word: str) -> int | float:
         raise ValueError(f"json: unsupported value: {word}")
     plain = word.replace("_", "")
     whole = _integer(plain)
-    value = float(plain) if whole is None else whole
-    if value == int(value) and -(2**63) <= value < 2**63:
-        return int(value)
-    return float(value)
+    if whole is not None:
+        return whole
+    value = float(plain)
+    return int(value) if value == int(value) and -(2**63) <= value < 2**63 else value
 
 
 def _tag_of_number(plain: str) -> str:

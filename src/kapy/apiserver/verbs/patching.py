@@ -219,7 +219,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 
         def made() -> Document:
             merged = tracker.apply(None, applied, write, force=force)
-            check_identity_of(ask, merged["metadata"])
+            check_identity_of(ask, merged.get("metadata") or {})
             settle_namespace(ask, merged)
             return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
 

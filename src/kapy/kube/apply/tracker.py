@@ -377,7 +377,7 @@ def _renamed(document: Document, api_version: str) -> Document:
 
 def _bare(document: Document) -> Document:
     """The document without managedFields."""
-    metadata = document["metadata"]
+    metadata = document.get("metadata") or {}
     if "managedFields" not in metadata:
         return document
     rest = {key: value for key, value in metadata.items() if key != "managedFields"}
@@ -388,7 +388,7 @@ def _managed(document: Document, found: Managers) -> Document:
     """The document with these entries."""
     if not found:
         return _bare(document)
-    metadata = {**document["metadata"], "managedFields": entries.written(found)}
+    metadata = {**(document.get("metadata") or {}), "managedFields": entries.written(found)}
     return {**document, "metadata": metadata}
 
 
