@@ -89,7 +89,7 @@ OTHER_PARTS: Final = (
         "terminal failures of machines are forgotten when the provider stops telling them",
         "core/machine/status_v1beta1.py",
         "    for part in parts:\n        if not isinstance(part, Found) or not _tells",
-        '    _legacy(machine).failure_reason = _legacy(machine).failure_message = None\n'
+        "    _legacy(machine).failure_reason = _legacy(machine).failure_message = None\n"
         "    for part in parts:\n        if not isinstance(part, Found) or not _tells",
         {
             "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
