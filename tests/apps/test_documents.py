@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kapy.testing.conformance.rules import DOCUMENTS as CONTRACTS
 from tests.oracle.known import APISERVER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,3 +56,13 @@ def test_every_known_difference_of_the_api_server_is_explained() -> None:
     text = (ROOT / "docs" / "reference" / "api-server.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([a-z]+-\d+)` \| (.+) \|$", text, re.MULTILINE))
     assert rows == dict(APISERVER)
+
+
+def test_the_readme_counts_the_rules_of_each_contract() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"are (\d+) rules for providers \(([^)]*)\)", text)
+    assert found is not None
+    told = [one.split() for one in found[2].replace("\n", " ").split(", ")]
+    counted = [[one.title, str(len(one.rules))] for one in CONTRACTS]
+    assert told == counted
+    assert int(found[1]) == sum(len(one.rules) for one in CONTRACTS)
