@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from random import Random
+
+import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.manager.programs import PROGRAMS as MANAGERS
 from kapy.apps.own_rights import PROGRAMS
-from kapy.apps.settings import Settings
+from kapy.apps.settings import Controlling, ManagerName, Settings
 from kapy.contract.external import AGGREGATE_TO_MANAGER
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
@@ -71,6 +74,25 @@ async def test_the_life_of_a_cluster_takes_no_more_than_the_rights_of_the_releas
         )
         await plane.client.delete(Cluster.RESOURCE, Key("default", name))
         await story.until_gone(Cluster, name)
+        rights = plane.server.access.grants.built_in
+        assert rights is not None
+        assert rights.refused == []
+
+
+_SOME: list[frozenset[ManagerName]] = [
+    *(frozenset({one}) for one in PROGRAMS),
+    *(frozenset(PROGRAMS) - {one} for one in PROGRAMS),
+    frozenset(PROGRAMS),
+]
+
+
+@pytest.mark.parametrize("without", _SOME, ids=lambda one: ",".join(sorted(one)))
+async def test_a_plane_without_some_managers_may_do_what_it_does(
+    without: frozenset[ManagerName],
+) -> None:
+    settings = Settings(inventory=True, controlling=Controlling(without=without))
+    async with management_plane(settings, clock=loop_clock(), random=Random(1)) as plane:
+        await asyncio.sleep(60)
         rights = plane.server.access.grants.built_in
         assert rights is not None
         assert rights.refused == []

@@ -1,6 +1,6 @@
 """Responses are decoded as Go's encoding/json decodes them.
 
-`tests/data/hooks/go_decoding.jsonl` has bodies that `tests.hooks.go_bodies` made, each with the
+`tests/data/go_decoding.jsonl` has bodies that `tests.hooks.go_bodies` made, each with the
 value or the error of `json.NewDecoder(body).Decode` into the response type of
 `sigs.k8s.io/cluster-api/api` v1.14.0 (Go 1.26).
 """
@@ -26,7 +26,7 @@ from kapy.kube.model import Model
 from tests.hooks.go_bodies import FIELDS
 from tests.oracle.recorded import ROOT
 
-RECORDED: Final = ROOT / "tests" / "data" / "hooks" / "go_decoding.jsonl"
+RECORDED: Final = ROOT / "tests" / "data" / "go_decoding.jsonl"
 HOOKS: Final[dict[str, AnyHook]] = {one.name: one for one in shipped()}
 
 

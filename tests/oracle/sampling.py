@@ -29,7 +29,7 @@ KEPT: Final = (
     "differential/",
     "fuzz/",
     "go_regexp/",
-    "hooks/go_decoding.jsonl",
+    "go_decoding.jsonl",
     "kubectl/",
     "manager_flags.json",
     "plan/",

@@ -13,18 +13,26 @@ from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.server import Server
 from kapy.apps.components.rules import READ, rules_of
 from kapy.apps.manager.rights import AGGREGATED, rights_of
-from kapy.apps.settings import Settings
+from kapy.apps.settings import ManagerName, Settings
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.http import User
-from kapy.kube.names import DEPLOYMENTS
+from kapy.kube.names import DEPLOYMENTS, SECRETS
 from kapy.sdk.provider import Right
 
 if TYPE_CHECKING:
     from kapy.sdk.provider import Provider
 
-PROGRAMS: Final = ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
+PROGRAMS: Final[tuple[ManagerName, ...]] = (
+    "core",
+    "bootstrap-kubeadm",
+    "control-plane-kubeadm",
+    "infrastructure-dev",
+)
 
+
+_OF_CONNECTIONS: Final = (Right(SECRETS.group, (SECRETS.plural,), READ),)
+"""What a plane does whichever managers it has: it knows the kubeconfigs of its clusters."""
 
 _OF_INVENTORY: Final = (
     Right(DEPLOYMENTS.group, (DEPLOYMENTS.plural,), READ),
@@ -38,7 +46,7 @@ def limit(server: Server, user: User, settings: Settings, runtime: Runtime) -> N
     these do."""
     programs = [one for one in PROGRAMS if one not in settings.controlling.without]
     rights = [right for one in programs for right in rights_of(one)]
-    rights += _OF_INVENTORY if settings.inventory else ()
+    rights += [*_OF_CONNECTIONS, *(_OF_INVENTORY if settings.inventory else ())]
     rules = [*rules_of(rights), *_of_providers(settings.providers, runtime)]
     labels = [AGGREGATED[one] for one in programs if one in AGGREGATED]
     server.access.grants.built_in = BuiltInRights(server.store, user, rules, labels)

@@ -15,11 +15,9 @@ from kapy.providers.kubeadm.bootstrap.ignition.storage import data_url, verifica
 
 _GROUPS: Final = ("stable", "beta", "alpha")
 _STRATEGIES: Final = ("reboot", "etcd-lock", "off")
+_TIME: Final = r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]"
 _WINDOW: Final = re.compile(
-    r"(?:\s*(?:sun|mon|tue|wed|thu|fri|sat)\s+TIME(?:\s.*)?|TIME)".replace(
-        "TIME", "(?:[01]?[0-9]|2[0-3]):[0-5][0-9]"
-    ),
-    re.IGNORECASE,
+    rf"(?:\s*(?:sun|mon|tue|wed|thu|fri|sat)\s+{_TIME}(?:\s.*)?|{_TIME})", re.IGNORECASE
 )
 _CREATE_CONFLICTS: Final = (
     *("gecos", "groups", "home_dir", "no_create_home", "no_log_init", "no_user_group"),
