@@ -349,9 +349,22 @@ def test_an_owner_in_another_version_loses_the_field_under_its_name_there() -> N
 def test_an_applier_that_moves_to_another_version_keeps_one_entry() -> None:
     old = {"apiVersion": OLD, "kind": "Shape", "metadata": {"name": "a"}, "spec": {"title": "x"}}
     live = stored(converted(VERSIONS.apply(None, old, Write("one", OLD, FIRST), force=False), API))
-    after = VERSIONS.apply(live, shape({"count": 1}), write("one"), force=False)
-    assert after["spec"] == {"count": 1}
-    assert owners(after) == {("one", "Apply"): {"f:spec": {"f:count": {}}}}
+    wanted = {**shape({}), "metadata": {"name": "a", "labels": {"x": "y"}}}
+    after = VERSIONS.apply(live, wanted, write("one"), force=False)
+    assert after["spec"] == {}
+    labels: dict[str, Any] = {"f:metadata": {"f:labels": {"f:x": {}}}, "f:spec": {}}
+    assert owners(after) == {("one", "Apply"): labels}
+
+
+def test_an_object_that_the_version_applied_last_cannot_hold_is_refused() -> None:
+    old = {"apiVersion": OLD, "kind": "Shape", "metadata": {"name": "a"}, "spec": {"title": "x"}}
+    live = stored(converted(VERSIONS.apply(None, old, Write("one", OLD, FIRST), force=False), API))
+    text = (
+        "failed to prune fields: failed to convert merged object to last applied version: "
+        r"\.spec\.count: field not declared in schema"
+    )
+    with pytest.raises(ApplyFailed, match=text):
+        VERSIONS.apply(live, shape({"count": 1}), write("one"), force=True)
 
 
 def test_an_object_that_an_owners_version_cannot_hold_is_refused() -> None:
@@ -424,3 +437,16 @@ def test_a_core_kind_holds_no_nulls() -> None:
     )
     after = THINGS.apply(live, thing(), Write("one", "v1", LATER), force=False)
     assert "data" not in after
+
+
+def test_a_key_that_a_struct_always_writes_is_zero_where_an_item_lacks_it() -> None:
+    spec = {"ports": [{"protocol": "UDP"}]}
+    after = THINGS.apply(None, thing(spec=spec), Write("one", "v1", FIRST), force=False)
+    item: dict[str, Any] = {'k:{"port":0,"protocol":"UDP"}': {".": {}, "f:protocol": {}}}
+    assert owners(after)["one", "Apply"] == {"f:spec": {"f:ports": item}}
+
+
+def test_metadata_of_a_wrong_type_is_no_configuration() -> None:
+    wrong = {**shape({}), "metadata": {"name": 1}}
+    with pytest.raises(ApplyFailed, match=r"\.metadata\.name: expected string"):
+        VERSIONS.apply(None, wrong, write("one"), force=False)

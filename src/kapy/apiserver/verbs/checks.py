@@ -161,7 +161,7 @@ def write_of(plane: Plane, ask: Ask) -> Write:
     return Write(
         ask.manager,
         ask.kind.resource.api_version,
-        "" if ask.subresource == "scale" else metadata.stamp(plane.clock()),
+        metadata.stamp(plane.clock()),
         ask.subresource,
         reset,
     )
@@ -169,8 +169,7 @@ def write_of(plane: Plane, ask: Ask) -> Write:
 
 def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Document:
     """`new` with managedFields that say what this request changed."""
-    document = ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
-    return document if ask.subresource != "scale" else _timeless(document)
+    return ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
 
 
 async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
@@ -190,17 +189,6 @@ async def _converted(plane: Plane, ask: Ask, document: Document, version: str) -
     )
     (found,) = await plane.converted((document,), source, target)
     return found
-
-
-def _timeless(document: Document) -> Document:
-    """Without the times of scale's entries in managedFields: there kube-apiserver has none."""
-    entries = [
-        {key: value for key, value in entry.items() if key != "time"}
-        if entry.get("subresource") == "scale"
-        else entry
-        for entry in document["metadata"].get("managedFields") or ()
-    ]
-    return {**document, "metadata": {**document["metadata"], "managedFields": entries}}
 
 
 async def admitted(
@@ -268,8 +256,22 @@ def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
         errors = metadata.errors(new, kind)
     else:
         errors = metadata.update_errors(new, old, kind, subresource=bool(ask.subresource))
-    others = kind.schema.errors(new, old, ask.warnings, errors) + kind.strategy.validate(new, old)
+    found = kind.schema.errors(new, old, ask.warnings, errors)
+    if found and kind.custom and ask.subresource == "status":
+        found = [_of_status(one) for one in found]
+    others = found + kind.strategy.validate(new, old)
     return others if others and old is None and kind.strategy.metadata_last else errors + others
+
+
+def _of_status(error: FieldError) -> FieldError:
+    """What is wrong with a custom status at its own endpoint: sentences begin below `status`."""
+    if error.detail.startswith(f"{error.field} in body "):
+        below = error.detail.removeprefix("status").removeprefix(".")
+        return replace(error, detail=below)
+    before, format_, path = error.detail.partition(" in status.")
+    if error.field == "<nil>" and format_:
+        return replace(error, field="status", detail=f"{before} in {path}")
+    return error
 
 
 def review(

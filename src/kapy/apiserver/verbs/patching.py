@@ -194,6 +194,8 @@ def check_operations(content: Any, checks: Validation) -> None:
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
     """Server-side apply: create the object, or merge what is applied into it."""
+    if ask.subresource and plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
+        raise not_found(ask.kind, ask.name)
     applied = await ask.compute(partial(read_applied, ask, checks))
     resource = ask.kind.resource
     check_type(applied, resource.api_version, resource.kind)
@@ -202,8 +204,9 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 
     def change(live: Document) -> Document:
         merged = tracker.apply(live, applied, write, force=force)
-        if merged is live:
-            return live
+        if _owners_alone(live, merged):
+            checks.report(ask, [])
+            return merged
         check_identity_of(ask, merged["metadata"])
         if merged["metadata"].get("namespace", "") != ask.namespace:
             settle_namespace(ask, merged)
@@ -212,20 +215,34 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         if ask.subresource:
             raise not_found(ask.kind, ask.name)
-        meta = applied.get("metadata")
-        if isinstance(meta, dict) and (uid := meta.get("uid")):
-            raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
-        ask.check("create")
 
         def made() -> Document:
             merged = tracker.apply(None, applied, write, force=force)
-            check_identity_of(ask, merged.get("metadata") or {})
+            meta = merged.get("metadata") or {}
+            if uid := meta.get("uid"):
+                raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
+            check_identity_of(ask, meta)
             settle_namespace(ask, merged)
             return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
 
         document = await ask.compute(made)
+        ask.check("create")
         return await insert(plane, ask, document, dry_run=dry_run, applied=True)
     return await revise(plane, ask, change, dry_run=dry_run, applied=True, patched=True)
+
+
+def _owners_alone(live: Document, merged: Document) -> bool:
+    """Whether an apply changed at most who owns what. Such an object gets no defaults: those of
+    its version may not be in what is stored in another one."""
+    if merged is live:
+        return True
+    before, after = live["metadata"], merged["metadata"]
+    kept = live.keys() == merged.keys() and all(
+        merged[key] is one for key, one in live.items() if key != "metadata"
+    )
+    return kept and all(
+        before.get(key) is after.get(key) for key in (before.keys() | after) - {"managedFields"}
+    )
 
 
 def _seen(plane: Plane, ask: Ask, document: Document, merged: Document) -> Document:

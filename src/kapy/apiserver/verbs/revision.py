@@ -235,6 +235,8 @@ def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
             meta = {**wanted["metadata"], "resourceVersion": live["metadata"]["resourceVersion"]}
         document = {**live, "metadata": meta}
         _take(document, wanted, "status")
+        if ask.kind.custom and "status" not in live and document.get("status", live) is None:
+            return ask.kind.schema.pruned(document)  # a null where nothing was is nothing
         return document
     if ask.subresource == "finalize":
         finalizers = (wanted.get("spec") or {}).get("finalizers") or []

@@ -28,7 +28,7 @@ from kapy.apiserver.verbs.patching import (
 )
 from kapy.apiserver.verbs.reading import stored
 from kapy.apiserver.verbs.revision import revise
-from kapy.apiserver.verbs.scale_apply import API_VERSION, applied_scale
+from kapy.apiserver.verbs.scale_owners import API_VERSION, applied_scale, written_scale
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, NotAcceptable
 from kapy.kube.field_errors import invalid
@@ -203,8 +203,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         scale = _lenient_scale(ask, live)
         merged, entries = applied_scale(ask, live, scale, applied, path, force=force)
         check_identity_of(ask, merged["metadata"])
-        wanted = _scaled(ask, live, merged)
-        return {**wanted, "metadata": {**wanted["metadata"], "managedFields": entries}}
+        return _owned(_scaled(ask, live, merged), entries)
 
     reply = await revise(plane, ask, change, dry_run=dry_run, applied=True)
     document: Any = reply.body
@@ -214,10 +213,15 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 async def _revise(
     plane: Plane, ask: Ask, change: Callable[[Document], Document], *, dry_run: bool
 ) -> Reply:
-    def scaled(live: Document) -> Document:
-        return _scaled(ask, live, change(_lenient_scale(ask, live)))
+    path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
 
-    reply = await revise(plane, ask, scaled, dry_run=dry_run)
+    def scaled(live: Document) -> Document:
+        before = _lenient_scale(ask, live)
+        wanted = change(before)
+        document = _scaled(ask, live, wanted)
+        return _owned(document, written_scale(ask, live, before, wanted, path))
+
+    reply = await revise(plane, ask, scaled, dry_run=dry_run, applied=True)
     document: Any = reply.body
     return _reply(plane, ask, scale_of(ask, document), reply.status)
 
@@ -232,6 +236,12 @@ def _scaled(ask: Ask, live: Document, scale: Document) -> Document:
     if version:
         meta["resourceVersion"] = version
     return {**wanted, "metadata": meta}
+
+
+def _owned(document: Document, entries: list[Document]) -> Document:
+    """The object with these managedFields."""
+    meta = {key: one for key, one in document["metadata"].items() if key != "managedFields"}
+    return {**document, "metadata": {**meta, "managedFields": entries} if entries else meta}
 
 
 def _lenient_scale(ask: Ask, live: Document) -> Document:

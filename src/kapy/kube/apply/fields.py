@@ -204,9 +204,17 @@ def spelled(element: str) -> str:
         return f".{value}"
     if kind == "k":
         values = json.loads(value).items()
-        keys = ",".join(f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in values)
-        return f"[{keys}]"
+        return f"[{','.join(f'{name}={_shown(one)}' for name, one in values)}]"
     return f"[={value}]" if kind == "v" else f"[{value}]"
+
+
+def _shown(value: Any) -> str:
+    """The value of a key, which has the type of none when a message is about that."""
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return f"[{','.join(map(_shown, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def decoded(document: Any) -> Fields:

@@ -12,6 +12,7 @@ from kapy.kube.apply.types import (
     ListType,
     MapType,
     Scalar,
+    Stripped,
     Type,
     item_key,
     settled,
@@ -40,6 +41,8 @@ def _misfits(node: Type, value: Any, path: Path) -> Iterator[str]:
     found = settled(node, value)
     if value is None:
         return
+    if isinstance(found, Stripped) and found.what is not None:
+        found = found.what
     if isinstance(found, MapType):
         yield from _map_misfits(found, value, path)
     elif isinstance(found, ListType):

@@ -1,8 +1,8 @@
 """Merge types of Kubernetes' own kinds, from the facts about their Go structs.
 
 The facts are data: by name of a struct its fields, each with `t` its type (`[]` a list of, `{}` a
-map of, a struct's name, or a word), `lt` the list type, `lk` the keys of a list that is a map,
-`mt` the map type and `d` the default.
+map of, a struct's name, or a word), `f` "o" if a zero value is left out and "p" of a pointer, `lt`
+the list type, `lk` the keys of a list that is a map, `mt` the map type and `d` the default.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _WORDS: Final[dict[str, Type]] = {
     "float64": NUMERIC,
     "any": DEDUCED,
 }
+_ZEROS: Final[dict[str, Any]] = {"string": "", "bool": False, "int32": 0, "int64": 0}
 _ATOMIC: Final = frozenset(
     (
         "autoscaling.v1.CrossVersionObjectReference",
@@ -104,7 +105,17 @@ class StructTypes:
                 return ListType(element, ())
             case "map":
                 keys = tuple(facts["lk"])
-                members = self._structs.get(kind, {})
-                defaults = {key: members[key]["d"] for key in keys if "d" in members.get(key, {})}
-                return ListType(element, keys, defaults)
+                return ListType(element, keys, _defaults(self._structs.get(kind, {}), keys))
         return ListType(element)
+
+
+def _defaults(members: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Values of keys that an item leaves out: a field that is always written has its zero."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        facts = members.get(key, {})
+        if "d" in facts:
+            found[key] = facts["d"]
+        elif "f" not in facts and facts.get("t") in _ZEROS:
+            found[key] = _ZEROS[facts["t"]]
+    return found

@@ -27,6 +27,7 @@ from kapy.kube.names import split_api_version
 from kapy.kube.patch.merge_patch import same
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
+_PRUNE: Final = "failed to prune fields: "
 
 
 @dataclass(slots=True)
@@ -163,9 +164,9 @@ class Tracker:
         found[own] = Owned(write.api_version, now_owned, last.time if last else None)
         if last is not None and last.fields:
             after = self._pruned(after, last, found, write.api_version)
+        changed = self._settle(before, after, found, own, write, force=force)
         if types.typed:
             after = without_nulls(before, after)
-        changed = self._settle(before, after, found, own, write, force=force)
         return self._finished(live, before, after, changed, own, last, write)
 
     def _finished(
@@ -235,7 +236,7 @@ class Tracker:
             if one == own:
                 result[one] = entry
                 continue
-            known = self._known(by_version, entry.api_version, before, after)
+            known = self._known(by_version, entry.api_version, before, after, write)
             fields = entry.fields
             for gone in known:
                 fields = difference(fields, gone) if gone is not None else fields
@@ -249,27 +250,38 @@ class Tracker:
         version: str,
         before: Document,
         after: Document,
+        write: Write,
     ) -> Differences:
-        """The differences as another version sees them. Raises _Unconvertible."""
+        """The differences as another version sees them. Raises _Unconvertible.
+
+        What a status ignores it ignores in every version; the object itself in its own alone.
+        """
         if version not in by_version:
-            old = self._seen(before, version, "old")
-            new = self._seen(after, version, "new")
-            by_version[version] = changes(self._types[version].root, old, new)
+            old = self._seen(before, version, "failed to convert old object: ")
+            new = self._seen(after, version, "failed to convert new object: ")
+            reset = write.reset if write.subresource == "status" else None
+            changed, removed = changes(self._types[version].root, old, new)
+            by_version[version] = excluding(changed, reset), excluding(removed, reset)
         return by_version[version]
 
-    def _seen(self, document: Document, version: str, which: str) -> Document:
-        """An object in another version, if it fits the types there. Raises _Unconvertible."""
+    def _seen(self, document: Document, version: str, failure: str) -> Document:
+        """An object in another version, if it fits the types there. Raises _Unconvertible.
+
+        failure: what the error begins with.
+        """
         types = self._types.get(version)
         if types is None:
             text = f"request to convert CR to an invalid group/version: {version}"
+        elif document["apiVersion"] == version:
+            return document
         else:
             try:
                 document = self._convert(document, version)
             except ApiError as error:
-                raise _Unconvertible(f"failed to convert {which} object: {error}") from None
+                raise _Unconvertible(f"{failure}{error}") from None
             text = misfits(types.root, document)
         if text:
-            raise _Unconvertible(f"failed to convert {which} object: {text}")
+            raise _Unconvertible(f"{failure}{text}")
         return document
 
     def _settle(
@@ -307,40 +319,45 @@ class Tracker:
         for one, entry in found.items():
             if one == own:
                 continue
-            changed, _ = self._known(by_version, entry.api_version, before, after)
+            changed, _ = self._known(by_version, entry.api_version, before, after, write)
             if changed is not None and (fields := intersection(entry.fields, changed)):
                 contested[one] = fields
         if contested:
             raise Conflicts(contested)
 
     def _pruned(self, after: Document, last: Owned, found: Managers, version: str) -> Document:
-        """`after` without what the manager applied last time, unless someone owns it now."""
+        """`after` without what the manager applied last time, unless someone owns it now.
+
+        Raises _Unconvertible.
+        """
         types = self._types.get(last.api_version)
         if types is None:
             return after
-        whole = self._as(after, last.api_version)
+        before, what = last.api_version, f"{_PRUNE}failed to convert merged object to last applied"
+        whole = self._seen(after, before, f"{what} version: ")
         last_fields = with_named(types.root, last.fields)
         pruned = without(types.root, whole, last_fields)
         by_version: dict[str, Fields] = {}
         for entry in found.values():
             so_far = by_version.get(entry.api_version, {})
             by_version[entry.api_version] = union(so_far, entry.fields)
-        current = last.api_version
-        for other in sorted(by_version, key=lambda one: one != last.api_version):
+        for other in sorted(by_version, key=lambda one: one != before):
             if other in self._types:
-                whole, pruned = self._with_owned(whole, pruned, by_version[other], current, other)
-                current = other
-        whole, pruned = self._as(whole, last.api_version), self._as(pruned, last.api_version)
+                whole, pruned = self._with_owned(whole, pruned, by_version[other], other)
+        what = f"{_PRUNE}failed add back dangling items: failed to convert pruned object to last"
+        pruned = self._seen(pruned, before, f"{what} applied version: ")
+        whole = self._as(whole, before)
         gone = difference(_all(types, whole), _all(types, pruned))
         result = without(types.root, whole, intersection(gone, last_fields))
-        return self._as(result, version)
+        return self._seen(result, version, _PRUNE)
 
     def _with_owned(
-        self, whole: Document, pruned: Document, fields: Fields, current: str, version: str
+        self, whole: Document, pruned: Document, fields: Fields, version: str
     ) -> tuple[Document, Document]:
         """`pruned` with what `fields` owns of `whole` put back, both in `version`."""
-        if current != version:
-            whole, pruned = self._convert(whole, version), self._convert(pruned, version)
+        failure = f"{_PRUNE}failed add back owned items: failed to convert"
+        whole = self._seen(whole, version, f"{failure} merged object at version {version}: ")
+        pruned = self._seen(pruned, version, f"{failure} pruned object at version {version}: ")
         types = self._types[version]
         kept = union(_all(types, pruned), with_named(types.root, fields))
         return whole, without(types.root, whole, difference(_all(types, whole), kept))

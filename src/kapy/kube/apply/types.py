@@ -26,9 +26,15 @@ class Scalar:
 
 
 class Stripped:
-    """A field that ownership does not know: the server's own part of the metadata."""
+    """A field that ownership does not know: the server's own part of the metadata.
 
-    __slots__ = ()
+    what: the type that an applied value must have; None: it is not looked at.
+    """
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Scalar | None = None) -> None:
+        self.what = what
 
 
 class Deduced:
@@ -185,19 +191,12 @@ def _spelled(values: dict[str, Any]) -> str:
 OBJECT_META: Final = MapType(
     {
         **dict.fromkeys(
-            (
-                "name",
-                "namespace",
-                "creationTimestamp",
-                "selfLink",
-                "uid",
-                "clusterName",
-                "generation",
-                "managedFields",
-                "resourceVersion",
-            ),
-            STRIPPED,
+            ("name", "namespace", "selfLink", "uid", "clusterName", "resourceVersion"),
+            Stripped(STRING),
         ),
+        "creationTimestamp": Stripped(UNTYPED),
+        "generation": Stripped(NUMERIC),
+        "managedFields": STRIPPED,
         "annotations": STRING_MAP,
         "labels": STRING_MAP,
         "finalizers": STRING_SET,

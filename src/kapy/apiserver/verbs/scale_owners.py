@@ -1,0 +1,117 @@
+"""Who owns `replicas` of an object after a write of its Scale.
+
+The Scale is seen with the owners of `replicas` alone, is written like any object, and its owners
+become those of the object again. As on a real server an update that owned `replicas` gets an
+entry of its own for it, without a time; and nobody becomes an owner while nobody is one.
+kube-apiserver cannot convert what an apply changed in the Scale of a custom resource, and fails;
+so does this server, after it looked for conflicts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kapy.apiserver.ask import Ask
+from kapy.apiserver.refusals import StorageFailure, plain_failure
+from kapy.apiserver.resources.structs import decoder, facts
+from kapy.kube import Document
+from kapy.kube.apply import Tracker, Types, Write, managers
+from kapy.kube.apply.fields import contains, difference, single
+from kapy.kube.errors import ApiError
+
+API_VERSION = "autoscaling/v1"
+_STRUCT = "autoscaling.v1.Scale"
+_IN_SCALE = ("f:spec", "f:replicas")
+_NO_VERSION = f"request to convert CR to an invalid group/version: {API_VERSION}"
+
+
+@cache
+def _tracker() -> Tracker:
+    zero = decoder(_STRUCT)({}, None, [])
+    return Tracker({API_VERSION: Types.of_struct(facts()["structs"], _STRUCT, zero=zero)})
+
+
+class _Owners:
+    """The owners of an object's fields, and those of its Scale. path: of `replicas`."""
+
+    def __init__(self, ask: Ask, live: Document, path: str) -> None:
+        known = ask.kind.schema.tracker.versions
+        found = managers.read(live["metadata"].get("managedFields") or ())
+        self._version = ask.kind.resource.api_version
+        self._path = tuple(f"f:{part}" for part in path.lstrip(".").split("."))
+        self._found = {who: one for who, one in found.items() if one.api_version in known}
+
+    def of_scale(self) -> list[Document]:
+        """The entries of the Scale."""
+        fields = single(_IN_SCALE)
+        return managers.written(
+            {
+                who: managers.Owned(API_VERSION, fields, one.time)
+                for who, one in self._found.items()
+                if contains(one.fields, self._path)
+            }
+        )
+
+    def of_object(self, scale: list[Document]) -> list[Document]:
+        """The entries of the object, when those of the Scale are these."""
+        left = managers.read(scale)
+        result: managers.Managers = {}
+        for who, one in self._found.items():
+            if not contains(one.fields, self._path) or left.pop(who, None) is not None:
+                result[who] = one
+            elif fields := difference(one.fields, single(self._path)):
+                result[who] = one.owning(fields)
+        for who, one in left.items():
+            if contains(one.fields, _IN_SCALE):
+                result[who] = managers.Owned(self._version, single(self._path), None)
+        return managers.written(result)
+
+
+def applied_scale(
+    ask: Ask, live: Document, scale: Document, applied: Document, path: str, *, force: bool
+) -> tuple[Document, list[Document]]:
+    """The Scale after the apply, and the object's managedFields; `scale` itself if it is equal.
+
+    path: of `replicas` in the object. Raises Conflict, and what kube-apiserver fails with.
+    """
+    owners = _Owners(ask, live, path)
+    before = _owned(scale, owners.of_scale())
+    if ask.kind.custom and not before["metadata"]["managedFields"]:
+        raise _failure(
+            "failed to create manager for existing fields: failed to convert live object "
+            f"(/; {API_VERSION}, Kind=Scale) to proper version: {_NO_VERSION}"
+        )
+    write = Write(ask.manager, API_VERSION, "", "scale")
+    merged = _tracker().apply(before, applied, write, force=force)
+    if ask.kind.custom and merged.get("spec") != scale.get("spec"):
+        meta = applied.get("metadata") or {}
+        name = f"{meta.get('namespace', '')}/{meta.get('name', '')}"
+        raise _failure(
+            f"failed to convert new object ({name}; {API_VERSION}, Kind=Scale) to proper version: "
+            f"{_NO_VERSION}"
+        )
+    return merged, owners.of_object(merged["metadata"].get("managedFields") or [])
+
+
+def written_scale(
+    ask: Ask, live: Document, scale: Document, wanted: Document, path: str
+) -> list[Document]:
+    """The object's managedFields after an update or a patch of its Scale to `wanted`."""
+    owners = _Owners(ask, live, path)
+    replicas = (wanted.get("spec") or {}).get("replicas")
+    after: Document = {
+        **wanted,
+        "metadata": wanted.get("metadata") or {},
+        "spec": {"replicas": replicas} if replicas else {},
+    }
+    write = Write(ask.manager, API_VERSION, "", "scale")
+    tracked = _tracker().track(_owned(scale, owners.of_scale()), after, write)
+    return owners.of_object(tracked["metadata"].get("managedFields") or [])
+
+
+def _owned(scale: Document, entries: list[Document]) -> Document:
+    return {**scale, "metadata": {**scale["metadata"], "managedFields": entries}}
+
+
+def _failure(message: str) -> ApiError:
+    return StorageFailure(message, status=plain_failure(message))
