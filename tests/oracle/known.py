@@ -13,7 +13,6 @@ _GO_WORDS: Final = "the text is that of a Go decoder or of a Go value printed; m
 _OWN_WORDS: Final = "OpenAPI v3 says what parameters do in sentences of our own"
 
 APISERVER: Final[Mapping[str, str]] = {
-    "apply-120": _GO_WORDS,
     "core-050": "a match condition that does not parse: a syntax error in words of our own",
     "crud-086": "a real server answers even the 406 in protobuf when that was asked for",
     "discovery-048": _OWN_WORDS,
@@ -22,7 +21,6 @@ APISERVER: Final[Mapping[str, str]] = {
     "discovery-051": _OWN_WORDS,
     "schema-131": "a real server drops managedFields when the stored object fits its kind no more",
     "subresources-017": _GO_WORDS,
-    "subresources-022": "managedFields of an object stored in another version of its kind",
     "webhooks-042": "an object that a write converted is converted back once, not twice",
 }
 
