@@ -188,6 +188,8 @@ async def _revised(
 ) -> Document:
     """The object as it would be stored; `live` itself when nothing changed."""
     if wanted is live and not plane.webhooks:
+        if not (ask.kind.custom or ask.subresource):
+            ask.warnings.extend(ask.kind.strategy.warnings(live, live))
         return live
     kind, uid = ask.kind, not how.patched
     document = {**wanted, "metadata": {**wanted["metadata"]}}

@@ -217,8 +217,6 @@ EMBEDDED_META: Final = MapType(
 
 def type_of_schema(schema: Document) -> Type:
     """The merge type of one node of a structural schema."""
-    if schema.get("x-kubernetes-int-or-string"):
-        return UNTYPED
     match schema.get("type"):
         case "object":
             return _object(schema)

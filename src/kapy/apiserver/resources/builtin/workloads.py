@@ -69,9 +69,9 @@ def _drop_kept(spec: Document, before: Document, fields: Iterable[str]) -> None:
 
 
 def _drop_node_ports(spec: Document, before: Document) -> None:
-    given = {port.get("nodePort") or 0 for port in before.get("ports") or ()}
-    asked = {port.get("nodePort") or 0 for port in spec.get("ports") or ()}
-    if given == asked:
+    given = {port.get("nodePort") for port in before.get("ports") or ()}
+    asked = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+    if given >= asked:
         ports = spec.get("ports") or ()
         spec["ports"] = [{k: v for k, v in one.items() if k != "nodePort"} for one in ports]
 
