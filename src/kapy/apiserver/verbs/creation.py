@@ -56,7 +56,7 @@ def settle_namespace(ask: Ask, document: Document) -> None:
 
 def check_namespace_of(ask: Ask, meta: Document) -> None:
     """The namespace in an object's metadata may not be another. Raises BadRequest."""
-    if ask.kind.namespaced and meta.get("namespace", "") not in ("", ask.namespace):
+    if ask.kind.namespaced and (meta.get("namespace") or "") not in ("", ask.namespace):
         raise BadRequest(
             "the namespace of the provided object does not match the namespace sent on the request"
         )

@@ -216,7 +216,19 @@ async def _revised(
     if shaped:
         document = pruned(ask, document)
     same = await ask.compute(partial(eq, document, live)) if ask.large else document == live
-    return live if same else document
+    return live if same or (how.applied and _times_alone(document, live)) else document
+
+
+def _times_alone(document: Document, live: Document) -> bool:
+    """Whether an apply changed nothing but times of managedFields, which then stay."""
+    one, two = (
+        [{**entry, "time": ""} for entry in each["metadata"].get("managedFields") or ()]
+        for each in (document, live)
+    )
+    if one != two:
+        return False
+    meta = {**document["metadata"], "managedFields": live["metadata"].get("managedFields")}
+    return {**document, "metadata": meta} == live
 
 
 def _as_sent(document: Document, wanted: Document) -> Document:
