@@ -64,3 +64,17 @@ def test_any_text_is_filled_in_or_refused(text: str, value: str) -> None:
     if "$" not in text:
         assert out == text.partition("\0")[0]
     out.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("${A^} ${A^^} ${B,} ${B,,}", "Abc.abc ABC.ABC xYZ xyz"),
+        ("${#A} ${A:4} ${A:1:2}", "7 abc bc"),
+        ("${A#*.} ${A##a} ${A%.*} ${A%%.*}", "abc bc.abc abc abc"),
+        ("${A/b/-} ${A//b/-} ${A/#ab/-} ${A/%bc/-}", "a-c.abc a-c.a-c -c.abc abc.a-"),
+        ("${N:=d} ${N:-d} ${N=d} ${A:-d} $$", "d d d abc.abc $"),
+    ],
+)
+def test_functions_change_values_as_in_envsubst(text: str, result: str) -> None:
+    assert processed(text, {"A": "abc.abc", "B": "XYZ"}) == result

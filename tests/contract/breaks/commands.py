@@ -215,9 +215,7 @@ COMPONENTS: Final = (
         '    "^^": _upper,\n',
         '    "^^": _lower,\n',
         {
-            "oracle/test_samples.py::test_the_samples_of_a_pure_topic_pass": (
-                "clusterctl/functions",
-            ),
+            f"{_VARIABLES}::test_functions_change_values_as_in_envsubst": ("clusterctl/functions",),
         },
     ),
     Break(
