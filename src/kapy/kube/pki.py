@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -47,6 +48,9 @@ _PEM_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----[^-]*-----END [A-Z0-
 # The start of a TBSCertificate's content: version 3, then the serial number.
 _SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
 _SERIAL_ZERO: Final = bytes.fromhex("a003020102020100")
+_HEADER: Final = rb"\x30(?:[\x00-\x7f]|\x81.|\x82..|\x83...)"
+_SERIAL: Final = re.compile(_HEADER + _HEADER + rb"(?:\xa0\x03\x02\x01.)?\x02(..)", re.DOTALL)
+"""The beginning of a certificate, up to the length and the first byte of its serial number."""
 
 
 class InvalidPem(KapyError):
@@ -193,10 +197,31 @@ def load(certificate: bytes) -> Certificate:
     """
     from cryptography import x509
 
-    try:
+    with _decoding(_CERTIFICATE):
         return x509.load_der_x509_certificate(_with_loadable_serial(_der(certificate)))
-    except ValueError as error:
-        raise InvalidPem("unable to decode the certificate") from error
+
+
+@contextmanager
+def _decoding(what: str) -> Iterator[None]:
+    """Raise InvalidPem for whatever `cryptography` raises about foreign bytes within.
+
+    A certificate is decoded piece by piece, when a piece is asked for.
+    """
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        yield
+    except InvalidPem:
+        raise
+    except (
+        *(ValueError, TypeError, UnsupportedAlgorithm),
+        *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+    ) as error:
+        raise InvalidPem(f"unable to decode the {what}") from error
+
+
+_CERTIFICATE: Final = "certificate"
 
 
 def facts(certificate: bytes) -> Facts:
@@ -205,23 +230,21 @@ def facts(certificate: bytes) -> Facts:
     from cryptography.x509.oid import NameOID
 
     found = load(certificate)
-    names: tuple[str, ...] = ()
-    try:
-        alternative = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        pass
-    else:
-        names = tuple(str(name.value) for name in alternative.value)
-    common_names = found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    organizations = found.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return Facts(
-        common_name=str(common_names[0].value) if common_names else "",
-        organizations=tuple(str(one.value) for one in organizations),
-        names=names,
-        not_before=found.not_valid_before_utc,
-        not_after=found.not_valid_after_utc,
-        serial=0 if _has_serial_zero(_der(certificate)) else found.serial_number,
-    )
+    with _decoding(_CERTIFICATE):
+        names: tuple[str, ...] = ()
+        with suppress(x509.ExtensionNotFound):
+            alternative = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+            names = tuple(str(name.value) for name in alternative.value)
+        common_names = found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        organizations = found.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+        return Facts(
+            common_name=str(common_names[0].value) if common_names else "",
+            organizations=tuple(str(one.value) for one in organizations),
+            names=names,
+            not_before=found.not_valid_before_utc,
+            not_after=found.not_valid_after_utc,
+            serial=0 if _has_serial_zero(_der(certificate)) else found.serial_number,
+        )
 
 
 def public_key_hashes(certificates: bytes) -> list[str]:
@@ -233,27 +256,27 @@ def public_key_hashes(certificates: bytes) -> list[str]:
 
     end = b"-----END CERTIFICATE-----"
     *found, _ = certificates.split(end)
-    keys = [load(one + end).public_key() for one in found or [b""]]
-    ders = [key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for key in keys]
+    with _decoding(_CERTIFICATE):
+        keys = [load(one + end).public_key() for one in found or [b""]]
+        ders = [key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for key in keys]
     return ["sha256:" + hashlib.sha256(der).hexdigest() for der in ders]
 
 
 def belongs_together(pair: KeyPair) -> bool:
     """Whether the key is the private half of the certificate. Raises InvalidPem."""
-    return load(pair.certificate).public_key() == _load_key(pair.key).public_key()
+    with _decoding(_CERTIFICATE):
+        public = load(pair.certificate).public_key()
+    return public == _load_key(pair.key).public_key()
 
 
 def is_authority(certificate: bytes) -> bool:
     """Whether a certificate may sign others. Raises InvalidPem."""
     from cryptography import x509
 
-    try:
+    with _decoding(_CERTIFICATE), suppress(x509.ExtensionNotFound):
         found = load(certificate).extensions.get_extension_for_class(x509.BasicConstraints)
-    except x509.ExtensionNotFound:
-        return False
-    except ValueError as error:
-        raise InvalidPem("unable to decode the certificate") from error
-    return bool(found.value.ca)
+        return bool(found.value.ca)
+    return False
 
 
 def holds_public_key(public: bytes, key: bytes) -> bool:
@@ -274,15 +297,13 @@ def _pem_blocks(text: bytes) -> list[bytes]:
 
 def _public_key(pem: bytes) -> object:
     """The public key of a PEM block, None when there is none that can be read."""
-    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    try:
+    with suppress(InvalidPem), _decoding("public key"):
         if pem.startswith(b"-----BEGIN CERTIFICATE-----"):
             return load(pem).public_key()
         return load_pem_public_key(pem)
-    except (ValueError, UnsupportedAlgorithm, InvalidPem):
-        return None
+    return None
 
 
 def _generate(algorithm: Algorithm) -> PrivateKey:
@@ -309,11 +330,9 @@ def _load_key(key: bytes) -> PrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    try:
+    with _decoding("private key"):
         # The full check of an RSA key costs as much as making one; a wrong key fails in use.
         found = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
-    except (ValueError, TypeError):
-        raise InvalidPem("unable to decode the private key") from None
     if not isinstance(found, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
         raise InvalidPem("the private key is neither RSA nor EC")
     return found
@@ -431,9 +450,19 @@ def _der(certificate: bytes) -> bytes:
 
 
 def _has_serial_zero(der: bytes) -> bool:
-    # Two SEQUENCE headers of at most four bytes each stand before it.
-    return _SERIAL_ZERO in der[:16]
+    found = _SERIAL.match(der)
+    return found is not None and found[1] == b"\x01\x00"
 
 
 def _with_loadable_serial(der: bytes) -> bytes:
-    return der.replace(_SERIAL_ZERO, _SERIAL_ONE, 1) if _has_serial_zero(der) else der
+    """The certificate with the serial number 1 in the place of 0. Raises InvalidPem where it is
+    negative, which Go refuses, too."""
+    found = _SERIAL.match(der)
+    if found is None:
+        return der
+    length, first = found[1]
+    if first >= 0x80:
+        raise InvalidPem("unable to decode the certificate: its serial number is negative")
+    if (length, first) != (1, 0):
+        return der
+    return der[: found.end() - 1] + b"\x01" + der[found.end() :]
