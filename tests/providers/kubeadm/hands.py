@@ -59,6 +59,7 @@ class Hands:
     """One cluster c1 with a control plane c1-control-plane.
 
     hold_new: new Machines do not boot. hold_old: the Nodes of deleted Machines are still drained.
+    outlived: Machines that went while etcd still had their members.
     """
 
     plane: Plane
@@ -68,6 +69,7 @@ class Hands:
     hold_old: bool = False
     pace: float = 0.1
     asked: list[str] = field(default_factory=list)
+    outlived: list[str] = field(default_factory=list)
 
     async def start(
         self,
@@ -259,6 +261,8 @@ class Hands:
                 waiting = _condition("Deleting", "True", "WaitingForPreTerminateHook")
                 await self.report(key, waiting)
             return
+        if key.name in self.etcd.members:
+            self.outlived.append(key.name)
         for kind in (DevMachine, KubeadmConfig):
             await client.delete(kind, key)
         for resource, gone in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from datetime import timedelta
 
 from kapy.api.cluster import Cluster
@@ -253,6 +254,7 @@ async def test_it_shrinks_without_losing_etcd(hands: Hands) -> None:
     assert machine.metadata.name != leader
     assert list(hands.etcd.members) == [machine.metadata.name] == [hands.etcd.leader]
     assert "/v3/maintenance/transfer-leadership" in hands.etcd.calls
+    assert hands.outlived == []
 
 
 async def test_the_machine_that_a_person_chose_goes_first(hands: Hands) -> None:
@@ -286,6 +288,7 @@ async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
     assert not old & {one.metadata.name for one in machines}
     assert {one.spec.version for one in machines} == {"v1.35.0"}
     assert sorted(hands.etcd.members) == sorted(one.metadata.name for one in machines)
+    assert hands.outlived == []
     workload = hands.plane.workload
     stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
     _, around = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
@@ -383,6 +386,19 @@ async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
     await hands.start(replicas=3, failure_domains=domains)
     await until(hands, at(3))
     assert sorted(one.spec.failure_domain for one in await hands.machines()) == ["a", "b", "c"]
+
+
+async def test_a_new_machine_comes_where_the_fewest_are_that_go(hands: Hands) -> None:
+    domains = [{"name": name, "controlPlane": True} for name in ("a", "b")]
+    await hands.start(replicas=3, failure_domains=domains)
+    await until(hands, at(3))
+    counted = Counter(one.spec.failure_domain for one in await hands.machines())
+    (_, most), (fewest, least) = counted.most_common()
+    assert (most, least) == (2, 1)
+    await change(hands, {"version": "v1.35.0"})
+    await until(hands, lambda kcp: kcp.status.replicas == 4)
+    (new,) = (one for one in await hands.machines() if one.spec.version == "v1.35.0")
+    assert new.spec.failure_domain == fewest
 
 
 async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) -> None:
