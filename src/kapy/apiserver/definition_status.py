@@ -1,4 +1,4 @@
-"""What kube-apiserver's controllers say of a definition: which names it has, whether it is served.
+"""The status of a definition: accepted names and conditions, as kube-apiserver sets it.
 
 A name that another definition of the group has is refused, and the definition keeps its old one;
 when it becomes free, it is taken by the first that asks for it.
@@ -39,7 +39,7 @@ def status_of(document: Document, others: Iterable[Document], now: str) -> Docum
     conditions = _Conditions(status.get("conditions") or (), now)
     accepted = accepted_names(document)
     if not _same(accepted, spec["names"]):
-        problem, accepted = _settled(spec["names"], accepted, others)
+        problem, accepted = _accept_names(spec["names"], accepted, others)
         if problem is None:
             conditions.put("NamesAccepted", "True", "NoConflicts", "no conflicts found")
         else:
@@ -89,11 +89,11 @@ def _same(one: Document, other: Document) -> bool:
     }
 
 
-def _settled(
+def _accept_names(
     asked: Document, accepted: Document, others: Iterable[Document]
 ) -> tuple[tuple[str, str] | None, Document]:
     """The last conflict, as reason and message, and the names that a definition has now."""
-    resources, kinds = _taken([accepted, *(accepted_names(one) for one in others)])
+    resources, kinds = _names_in_use([accepted, *(accepted_names(one) for one in others)])
     names: dict[str, Any] = {**accepted}
     problem = None
     for field, reason, taken in (
@@ -112,7 +112,7 @@ def _settled(
     return problem, {**_NO_NAMES, **kept}
 
 
-def _taken(named: Iterable[Document]) -> tuple[set[str], set[str]]:
+def _names_in_use(named: Iterable[Document]) -> tuple[set[str], set[str]]:
     resources: set[str] = set()
     kinds: set[str] = set()
     for names in named:

@@ -99,11 +99,11 @@ def carried(document: Document, old: Document, *, uid: bool = True) -> None:
 
 
 _NEW: Document = {}
-"""What the metadata of a new object is compared with."""
+"""The old metadata of an object that is new."""
 
 
 def errors(document: Document, kind: Kind) -> list[FieldError]:
-    """What is wrong with the metadata of a new object."""
+    """The errors of the metadata of a new object."""
     metadata, found = document["metadata"], FieldErrors()
     _check_name(metadata, kind.strategy.name_errors, found)
     _check_parts(metadata, _NEW, found, _shared_errors(metadata), custom=_any_finalizer(kind))
@@ -113,7 +113,7 @@ def errors(document: Document, kind: Kind) -> list[FieldError]:
 def update_errors(
     document: Document, old: Document, kind: Kind, *, subresource: bool
 ) -> list[FieldError]:
-    """What is wrong with the metadata of a changed object.
+    """The errors of the metadata of a changed object.
 
     kube-apiserver looks at it as at any object, and then as at one of its kind, and lists what it
     finds each time. Fields that equal those of the stored object were checked when it was stored.
@@ -192,7 +192,7 @@ def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> N
 
 
 def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
-    """What is wrong with the metadata of an object within a custom resource."""
+    """The errors of the metadata of an object within a custom resource."""
     if not isinstance(metadata, dict):
         return []
     found = [
@@ -265,7 +265,7 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
-    """What is wrong with labels."""
+    """The errors of labels."""
     found = FieldErrors()
     _check_labels(labels, path, found)
     return found
@@ -280,7 +280,7 @@ def _check_labels(labels: dict[str, str], path: str, found: FieldErrors) -> None
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
-    """What is wrong with annotations."""
+    """The errors of annotations."""
     found = FieldErrors()
     _check_annotations(annotations, path, found)
     return found

@@ -1,4 +1,4 @@
-"""Which of the media types that a client accepts its answer has, as kube-apiserver chooses."""
+"""Content negotiation: the media type of a response, chosen as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
 
 class Accept(NamedTuple):
-    """What the client takes: an object as it is, or in one of meta.k8s.io's forms.
+    """The form of a response: an object as it is, or in one of meta.k8s.io's forms.
 
     version: of meta.k8s.io. yaml: YAML instead of JSON.
     """
@@ -46,7 +46,7 @@ class _Clause(NamedTuple):
 
 
 def accepted(headers: Mapping[str, str]) -> Accept:
-    """What the server answers with. Raises NotAcceptable."""
+    """The form of the response to a request. Raises NotAcceptable."""
     header = headers.get("accept")
     if not header or header == "application/json":
         return PLAIN
@@ -57,7 +57,7 @@ def accepted(headers: Mapping[str, str]) -> Accept:
 
 
 def accepted_of_stream(headers: Mapping[str, str]) -> Accept:
-    """What a watch answers with, which YAML cannot carry. Raises NotAcceptable."""
+    """The form of a watch's events, which YAML cannot carry. Raises NotAcceptable."""
     found = accepted(headers)
     if found.yaml:
         raise _not_acceptable(_STREAMED)
@@ -97,7 +97,7 @@ def _all(header: str) -> list[Accept]:
 
 
 def _read(clause: _Clause) -> Accept | None:
-    """What a media type asks for, None when the server does not have it."""
+    """The form that a media type asks for, None when the server does not have it."""
     if clause.main not in ("application", "*") or clause.sub not in ("json", "yaml", "*"):
         return None
     if clause.main == "*" and clause.sub != "*":

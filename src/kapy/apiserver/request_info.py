@@ -86,7 +86,7 @@ def request_info(request: Request) -> RequestInfo:
 
 
 def _read(path: str, method: str) -> RequestInfo:
-    """What the path says."""
+    """The part of a request's information that its path and method hold."""
     parts = path.split("/")
     if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
         parts = ["", *path.strip("/").split("/")]

@@ -26,7 +26,7 @@ _REMEMBERED: Final = 4096
 
 
 class BuiltInRights:
-    """What one user may besides what roles and bindings grant.
+    """The rights of one user besides those of roles and bindings.
 
     user: who it is; requests in process have this very object. rules: its own. labels: with each of
     them ("true"), ClusterRoles of the store add theirs, as aggregation adds them to the roles of a
@@ -69,7 +69,7 @@ class BuiltInRights:
 
     @property
     def refused(self) -> list[tuple[str, str, str, str]]:
-        """What it asked for in vain: verb, API group, resource, and subresource."""
+        """The rights that were missing: verb, API group, resource, and subresource."""
         return [key for key, decision in self._decided.items() if not decision]
 
     def rules(self) -> Iterator[Document]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.boot.contents import MOST_STEPS, Contents, text_of
+from kapy.kube.boot.fields import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile, shell
 from kapy.kube.yaml import YamlError, load
 
@@ -143,36 +144,20 @@ def _files(entries: list[Any], contents: Contents) -> Iterator[tuple[WriteFile, 
         entry = f"write_files[{index}]"
         if not isinstance(file, dict):
             raise BadBootData(f"{entry}: the entry must be a mapping")
-        path = _path(_string(file, "path", entry), entry)
+        path = _path(text_field(file, "path", entry), entry)
         entry = f"{entry} ({path})"
         if file.get("source"):
             raise BadBootData(f"{entry}: source would have to be fetched; give content")
-        encoding, content = _string(file, "encoding", entry), _string(file, "content", entry)
+        encoding, content = text_field(file, "encoding", entry), text_field(file, "content", entry)
         written = WriteFile(
             path,
             contents.decoded(content, encoding, entry),
             entry,
             mode=_mode(file.get("permissions"), entry),
-            owner=_owner(_string(file, "owner", entry), entry),
-            append=_flag(file, "append", entry),
+            owner=_owner(text_field(file, "owner", entry), entry),
+            append=flag_field(file, "append", entry),
         )
-        yield written, _flag(file, "defer", entry)
-
-
-def _string(file: Document, field: str, entry: str) -> str:
-    value = file.get(field)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadBootData(f"{entry}: {field} must be a string")
-    return value
-
-
-def _flag(file: Document, field: str, entry: str) -> bool:
-    value = file.get(field)
-    if value is not None and not isinstance(value, bool):
-        raise BadBootData(f"{entry}: {field} must be true or false")
-    return bool(value)
+        yield written, flag_field(file, "defer", entry)
 
 
 def _path(text: str, entry: str) -> str:

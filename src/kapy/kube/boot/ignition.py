@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.boot.contents import MOST_STEPS, Contents, check_hash, text_of
+from kapy.kube.boot.fields import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile
 from kapy.kube.foreign_json import BadJson, decoded
 
@@ -101,9 +102,10 @@ def _files(files: list[Document]) -> Iterator[Step]:
 
 
 def _content(resource: Document, contents: Contents, entry: str) -> bytes:
-    source, compression = _text(resource, "source", entry), _text(resource, "compression", entry)
+    source = text_field(resource, "source", entry)
+    compression = text_field(resource, "compression", entry)
     content = contents.of_source(source, compression, entry)
-    if expected := _text(_mapping(resource, "verification", entry), "hash", entry):
+    if expected := text_field(_mapping(resource, "verification", entry), "hash", entry):
         check_hash(content, expected, entry)
     return content
 
@@ -111,10 +113,10 @@ def _content(resource: Document, contents: Contents, entry: str) -> bytes:
 def _links(links: list[Document]) -> Iterator[Step]:
     for index, link in enumerate(links):
         path, entry = _path(link, f"storage.links[{index}]")
-        target = _text(link, "target", entry)
+        target = text_field(link, "target", entry)
         if not target or "\0" in target:
             raise BadBootData(f"{entry}: target must name a file")
-        options = "-fn" if _flag(link, "hard", entry) else "-sfn"
+        options = "-fn" if flag_field(link, "hard", entry) else "-sfn"
         script = f'mkdir -p -- "$1" && ln {options} -- "$2" "$3" && chown -h -- "$4" "$3"'
         folder, owner = posixpath.dirname(path), _owner(link, entry)
         argv = ("/bin/sh", "-c", script, "sh", folder, target, path, owner)
@@ -126,12 +128,12 @@ def _units(units: list[Document]) -> Iterator[Step]:
     started: list[RunCommand] = []
     for index, unit in enumerate(units):
         entry = f"systemd.units[{index}]"
-        name = _text(unit, "name", entry)
+        name = text_field(unit, "name", entry)
         if not _UNIT_NAME.fullmatch(name):
             raise BadBootData(f"{entry}: name {name!r:.80} is not the name of a systemd unit")
         entry = f"{entry} ({name})"
         yield from _unit_files(unit, name, contents, entry)
-        if _flag(unit, "enabled", entry) or _flag(unit, "enable", entry):
+        if flag_field(unit, "enabled", entry) or flag_field(unit, "enable", entry):
             argv = ("systemctl", "enable", "--now", name)
             journal = ("journalctl", "--no-pager", "--lines=50", "--output=cat", f"--unit={name}")
             started.append(RunCommand(argv, entry, diagnosis=journal))
@@ -142,25 +144,25 @@ def _units(units: list[Document]) -> Iterator[Step]:
 
 
 def _unit_files(unit: Document, name: str, contents: Contents, entry: str) -> Iterator[Step]:
-    if _flag(unit, "mask", entry):
+    if flag_field(unit, "mask", entry):
         argv = ("ln", "-sfn", "--", "/dev/null", f"{UNITS}/{name}")
         yield RunCommand(argv, entry, repeatable=True)
-    elif text := _text(unit, "contents", entry):
+    elif text := text_field(unit, "contents", entry):
         yield WriteFile(f"{UNITS}/{name}", contents.decoded(text, "", entry), entry)
     # Version 2 has both spellings.
     for field in ("dropins", "dropin"):
         for index, drop_in in enumerate(_entries(unit, field, entry)):
             inner = f"{entry}.{field}[{index}]"
-            file = _text(drop_in, "name", inner)
+            file = text_field(drop_in, "name", inner)
             if not _DROP_IN_NAME.fullmatch(file):
                 raise BadBootData(f"{inner}: name {file!r:.80} is not the name of a drop-in file")
-            content = contents.decoded(_text(drop_in, "contents", inner), "", inner)
+            content = contents.decoded(text_field(drop_in, "contents", inner), "", inner)
             yield WriteFile(f"{UNITS}/{name}.d/{file}", content, inner)
 
 
 def _path(node: Document, entry: str) -> tuple[str, str]:
     """The path of a file, folder or link, and the entry with it."""
-    path = _text(node, "path", entry)
+    path = text_field(node, "path", entry)
     if not path.startswith("/") or "\0" in path or posixpath.normpath(path) in ("/", "//"):
         raise BadBootData(f"{entry}: path {path!r:.80} is not an absolute path")
     path = "/" + posixpath.normpath(path).lstrip("/")
@@ -181,7 +183,7 @@ def _owner(node: Document, entry: str) -> str:
 
 
 def _account(account: Document, entry: str) -> str:
-    number, name = account.get("id"), _text(account, "name", entry)
+    number, name = account.get("id"), text_field(account, "name", entry)
     if name:
         if not _NAME.fullmatch(name):
             raise BadBootData(f"{entry}: {name!r:.80} is not the name of a user or group")
@@ -212,19 +214,3 @@ def _entries(parent: Document, field: str, entry: str) -> list[Document]:
     if len(value) > MOST_STEPS:
         raise BadBootData(f"{entry}: there are {len(value)} entries, more than {MOST_STEPS}")
     return value
-
-
-def _text(parent: Document, field: str, entry: str) -> str:
-    value = parent.get(field)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadBootData(f"{entry}: {field} must be a string")
-    return value
-
-
-def _flag(parent: Document, field: str, entry: str) -> bool:
-    value = parent.get(field)
-    if value is not None and not isinstance(value, bool):
-        raise BadBootData(f"{entry}: {field} must be true or false")
-    return bool(value)

@@ -54,19 +54,19 @@ def is_ipv6(text: str) -> bool:
 
 
 def ip_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """Of an address in an old field. known: what stood there before."""
+    """The errors of an address in an old field. known: what stood there before."""
     good = text in known or address_of(text) is not None
     return [] if good else [invalid(path, text, _IP)]
 
 
 def cidr_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """Of a range in an old field. known: what stood there before."""
+    """The errors of a range in an old field. known: what stood there before."""
     good = text in known or network_of(text) is not None
     return [] if good else [invalid(path, text, _CIDR)]
 
 
 def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
-    """Of an address in a new field: it is in its canonical form."""
+    """The errors of an address in a new field: it is in its canonical form."""
     found = address_of(text)
     if found is None:
         yield invalid(path, text, _IP)
@@ -80,7 +80,7 @@ def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
 
 
 def endpoint_ip_errors(text: str, path: str) -> Iterator[FieldError]:
-    """Of an address that others are sent to."""
+    """The errors of an address that others are sent to."""
     found = address_of(text)
     if found is None:
         yield invalid(path, text, "must be a valid IP address")

@@ -1,4 +1,4 @@
-"""What is wrong with IngressClasses, RuntimeClasses and ControllerRevisions."""
+"""Validation of IngressClasses, RuntimeClasses and ControllerRevisions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 def ingress_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of an IngressClass."""
+    """The errors of an IngressClass."""
     spec = document.get("spec") or {}
     controller = spec.get("controller") or ""
     if old is not None and controller != ((old.get("spec") or {}).get("controller") or ""):
@@ -46,7 +46,7 @@ def ingress_class_errors(document: Document, old: Document | None) -> Iterator[F
 
 
 def _prefixed_path_errors(text: str, path: str) -> Iterator[FieldError]:
-    """Of a domain and a path, as `acme.io/foo`."""
+    """The errors of a domain and a path, as `acme.io/foo`."""
     host, slash, rest = text.partition("/")
     if not text:
         yield required(path)
@@ -83,7 +83,7 @@ def _parameter_errors(parameters: Document, path: str) -> Iterator[FieldError]:
 
 
 def runtime_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a RuntimeClass."""
+    """The errors of a RuntimeClass."""
     handler = document.get("handler") or ""
     if old is not None and handler != old.get("handler"):
         yield invalid("handler", handler, _IMMUTABLE)
@@ -114,7 +114,7 @@ def _scheduling_errors(scheduling: Document) -> Iterator[FieldError]:
 
 
 def revision_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a ControllerRevision."""
+    """The errors of a ControllerRevision."""
     if document.get("revision", 0) < 0:
         yield invalid("revision", document["revision"], "must be greater than or equal to 0")
     data = document.get("data")

@@ -1,4 +1,4 @@
-"""What is wrong with the addresses that a Service has in its cluster."""
+"""Validation of the addresses that a Service has in its cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _PATH: Final = "spec.clusterIPs"
 
 
 def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldError]:
-    """Of addresses, families and policy of a Service's spec; before: the old spec, {} of none."""
+    """The errors of addresses, families and policy of a Service's spec.
+
+    before: the old spec, {} of none.
+    """
     if spec.get("type") == "ExternalName":
         return
     addresses: list[str] = spec.get("clusterIPs") or []
@@ -36,7 +39,7 @@ def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldEr
 
 
 def address_change_errors(spec: Document, old: Document) -> Iterator[FieldError]:
-    """Of the addresses of a Service that had others before (in the spec `old`)."""
+    """The errors of the addresses of a Service that had others before (in the spec `old`)."""
     if not old or "ExternalName" in (spec.get("type"), old.get("type")):
         return
     addresses: list[str] = spec.get("clusterIPs") or []

@@ -1,4 +1,4 @@
-"""What is wrong with a CustomResourceDefinition.
+"""Validation of a CustomResourceDefinition.
 
 kube-apiserver keeps what all versions have in common beside `spec.versions`, and its errors name
 fields there; `definition_versions` tells of that.
@@ -173,7 +173,7 @@ def _version_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldErr
 
 
 def _shared_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
-    """Of what all versions have in common."""
+    """The errors of what all versions have in common."""
     shared = versions.shared
     schema = (shared.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:

@@ -151,7 +151,7 @@ def _shown_fields(fields: Sequence[Document] | None) -> Any:
 
 
 def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldError]:
-    """Of the paths of a scale subresource."""
+    """The errors of the paths of a scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -182,7 +182,7 @@ def _path_errors(value: str, where: str) -> list[FieldError]:
 
 
 def column_errors(column: Document, path: str) -> Iterator[FieldError]:
-    """Of a printer column."""
+    """The errors of a printer column."""
     if not column.get("name"):
         yield required(f"{path}.name")
     kind, form = column.get("type") or "", column.get("format") or ""
@@ -202,7 +202,7 @@ def column_errors(column: Document, path: str) -> Iterator[FieldError]:
 def selectable_errors(
     fields: Sequence[Document], schema: Document | None, path: str, *, shared: bool
 ) -> Iterator[FieldError]:
-    """Of fields that a field selector may name. shared: all versions have them."""
+    """The errors of fields that a field selector may name. shared: all versions have them."""
     if schema is None:
         if not shared:
             text = "may only be set when `version.schema.openAPIV3Schema` is not included"
@@ -224,7 +224,7 @@ def selectable_errors(
 def _field_errors(
     value: str, schema: Document, path: str, seen: set[tuple[str, ...]]
 ) -> Iterator[FieldError]:
-    """Of one selectable field. seen: the fields that were selectable before."""
+    """The errors of one selectable field. seen: the fields that were selectable before."""
     where = f"{path}.jsonPath"
     if not value:
         yield required(where)
@@ -248,7 +248,7 @@ def _field_errors(
 
 
 def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
-    """Of the warning about a deprecated version."""
+    """The errors of the warning about a deprecated version."""
     warning = version.get("deprecationWarning")
     if warning is None:
         return

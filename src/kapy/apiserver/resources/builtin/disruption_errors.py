@@ -1,4 +1,4 @@
-"""What is wrong with a PodDisruptionBudget."""
+"""Validation of a PodDisruptionBudget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "exp
 
 
 def budget_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a budget's spec, and of a status that is written."""
+    """The errors of a budget's spec, and of a status that is written."""
     spec = document.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         text = "minAvailable and maxUnavailable cannot be both set"

@@ -51,7 +51,7 @@ def _expected(meta: Document) -> dict[str, str]:
 
 
 def job_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a Job."""
+    """The errors of a Job."""
     spec, meta = document.get("spec") or {}, document["metadata"]
     if not spec.get("manualSelector") and spec.get("selector") is not None:
         yield from _generated_errors(spec, meta)
@@ -115,7 +115,7 @@ def _restart_errors(pod: Document, spec: Document) -> Iterator[FieldError]:
 
 
 def _index_errors(spec: Document) -> Iterator[FieldError]:
-    """Of what concerns Jobs that number their pods."""
+    """The errors of what concerns Jobs that number their pods."""
     mode, failed = spec.get("completionMode"), spec.get("maxFailedIndexes")
     per_index, completions = spec.get("backoffLimitPerIndex"), spec.get("completions")
     if failed is not None and per_index is None:

@@ -1,4 +1,4 @@
-"""What is wrong with a Lease."""
+"""Validation of a Lease."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapy.kube.field_errors import FieldError, invalid
 
 
 def lease_errors(document: Document) -> Iterator[FieldError]:
-    """Of a Lease's spec."""
+    """The errors of a Lease's spec."""
     spec = document.get("spec") or {}
     seconds, changes = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:

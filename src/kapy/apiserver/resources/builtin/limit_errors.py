@@ -1,4 +1,4 @@
-"""What is wrong with LimitRanges and ResourceQuotas."""
+"""Validation of LimitRanges and ResourceQuotas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 
 
 def limit_range_errors(document: Document) -> Iterator[FieldError]:
-    """Of the limits of a LimitRange."""
+    """The errors of the limits of a LimitRange."""
     kinds: set[str] = set()
     for index, limit in enumerate((document.get("spec") or {}).get("limits") or ()):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""
@@ -130,7 +130,7 @@ _PAIRS: Final = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminatin
 
 
 def quota_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a ResourceQuota, and of a status that is written."""
+    """The errors of a ResourceQuota, and of a status that is written."""
     spec = document.get("spec") or {}
     yield from _hard_errors(spec.get("hard") or {}, "spec.hard")
     yield from _scope_errors(spec)

@@ -1,4 +1,4 @@
-"""What is wrong with the spec of a pod, or of a template for pods.
+"""Validation of the spec of a pod, or of a template for pods.
 
 Not checked: security contexts, affinity, topology, claims of devices, and what volumes are of.
 """
@@ -31,7 +31,7 @@ _NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy
 
 
 def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
-    """Of a pod's spec."""
+    """The errors of a pod's spec."""
     volumes: set[str] = set()
     yield from _volumes(spec, f"{path}.volumes", volumes)
     yield from _containers(spec, path, volumes)
@@ -50,7 +50,7 @@ def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
 
 
 def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
-    """Of the images of a pod, which a template may have with blanks around them."""
+    """The errors of the images of a pod, which a template may have with blanks around them."""
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
             image = container.get("image") or ""
@@ -60,7 +60,7 @@ def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
 
 
 def _volumes(spec: Document, path: str, names: set[str]) -> Iterator[FieldError]:
-    """Of volumes; the names of the good ones are added to `names`."""
+    """The errors of volumes; the names of the good ones are added to `names`."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         where, name = f"{path}[{index}].name", volume.get("name") or ""
         found = [invalid(where, name, text) for text in dns_label_errors(name)] if name else []

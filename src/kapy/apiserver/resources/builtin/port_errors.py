@@ -14,19 +14,19 @@ _RANGE: Final = "must be between 1 and 65535, inclusive"
 
 
 def number_errors(number: int, path: str) -> list[FieldError]:
-    """Of the number of a port."""
+    """The errors of the number of a port."""
     return [] if 1 <= number <= 65535 else [invalid(path, number, _RANGE)]
 
 
 def number_or_name_errors(port: int | str, path: str) -> list[FieldError]:
-    """Of a port that is a number, or the name that a container has for it."""
+    """The errors of a port that is a number, or the name that a container has for it."""
     if isinstance(port, int):
         return number_errors(port, path)
     return [invalid(path, port, text) for text in port_name_errors(port)]
 
 
 def port_name_errors(name: str) -> list[str]:
-    """What is wrong with the name of a port."""
+    """The errors of the name of a port."""
     return list(_name_errors(name))
 
 
@@ -44,14 +44,14 @@ def _name_errors(name: str) -> Iterator[str]:
 
 
 def protocol_errors(protocol: Any, path: str) -> list[FieldError]:
-    """Of a protocol."""
+    """The errors of a protocol."""
     if not protocol:
         return [required(path)]
     return [] if protocol in PROTOCOLS else [not_supported(path, protocol, PROTOCOLS)]
 
 
 def app_protocol_errors(protocol: str | None, path: str) -> list[FieldError]:
-    """Of an application's protocol."""
+    """The errors of an application's protocol."""
     if protocol is None:
         return []
     return [invalid(path, protocol, text) for text in qualified_name_errors(protocol)]

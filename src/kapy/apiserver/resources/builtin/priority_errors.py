@@ -1,4 +1,4 @@
-"""What is wrong with a PriorityClass."""
+"""Validation of a PriorityClass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
 def priority_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a class; with `old`, of what may not change."""
+    """The errors of a class; with `old`, of what may not change."""
     policy = document.get("preemptionPolicy")
     if old is not None:
         if document.get("value", 0) != old.get("value", 0):

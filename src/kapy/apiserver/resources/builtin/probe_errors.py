@@ -1,4 +1,4 @@
-"""What is wrong with the probes of a container, and with what runs when it starts or stops."""
+"""Validation of the probes of a container, and with what runs when it starts or stops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTS: Final = (
 
 
 def probe_errors(container: Document, path: str) -> Iterator[FieldError]:
-    """Of all probes of a container."""
+    """The errors of all probes of a container."""
     for name in PROBES:
         probe = container.get(name)
         if probe is not None:

@@ -44,7 +44,7 @@ def may_be_overcommitted(name: str) -> bool:
 
 
 def resource_name_errors(name: str, path: str) -> list[FieldError]:
-    """Of the name of any resource."""
+    """The errors of the name of any resource."""
     if wrong := qualified_name_errors(name):
         return [invalid(path, name, text) for text in wrong]
     huge = name.startswith((_HUGE, f"requests.{_HUGE}"))
@@ -54,7 +54,7 @@ def resource_name_errors(name: str, path: str) -> list[FieldError]:
 
 
 def container_resource_errors(name: str, path: str) -> list[FieldError]:
-    """Of the name of a resource that containers ask for."""
+    """The errors of the name of a resource that containers ask for."""
     found = resource_name_errors(name, path)
     if "/" not in name:
         if name not in _CONTAINER and not name.startswith(_HUGE):
@@ -65,7 +65,7 @@ def container_resource_errors(name: str, path: str) -> list[FieldError]:
 
 
 def quota_resource_errors(name: str, path: str) -> list[FieldError]:
-    """Of the name of a resource that is counted."""
+    """The errors of the name of a resource that is counted."""
     found = resource_name_errors(name, path)
     if "/" not in name and not is_quota_name(name):
         found.append(invalid(path, name, "must be a standard resource for quota"))
@@ -73,7 +73,7 @@ def quota_resource_errors(name: str, path: str) -> list[FieldError]:
 
 
 def amount_errors(name: str, amount: str, path: str) -> Iterator[FieldError]:
-    """Of how much of a resource there is."""
+    """The errors of how much of a resource there is."""
     value = quantity.parse(amount)
     if value < 0:
         yield invalid(path, amount, "must be greater than or equal to 0")

@@ -1,4 +1,4 @@
-"""What is wrong with a Service, in kube-apiserver's words."""
+"""Validation of a Service, in kube-apiserver's words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ONLY_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def service_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Of a Service; with `old`, of what may not change."""
+    """The errors of a Service; with `old`, of what may not change."""
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
     if wrong := list(cluster_address_errors(spec, before)):
@@ -124,7 +124,7 @@ def _affinity_errors(spec: Document) -> Iterator[FieldError]:
 
 
 def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]:
-    """Of numbers that no two ports may share."""
+    """The errors of numbers that no two ports may share."""
     for index, port in enumerate(ports):
         if kind == "ClusterIP" and port.get("nodePort"):
             text = "may not be used when `type` is 'ClusterIP'"
@@ -158,7 +158,7 @@ def _shown(port: Document) -> Shown:
 
 
 def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[FieldError]:
-    """Of what is for load balancers only."""
+    """The errors of what is for load balancers only."""
     balanced = kind == "LoadBalancer"
     ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
     if ranges and not balanced:

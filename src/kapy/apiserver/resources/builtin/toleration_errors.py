@@ -1,4 +1,4 @@
-"""What is wrong with tolerations of taints."""
+"""Validation of tolerations of taints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPARISONS: Final = ("Lt", "Gt")
 
 
 def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:
-    """Of tolerations."""
+    """The errors of tolerations."""
     for index, one in enumerate(tolerations):
         yield from _errors(one, f"{path}[{index}]")
 

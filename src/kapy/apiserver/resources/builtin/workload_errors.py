@@ -1,4 +1,4 @@
-"""What is wrong with Deployments and their kin, and with the templates in them."""
+"""Validation of Deployments and their kin, and with the templates in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STRATEGIES: Final = ["Recreate", "RollingUpdate"]
 def workload_errors(
     document: Document, old: Document | None, kind: str, *, counted: bool
 ) -> Iterator[FieldError]:
-    """Of a Deployment, ReplicaSet, StatefulSet or DaemonSet (`kind` as its errors name it).
+    """The errors of a Deployment, ReplicaSet, StatefulSet or DaemonSet (`kind` in messages).
 
     counted: it has replicas.
     """
@@ -51,7 +51,7 @@ def workload_errors(
 
 
 def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    """Of numbers that may be absent."""
+    """The errors of numbers that may be absent."""
     for field in fields:
         number = spec.get(field)
         if number is not None and number < 0:
@@ -59,7 +59,7 @@ def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator
 
 
 def template_errors(template: Document, path: str) -> Iterator[FieldError]:
-    """Of a template for pods."""
+    """The errors of a template for pods."""
     meta = template.get("metadata") or {}
     yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
     yield from annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")

@@ -1,0 +1,197 @@
+"""Promises of core about Machines and MachinePools, broken rule by rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.contract.breaks.broken import Break
+
+_TOLD: Final = "contract/test_broken_providers.py"
+_MACHINES: Final = "core/machine/test_stories.py"
+_POOLS: Final = "core/machinepool/test_stories.py"
+
+_TAKEN: Final = f"{_MACHINES}::test_a_machine_takes_over_what_its_providers_report"
+
+_WHERE: Final = f"{_MACHINES}::test_where_the_machine_is_comes_with_its_infrastructure"
+
+MACHINES: Final = (
+    Break(
+        "the provider ID is not taken over",
+        "core/machine/infrastructure.py",
+        "    machine.spec.provider_id = provider_id\n",
+        "",
+        {_TAKEN: ("infra-machine/provider-id-taken", "infra-machine/provider-id")},
+    ),
+    Break(
+        "a provider ID changes under a Node",
+        "core/machine/infrastructure.py",
+        "if known and known != provider_id and machine.status.node_ref is not None:",
+        "if False:",
+        {
+            f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (
+                "infra-machine/provider-id-taken",
+            )
+        },
+    ),
+    Break(
+        "a provider ID belongs to two Machines",
+        "core/machine/infrastructure.py",
+        "for other in scope.tools.fleet.machines_with(scope.cluster_key, provider_id):",
+        "for other in ():",
+        {
+            f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (
+                "infra-machine/provider-id-taken",
+            )
+        },
+    ),
+    Break(
+        "the failure domain of the machine is not taken over",
+        "core/machine/infrastructure.py",
+        "machine.status.failure_domain = domain",
+        "pass",
+        {_WHERE: ("infra-machine/failure-domain-taken", "infra-machine/failure-domain-status")},
+    ),
+    Break(
+        "the addresses are not taken over",
+        "core/machine/infrastructure.py",
+        "machine.status.addresses = list(addresses)",
+        "pass",
+        {_WHERE: ("infra-machine/addresses-taken", "infra-machine/addresses")},
+    ),
+    Break(
+        "a machine that is not provisioned any more takes back what was said",
+        "core/machine/infrastructure.py",
+        "    provisioned = infra.provisioned\n",
+        "    provisioned = infra.provisioned\n"
+        "    done.infrastructure_provisioned = bool(provisioned)\n",
+        {
+            f"{_MACHINES}::test_what_was_reached_is_not_taken_back": (
+                "infra-machine/initialized-taken",
+            )
+        },
+    ),
+    Break(
+        "terminal failures of machines are not shown",
+        "core/machine/status_v1beta1.py",
+        "    for part in parts:\n        if not isinstance(part, Found) or",
+        "    for part in parts[:1]:\n        if not isinstance(part, Found) or",
+        {
+            "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
+                "infra-machine/failures-taken",
+            )
+        },
+    ),
+    Break(
+        "terminal failures of boot data are not shown",
+        "core/machine/status_v1beta1.py",
+        "    for part in parts:\n        if not isinstance(part, Found) or",
+        "    for part in parts[1:]:\n        if not isinstance(part, Found) or",
+        {
+            "core/machine/test_status_v1beta1.py::test_terminal_failures_are_kept": (
+                "bootstrap-config/failures-taken",
+            )
+        },
+    ),
+    Break(
+        "boot data is taken before it is said to be made",
+        "core/machine/bootstrap.py",
+        "if config.deleting or not config.data_secret_created:",
+        "if config.deleting:",
+        {
+            f"{_MACHINES}::test_boot_data_is_taken_when_it_is_said_to_be_made": (
+                "bootstrap-config/data-secret-taken",
+                "bootstrap-config/data-secret",
+            )
+        },
+    ),
+    Break(
+        "boot data that is not there any more takes back what was said",
+        "core/machine/bootstrap.py",
+        "        machine.status.initialization.bootstrap_data_secret_created = True\n"
+        "        return\n",
+        "        machine.status.initialization.bootstrap_data_secret_created = bool(\n"
+        "            config.data_secret_created\n        )\n        return\n",
+        {
+            f"{_MACHINES}::test_what_was_reached_is_not_taken_back": (
+                "bootstrap-config/initialized-taken",
+            )
+        },
+    ),
+    Break(
+        "a Machine is Available at once",
+        "core/machine/status.py",
+        "    if left <= timedelta(0):",
+        "    if True:",
+        {
+            f"{_MACHINES}::test_min_ready_seconds_delay_availability": (
+                "control-plane/machines-available",
+                "control-plane/min-ready-seconds",
+            )
+        },
+    ),
+    Break(
+        "a Node that is not ready does not say why",
+        "core/machine/node_conditions.py",
+        'message = found.get("message") or f"Condition is {status}"',
+        'message = f"Condition is {status}"',
+        {"core/machine/test_status.py::test_health_of_a_node": ("control-plane/pods-network",)},
+    ),
+    Break(
+        "a Secret without the label is a connection",
+        "remote/connections.py",
+        'name = (metadata.get("labels") or {}).get(CLUSTER_NAME)',
+        'name = metadata["name"].removesuffix("-kubeconfig")',
+        {
+            "remote/test_connections.py::test_only_kubeconfig_secrets_are_connections": (
+                "control-plane/connections",
+            )
+        },
+    ),
+)
+
+POOLS: Final = (
+    Break(
+        "machines of a pool get no Machines",
+        "core/machinepool/machines.py",
+        "    if infra.deleting or not infra.infrastructure_machine_kind:",
+        "    if True:",
+        {
+            f"{_POOLS}::test_each_machine_of_the_provider_gets_a_machine": (
+                "infra-machinepool/machines-made",
+            )
+        },
+    ),
+    Break(
+        "the provider IDs of a pool are not taken over",
+        "core/machinepool/infrastructure.py",
+        "        pool.spec.provider_id_list = ids\n",
+        "",
+        {
+            f"{_POOLS}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0": (
+                "infra-machinepool/provider-ids-taken",
+            )
+        },
+    ),
+    Break(
+        "the replicas of a pool are not taken over",
+        "core/machinepool/infrastructure.py",
+        "        pool.status.replicas = replicas\n",
+        "        pass\n",
+        {
+            f"{_POOLS}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0": (
+                "infra-machinepool/replicas-taken",
+            )
+        },
+    ),
+    Break(
+        "a pool that is not provisioned any more takes back what was said",
+        "core/machinepool/infrastructure.py",
+        "infra.provisioned or bool(done.infrastructure_provisioned)",
+        "infra.provisioned",
+        {
+            f"{_POOLS}::test_provisioned_is_never_taken_back": (
+                "infra-machinepool/initialized-taken",
+            )
+        },
+    ),
+)

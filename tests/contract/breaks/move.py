@@ -1,0 +1,162 @@
+"""Promises of `clusterctl move`, broken rule by rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.contract.breaks.broken import Break
+
+_RULES: Final = "clusterctl/move/test_rules.py"
+_AT_WORK: Final = "clusterctl/move/test_others_at_work.py"
+
+MOVE: Final = (
+    Break(
+        "what is left behind is not named",
+        "clusterctl/move/plan.py",
+        "left = [node for node in graph.nodes.values() if node.ref not in plan.objects]",
+        "left = list[Node]()",
+        {
+            f"{_RULES}::test_a_dry_run_names_what_is_left_behind_with_the_reason": (
+                "clusterctl/owners-told",
+                "clusterctl/move-left",
+            )
+        },
+    ),
+    Break(
+        "kinds of CRDs without the label are moved",
+        "clusterctl/move/kinds.py",
+        "client.list(CRDS, labels=CLUSTERCTL_LABEL)",
+        "client.list(CRDS)",
+        {f"{_RULES}::test_kinds_whose_crd_has_the_label_of_clusterctl": ("clusterctl/move-kinds",)},
+    ),
+    Break(
+        "objects of other namespaces are moved",
+        "clusterctl/move/discovery.py",
+        "places = [(one.resource, namespace) for one in kinds.values()]",
+        'places = [(one.resource, "") for one in kinds.values()]',
+        {f"{_RULES}::test_only_the_namespace_that_is_moved": ("clusterctl/move-kinds",)},
+    ),
+    Break(
+        "Secrets where infrastructure providers are installed are not looked at",
+        "clusterctl/move/discovery.py",
+        "more = elsewhere if resource is SECRETS else []",
+        "more = list[Document]()",
+        {
+            f"{_RULES}::test_secrets_where_infrastructure_providers_are_installed": (
+                "clusterctl/move-secrets",
+            )
+        },
+    ),
+    Break(
+        "ConfigMaps are not looked at",
+        "clusterctl/move/kinds.py",
+        "for resource in (SECRETS, CONFIG_MAPS):",
+        "for resource in (SECRETS,):",
+        {f"{_RULES}::test_what_hangs_below_a_resource_set": ("clusterctl/move-secrets",)},
+    ),
+    Break(
+        "what an owned object owns is not moved",
+        "clusterctl/move/graph.py",
+        "            waiting += node.dependents\n            waiting += node.soft_dependents\n",
+        "            waiting += node.dependents if node is root else ()\n"
+        "            waiting += node.soft_dependents if node is root else ()\n",
+        {
+            f"{_RULES}::test_what_hangs_below_a_cluster": (
+                "clusterctl/move-owned",
+                "clusterctl/owners",
+            )
+        },
+    ),
+    Break(
+        "certificates that a user made stay",
+        "clusterctl/move/graph.py",
+        "            if not node.owners:\n                _softly(node, clusters",
+        "            if node.owners:\n                _softly(node, clusters",
+        {
+            f"{_RULES}::test_certificates_that_a_user_made_by_their_names": (
+                "clusterctl/move-users",
+            )
+        },
+    ),
+    Break(
+        "the label of an object does not move it",
+        "clusterctl/move/graph.py",
+        "bool(self.roots) or self._labelled(MOVE) or",
+        "bool(self.roots) or",
+        {
+            f"{_RULES}::test_a_label_moves_an_object_and_another_what_it_owns": (
+                "clusterctl/move-labels",
+            )
+        },
+    ),
+    Break(
+        "the label of a CRD moves none of its objects",
+        "clusterctl/move/kinds.py",
+        "hierarchy or MOVE in labels, hierarchy",
+        "hierarchy, hierarchy",
+        {f"{_RULES}::test_on_a_crd_the_labels_are_of_all_its_objects": ("clusterctl/move-labels",)},
+    ),
+    Break(
+        "what is there is not updated",
+        "clusterctl/move/copying.py",
+        "elif not new and _differs(self._wanted(one), found):",
+        "elif False:",
+        {
+            f"{_RULES}::test_namespaced_objects_are_created_or_updated_and_removed": (
+                "clusterctl/move-created",
+            )
+        },
+    ),
+    Break(
+        "global objects are updated and removed",
+        "clusterctl/move/plan.py",
+        "if node.is_global or node.below_global:",
+        "if False:",
+        {
+            f"{_RULES}::test_global_objects_are_created_but_never_updated_nor_removed": (
+                "clusterctl/move-global",
+            )
+        },
+    ),
+    Break(
+        "what global objects own is updated and removed",
+        "clusterctl/move/plan.py",
+        "if node.is_global or node.below_global:",
+        "if node.is_global:",
+        {
+            f"{_RULES}::test_what_hangs_below_global_objects_is_treated_as_they_are": (
+                "clusterctl/move-global",
+            )
+        },
+    ),
+    Break(
+        "Clusters are not paused",
+        "clusterctl/move/pausing.py",
+        '{"spec": {"paused": True if paused else None}}',
+        '{"spec": {"paused": None}}',
+        {
+            f"{_RULES}::test_clusters_and_classes_are_paused_while_something_is_created": (
+                "clusterctl/move-paused",
+                "clusterctl/move",
+            )
+        },
+    ),
+    Break(
+        "nobody can block a move",
+        "clusterctl/move/pausing.py",
+        "        if _blocks(node.document):\n",
+        "        if False:\n",
+        {
+            f"{_AT_WORK}::test_nothing_is_created_while_somebody_blocks_the_move": (
+                "clusterctl/move-blocked",
+            )
+        },
+    ),
+    Break(
+        "a status is restored",
+        "clusterctl/move/content.py",
+        '    if not status or "status" not in document:\n',
+        "    if True:\n",
+        {f"{_RULES}::test_status_is_not_restored": ("clusterctl/move-status", "clusterctl/status")},
+    ),
+)
