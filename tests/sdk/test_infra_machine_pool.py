@@ -215,7 +215,7 @@ async def test_machines_without_a_machine_are_let_go_too() -> None:
             )
             made = await machines.converge(order, dict, lambda _: True)
             assert len(made) == 2
-            assert await machines.release(order) == 0
+            assert await machines.release(order) == Released()
             assert not (await bench.client.list(SHEETS, "default")).items
 
 

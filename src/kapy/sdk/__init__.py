@@ -7,6 +7,7 @@ controller of one's own from the parts of the runtime below.
 
 from kapy import conditions
 from kapy._aio.clock import Clock
+from kapy.api.infrastructure import PoolInstance
 from kapy.client.client import Client, Listed
 from kapy.conditions import v1beta1
 from kapy.conditions.moments import look_again
@@ -114,6 +115,7 @@ from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
 from kapy.sdk.news import News
 from kapy.sdk.owned import Making
+from kapy.sdk.pool_answers import answer_for_pool
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
@@ -203,6 +205,7 @@ __all__ = [
     "NotYet",
     "Object",
     "Observed",
+    "PoolInstance",
     "PoolMachines",
     "PoolProvisioned",
     "Provider",
@@ -232,6 +235,7 @@ __all__ = [
     "add_infra_machine",
     "add_infra_machine_pool",
     "add_ipam",
+    "answer_for_pool",
     "as_command",
     "as_commands",
     "awaited",

@@ -3,7 +3,8 @@
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     machines.wake(controller)
     found = await machines.converge(order, make, is_current)   # in `converge`
-    left = await machines.release(order)                       # in `release`
+    return answer_for_pool(order, [instance(one) for one in found], provider_id=name)
+    return await machines.release(order)                       # in `release`
 
 Core makes a Machine for each of them. A machine is deleted by way of its Machine, so that its Node
 is drained before; the object goes with it.
@@ -27,6 +28,7 @@ from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
+from kapy.sdk.answers import Released, Waiting
 from kapy.sdk.infra_machine_pool import MachinePoolOrder
 from kapy.sdk.ownership import machine_of
 from kapy.sdk.pool_plan import Member, plan
@@ -88,8 +90,8 @@ class PoolMachines:
         self._begun[order.uid] = [*unseen, *more]
         return [*unseen, *more][:count]
 
-    async def release(self, order: MachinePoolOrder[Any]) -> int:
-        """Let all go; returns how many are left."""
+    async def release(self, order: MachinePoolOrder[Any]) -> Released | Waiting:
+        """Delete all machines of the pool; returns the provider's answer to `release`."""
         self._begun.pop(order.uid, None)
         for one in self.of(order):
             if _is_going(one):
@@ -98,7 +100,10 @@ class PoolMachines:
                 await self._delete(one)
             else:  # nobody will make a Machine for it any more
                 await self._delete_this(self._resource, one)
-        return len(self.of(order))
+        left = len(self.of(order))
+        if not left:
+            return Released()
+        return Waiting(because=f"{left} machines are still there", poll_after=None)
 
     @property
     def _manager(self) -> str:

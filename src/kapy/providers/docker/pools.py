@@ -21,7 +21,6 @@ from kapy.providers.docker.backend import is_docker
 from kapy.providers.docker.containers import machine_container
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.node_images import node_image
-from kapy.providers.inmemory.pools import replicas_ready
 from kapy.sdk import (
     InfraMachinePoolProvider,
     MachinePoolOrder,
@@ -29,6 +28,7 @@ from kapy.sdk import (
     PoolProvisioned,
     Released,
     Waiting,
+    answer_for_pool,
     conditions,
 )
 
@@ -61,24 +61,14 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
 
         documents = await self._machines.converge(order, lambda: self._new(order), is_current)
         machines = [read(one, self._kind) for one in documents]
-        ids = sorted(one.spec.provider_id for one in machines if one.spec.provider_id)
-        told = replicas_ready(len(ids), len(machines), order.replicas)
-        if told.status != conditions.TRUE and not order.provisioned:
-            because = "not all machines are there yet"
-            return Waiting(because=because, poll_after=None, conditions=[told])
-        return PoolProvisioned(
-            provider_ids=ids,
-            replicas=len(machines),
+        return answer_for_pool(
+            order,
+            [_instance(one) for one in machines],
             provider_id=f"docker:////{order.cluster.name}-dmp-{order.key.name}",
-            instances=[_instance(one) for one in machines],
-            conditions=[told],
         )
 
     async def release(self, order: Order) -> Released | Waiting:
-        left = await self._machines.release(order)
-        if not left:
-            return Released()
-        return Waiting(because=f"{left} machines are still there", poll_after=None)
+        return await self._machines.release(order)
 
     def _new(self, order: Order) -> Document:
         wanted = encode(_machine_spec(order.object))

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kapy.api.condition import Condition
 from kapy.api.dev_machine import DevMachine
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.infrastructure import PoolInstance
-from kapy.api.names import ConditionType, Reason
+from kapy.api.names import ConditionType
 from kapy.kube import Document
 from kapy.kube.model import encode
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
@@ -26,6 +25,7 @@ from kapy.sdk import (
     Released,
     Runtime,
     Waiting,
+    answer_for_pool,
     conditions,
     pick_fewest,
 )
@@ -54,24 +54,14 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
             lambda one: _is_current(self._typed(one), order),
         )
         machines = [self._typed(one) for one in documents]
-        ids = sorted(one.spec.provider_id for one in machines if one.spec.provider_id)
-        told = replicas_ready(len(ids), len(machines), order.replicas)
-        if told.status != conditions.TRUE and not order.provisioned:
-            because = "not all machines are there yet"
-            return Waiting(because=because, poll_after=None, conditions=[told])
-        return PoolProvisioned(
-            provider_ids=ids,
-            replicas=len(machines),
+        return answer_for_pool(
+            order,
+            [_instance(one) for one in machines],
             provider_id=f"dev:////{order.cluster.name}-dmp-{order.key.name}",
-            instances=[_instance(one) for one in machines],
-            conditions=[told],
         )
 
     async def release(self, order: Order) -> Released | Waiting:
-        left = await self._machines.release(order)
-        if not left:
-            return Released()
-        return Waiting(because=f"{left} machines are still there", poll_after=None)
+        return await self._machines.release(order)
 
 
 class _Maker:
@@ -100,17 +90,6 @@ def _is_current(machine: DevMachine, order: Order) -> bool:
 
 def _annotation(document: Document, name: str) -> str:
     return str((document["metadata"].get("annotations") or {}).get(name, ""))
-
-
-def replicas_ready(ready: int, there: int, wanted: int) -> Condition:
-    """ReplicasReady: exactly the machines that are wanted are there, and have their IDs."""
-    of = ConditionType.REPLICAS_READY
-    if ready == there == wanted:
-        return conditions.true(of, Reason.READY)
-    message = f"{ready} of {wanted} machines are ready"
-    if there > wanted:
-        message = f"{there - wanted} more machines than wanted are there"
-    return conditions.false(of, Reason.NOT_READY, message)
 
 
 def _instance(machine: DevMachine) -> PoolInstance:
