@@ -22,6 +22,7 @@ ALONE = (
 ON_A_QUICKSTART = (
     "docs/reference/cli.md",
     "docs/how-to/change-a-fleet-with-a-plan.md",
+    "docs/how-to/use-the-client.md",
     "README.md",
 )
 """These take for granted that a quickstart's plane runs. README deletes its cluster at last."""

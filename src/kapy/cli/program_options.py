@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,9 +62,9 @@ def told_by(kind: Kind, given: Mapping[str, Any]) -> tuple[Controlling, ProgramO
 
 def access_of(given: Mapping[str, Any]) -> Kubeconfig:
     """The API server that options name. Raises KubeconfigError."""
-    from kapy.cli.reaching import own_access
+    from kapy.client.session import access
 
-    return own_access(given["kubeconfig"], given["kubeconfig_context"])
+    return access(given["kubeconfig"], given["kubeconfig_context"], os.environ)
 
 
 def log_as(given: Mapping[str, Any]) -> None:

@@ -83,25 +83,5 @@ def access_to(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
     """What the options say of a server and a user. Raises KubeconfigError."""
     from kapy.client import kubeconfig_files
 
-    paths = kubeconfig_files.paths(os.environ, _home())
+    paths = kubeconfig_files.paths(os.environ, kubeconfig_files.home())
     return kubeconfig_files.load([Path(kubeconfig)] if kubeconfig else paths, kubeconfig_context)
-
-
-def _home() -> Path:
-    """The user's folder; the root for one whom the system does not know, as in pods."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return Path("/")
-
-
-def own_access(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
-    """The server of a program that may run in a pod: that of its cluster, if nothing else is said.
-
-    Raises KubeconfigError.
-    """
-    from kapy.client.in_cluster import in_cluster, is_in_cluster
-
-    if not kubeconfig and not os.environ.get("KUBECONFIG") and is_in_cluster(os.environ):
-        return in_cluster(os.environ)
-    return access_to(kubeconfig, kubeconfig_context)

@@ -157,7 +157,12 @@ class Client:
 
     @overload
     async def patch(
-        self, kind: type[O], key: Key, patch: Document, *, subresource: str = ""
+        self,
+        kind: type[O],
+        key: Key,
+        patch: Document | Sequence[Document],
+        *,
+        subresource: str = "",
     ) -> O: ...
     @overload
     async def patch(
@@ -172,7 +177,11 @@ class Client:
     async def patch(
         self, kind: Any, key: Key, patch: Any, *, media_type: str = "", subresource: str = ""
     ) -> Any:
-        """JSON merge patch (or the given media type) of an object or its subresource."""
+        """Patch an object or its subresource.
+
+        patch: a JSON merge patch (a document), or a JSON patch (a list of operations).
+        media_type: another kind of patch.
+        """
         resource = _resource(kind)
         if not media_type:
             media_type = MERGE_PATCH if isinstance(patch, dict) else JSON_PATCH
@@ -227,7 +236,7 @@ class Client:
 
     def watch(
         self,
-        resource: Resource,
+        kind: type[Object] | Resource,
         namespace: str = "",
         *,
         resource_version: str = "",
@@ -236,7 +245,8 @@ class Client:
         initial_events: bool = False,
         metadata: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Events after `resource_version`; Expired when that is too old, on opening or later.
+        """Events after `resource_version`, with documents; Expired when that is too old, on
+        opening or later.
 
         initial_events: what there is comes first, as ADDED, then a BOOKMARK that says so. metadata:
         no more of the objects is needed.
@@ -248,7 +258,7 @@ class Client:
         if initial_events:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         headers = _only_metadata("PartialObjectMetadata") if metadata else {}
-        request = Request("GET", resource.path(namespace), query, headers)
+        request = Request("GET", _resource(kind).path(namespace), query, headers)
         return EventStream(self.transport, request)
 
     async def raw(

@@ -12,6 +12,14 @@ from kapy.kube import Document
 from kapy.kube.yaml import dump
 
 
+def home() -> Path:
+    """The user's folder. The root folder if the system does not know the user, as in Pods."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
 def paths(environ: Mapping[str, str], home: Path) -> list[Path]:
     """The files that kubectl reads: those of $KUBECONFIG, else `~/.kube/config`."""
     given = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
