@@ -23,7 +23,6 @@ def test_there_is_no_page_of_a_kind_that_is_gone() -> None:
 
 
 def test_a_field_is_said_with_its_bounds() -> None:
-    assert (
-        "| `spec.version` | string | The Kubernetes version of the machine. (1 to 256 characters) |"
-        in (PAGES["machine.md"])
-    )
+    (row,) = [one for one in PAGES["machine.md"].splitlines() if one.startswith("| `spec.version`")]
+    assert row.startswith("| `spec.version` | string | version is the desired Kubernetes version")
+    assert row.endswith("(1 to 256 characters) |")

@@ -7,52 +7,115 @@ from kapy.kube.model import Model, rules
 
 
 class V1Beta1Condition(Model):
-    """A condition as v1beta1 wrote it."""
-
-    ZEROS: ClassVar[bool] = True
-
-    type: Annotated[str, rules("Which aspect this is about.", min_length=1, max_length=256)]
-    status: Annotated[str, rules("True, False or Unknown.")]
-    severity: Annotated[str, rules("How bad it is when the status is False.", max_length=32)] = ""
-    last_transition_time: Annotated[
-        str, rules("When the status changed last.", format="date-time", required=True)
-    ] = ""
-    reason: Annotated[
-        str,
-        rules(
-            "Why the status is what it is, in one word for programs.", min_length=1, max_length=256
-        ),
-    ] = ""
-    message: Annotated[
-        str, rules("The reason in a sentence, for people.", min_length=1, max_length=10240)
-    ] = ""
-
-
-class Condition(Model, gc=False, kw_only=True):
-    """What can be said about one aspect of an object, and since when."""
+    """V1Beta1Condition is an observation of one aspect of an object, in the format of v1beta1."""
 
     ZEROS: ClassVar[bool] = True
 
     type: Annotated[
-        str, rules("Which aspect this is about.", max_length=316, pattern=QUALIFIED_NAME)
+        str,
+        rules(
+            "type is the type of the condition. The format is CamelCase, possibly with a "
+            "domain as prefix. An object has at most one condition of each type.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
-    status: Annotated[str, rules("True, False or Unknown.", enum=["True", "False", "Unknown"])]
-    observed_generation: Annotated[
-        int | None,
-        rules("The generation of the object that this was said about.", format="int64", minimum=0),
-    ] = None
+    status: Annotated[
+        str,
+        rules("status is the status of the condition. Allowed values are True, False and Unknown."),
+    ]
+    severity: Annotated[
+        str,
+        rules(
+            "severity classifies the reason when status is False. Values are Error, Warning "
+            "and Info. It is empty when status is True or Unknown.",
+            max_length=32,
+        ),
+    ] = ""
     last_transition_time: Annotated[
-        str, rules("When the status changed last.", format="date-time", required=True)
+        str,
+        rules(
+            "lastTransitionTime is the time at which the status of the condition changed "
+            "last, in the format of RFC 3339.",
+            format="date-time",
+            required=True,
+        ),
     ] = ""
     reason: Annotated[
         str,
         rules(
-            "Why the status is what it is, in one word for programs.",
+            "reason is a CamelCase word for programs that explains the current status. It "
+            "may be empty when status is True.",
+            min_length=1,
+            max_length=256,
+        ),
+    ] = ""
+    message: Annotated[
+        str,
+        rules(
+            "message explains the current status to humans. It may be empty. At most 10240 "
+            "characters are stored.",
+            min_length=1,
+            max_length=10240,
+        ),
+    ] = ""
+
+
+class Condition(Model, gc=False, kw_only=True):
+    """Condition is an observation of one aspect of an object, in the format of Kubernetes APIs."""
+
+    ZEROS: ClassVar[bool] = True
+
+    type: Annotated[
+        str,
+        rules(
+            "type is the type of the condition. The format is CamelCase, possibly with a "
+            "domain as prefix. An object has at most one condition of each type.",
+            max_length=316,
+            pattern=QUALIFIED_NAME,
+        ),
+    ]
+    status: Annotated[
+        str,
+        rules(
+            "status is the status of the condition. Allowed values are True, False and Unknown.",
+            enum=["True", "False", "Unknown"],
+        ),
+    ]
+    observed_generation: Annotated[
+        int | None,
+        rules(
+            "observedGeneration is the value of metadata.generation from which the condition "
+            "was computed. The condition is out of date while it is smaller than "
+            "metadata.generation.",
+            format="int64",
+            minimum=0,
+        ),
+    ] = None
+    last_transition_time: Annotated[
+        str,
+        rules(
+            "lastTransitionTime is the time at which the status of the condition changed "
+            "last, in the format of RFC 3339.",
+            format="date-time",
+            required=True,
+        ),
+    ] = ""
+    reason: Annotated[
+        str,
+        rules(
+            "reason is a CamelCase word for programs that explains the current status. Every "
+            "controller documents its reasons.",
             min_length=1,
             max_length=1024,
             pattern=REASON,
         ),
     ]
     message: Annotated[
-        str, rules("The reason in a sentence, for people; may be empty.", max_length=32768)
+        str,
+        rules(
+            "message explains the current status to humans. It may be empty. At most 32768 "
+            "characters are stored.",
+            max_length=32768,
+        ),
     ]

@@ -54,10 +54,12 @@ def crds() -> list[Document]:
 
 def printed_crds() -> list[Document]:
     """The CRDs, printed anew."""
-    from kapy.api.schema import structural_schemas  # takes its time, and is seldom needed
+    # Both take their time, and are seldom needed.
+    from kapy.api.descriptions import descriptions
+    from kapy.api.schema import structural_schemas
 
     types = [(kind, version, kind.type_of(version)) for kind in KINDS for version in kind.versions]
-    schemas = structural_schemas([one for _, _, one in types])
+    schemas = structural_schemas([one for _, _, one in types], descriptions())
     served: dict[Kind, list[Document]] = {kind: [] for kind in KINDS}
     for (kind, version, one), schema in zip(types, schemas, strict=True):
         served[kind].append(_version(kind, version, one, schema))

@@ -17,28 +17,57 @@ from kapy.kube.model import Model, rules
 
 
 class APIEndpoint(Model):
-    """Where an API server is reached."""
+    """APIEndpoint is the address at which an API server is reached."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    host: Annotated[str, rules("Its host name or address.", min_length=1, max_length=512)] = ""
-    port: Annotated[int, rules("Its port.", format="int32", minimum=1, maximum=65535)] = 0
+    host: Annotated[
+        str,
+        rules(
+            "host is the DNS name or IP address of the API server.", min_length=1, max_length=512
+        ),
+    ] = ""
+    port: Annotated[
+        int,
+        rules(
+            "port is the TCP port of the API server. Allowed values are 1 to 65535.",
+            format="int32",
+            minimum=1,
+            maximum=65535,
+        ),
+    ] = 0
 
 
 class ContractVersionedObjectReference(Model):
-    """A reference whose API version follows from the contract labels of the kind's CRD."""
+    """ContractVersionedObjectReference is a reference to an object in the same namespace. It has no
+    API version. Controllers read the version from the contract labels of the kind's CRD.
+    """
 
     kind: Annotated[
-        str, rules("The referenced object's kind.", min_length=1, max_length=63, pattern=KIND)
+        str,
+        rules(
+            "kind is the kind of the referenced object. It must begin with a letter. It may "
+            "contain letters, digits and hyphens.",
+            min_length=1,
+            max_length=63,
+            pattern=KIND,
+        ),
     ]
     name: Annotated[
         str,
-        rules("The referenced object's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN),
+        rules(
+            "name is the name of the referenced object. The object must be in the same "
+            "namespace as the referring object.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
     api_group: Annotated[
         str,
         rules(
-            "The API group of the referenced object's kind.",
+            "apiGroup is the API group of the referenced object, without a version. The "
+            "contract labels of the CRD select the version.",
             min_length=1,
             max_length=253,
             pattern=DNS_SUBDOMAIN,
@@ -47,16 +76,34 @@ class ContractVersionedObjectReference(Model):
 
 
 class ClusterVariable(Model):
-    """The value of one variable."""
+    """ClusterVariable is the value of one variable of a ClusterClass."""
 
-    name: Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
-    value: Annotated[Any, rules("The variable's value, of the type that its definition asks for.")]
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the variable. The ClusterClass or one of its external "
+            "patches must define a variable with this name.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
+    value: Annotated[
+        Any,
+        rules(
+            "value is the value of the variable. It must match the schema of the variable's "
+            "definition. Fields that are absent take the defaults of that schema. A change "
+            "reaches the objects of the Cluster through the patches that use the variable. "
+            "It causes a rollout if a template changes."
+        ),
+    ]
 
 
 UnhealthyMachineConditionType = Annotated[
     str,
     rules(
-        "The condition's type.",
+        "type is the type of the condition of the Machine. Ready, Available, "
+        "HealthCheckSucceeded, OwnerRemediated and ExternallyRemediated are not allowed, "
+        "because the health check itself writes or influences them.",
         min_length=1,
         max_length=316,
         pattern=QUALIFIED_NAME,
@@ -78,36 +125,95 @@ UnhealthyMachineConditionType = Annotated[
 
 
 class UnhealthyMachineCondition(Model):
-    """A condition of a Machine that is a sign of ill health when it lasts."""
+    """UnhealthyMachineCondition is a condition status of a Machine that makes the Machine unhealthy
+    when it lasts.
+    """
 
     type: UnhealthyMachineConditionType
-    status: Annotated[str, rules("The condition's bad status.", enum=["True", "False", "Unknown"])]
+    status: Annotated[
+        str,
+        rules(
+            "status is the unhealthy status of the condition. Allowed values are True, False "
+            "and Unknown.",
+            enum=["True", "False", "Unknown"],
+        ),
+    ]
     timeout_seconds: Annotated[
-        int, rules("How long it must last.", format="int32", minimum=0, zero="kept")
+        int,
+        rules(
+            "timeoutSeconds is the time in seconds for which the condition must have this "
+            "status before the Machine is unhealthy. With 0 the Machine is unhealthy at "
+            "once.",
+            format="int32",
+            minimum=0,
+            zero="kept",
+        ),
     ]
 
 
 class UnhealthyNodeCondition(Model):
-    """A condition of a Node that is a sign of ill health when it lasts."""
+    """UnhealthyNodeCondition is a condition status of a Node that makes the Machine of the Node
+    unhealthy when it lasts.
+    """
 
-    type: Annotated[str, rules("The condition's type.", min_length=1)]
-    status: Annotated[str, rules("The condition's bad status.", min_length=1)]
+    type: Annotated[
+        str,
+        rules(
+            "type is the type of the condition of the Node, for example Ready or MemoryPressure.",
+            min_length=1,
+        ),
+    ]
+    status: Annotated[
+        str,
+        rules(
+            "status is the unhealthy status of the condition. Usual values are True, False "
+            "and Unknown.",
+            min_length=1,
+        ),
+    ]
     timeout_seconds: Annotated[
-        int, rules("How long it must last.", format="int32", minimum=0, zero="kept")
+        int,
+        rules(
+            "timeoutSeconds is the time in seconds for which the condition must have this "
+            "status before the Machine is unhealthy. With 0 the Machine is unhealthy at "
+            "once.",
+            format="int32",
+            minimum=0,
+            zero="kept",
+        ),
     ]
 
 
 class MachineHealthCheckRemediationTemplateReference(Model):
-    """Names a remediation template."""
+    """MachineHealthCheckRemediationTemplateReference is a reference to a template of remediation
+    requests.
+    """
 
-    kind: Annotated[str, rules("The template's kind.", min_length=1, max_length=63, pattern=KIND)]
+    kind: Annotated[
+        str,
+        rules(
+            "kind is the kind of the template. The kind of the remediation requests is this "
+            "name without the suffix Template.",
+            min_length=1,
+            max_length=63,
+            pattern=KIND,
+        ),
+    ]
     name: Annotated[
-        str, rules("The template's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the template. The template must be in the same namespace as "
+            "the referring object.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
     api_version: Annotated[
         str,
         rules(
-            "The API group and version of the template's kind.",
+            "apiVersion is the API group and version of the template, for example "
+            "infrastructure.cluster.x-k8s.io/v1beta2.",
             min_length=1,
             max_length=317,
             pattern=DOMAIN_PATH,
@@ -116,38 +222,66 @@ class MachineHealthCheckRemediationTemplateReference(Model):
 
 
 class MachineReadinessGate(Model):
-    """One more condition of a Machine that Ready takes into account."""
+    """MachineReadinessGate is a condition of a Machine that its Ready condition takes into
+    account.
+    """
 
     condition_type: Annotated[
-        str, rules("The condition's type.", min_length=1, max_length=316, pattern=QUALIFIED_NAME)
+        str,
+        rules(
+            "conditionType is the type of a condition of the Machine. A condition that does "
+            "not exist counts as Unknown. It must be unique in the list.",
+            min_length=1,
+            max_length=316,
+            pattern=QUALIFIED_NAME,
+        ),
     ]
     polarity: Annotated[
         str,
         rules(
-            "Which status is the good one: True (Positive, unless said) or False (Negative).",
+            "polarity tells which status of the condition is the good one. Allowed values "
+            "are Positive and Negative. With Positive True is good. With Negative False is "
+            "good. Defaults to Positive.",
             enum=["Positive", "Negative"],
         ),
     ] = ""
 
 
 class MachineTaint(Model, kw_only=True):
-    """A taint that a Node gets from its Machine."""
+    """MachineTaint is a taint that Cluster API sets on the Node of a Machine."""
 
-    key: Annotated[str, rules("The taint's key.", min_length=1, max_length=317, pattern=TAINT_KEY)]
+    key: Annotated[
+        str,
+        rules(
+            "key is the key of the taint. Key and effect together must be unique in the list.",
+            min_length=1,
+            max_length=317,
+            pattern=TAINT_KEY,
+        ),
+    ]
     value: Annotated[
-        str, rules("The taint's value.", min_length=1, max_length=63, pattern=LABEL_VALUE)
+        str,
+        rules(
+            "value is the value of the taint. It may be empty.",
+            min_length=1,
+            max_length=63,
+            pattern=LABEL_VALUE,
+        ),
     ] = ""
     effect: Annotated[
         str,
         rules(
-            "What the taint does to Pods that do not tolerate it.",
+            "effect is the effect of the taint on Pods that do not tolerate it. Allowed "
+            "values are NoSchedule, PreferNoSchedule and NoExecute.",
             enum=["NoSchedule", "PreferNoSchedule", "NoExecute"],
         ),
     ]
     propagation: Annotated[
         str,
         rules(
-            "Whether it is kept on the Node (Always) or put there once (OnInitialization).",
+            "propagation tells how long the taint is maintained. Allowed values are Always "
+            "and OnInitialization. With Always the taint is set again whenever it is missing "
+            "on the Node. With OnInitialization it is set once, when the Node joins.",
             enum=["Always", "OnInitialization"],
         ),
     ]
@@ -156,7 +290,9 @@ class MachineTaint(Model, kw_only=True):
 ReadinessGates = Annotated[
     list[MachineReadinessGate],
     rules(
-        "Conditions that must hold too before a Machine counts as Ready.",
+        "readinessGates are additional conditions of the Machine that must hold before "
+        "its Ready condition becomes True. At most 32 are allowed. A change is applied "
+        "to existing Machines in place.",
         min_items=1,
         max_items=32,
         x_kubernetes_list_type="map",
@@ -166,7 +302,10 @@ ReadinessGates = Annotated[
 Taints = Annotated[
     list[MachineTaint],
     rules(
-        "Taints that the Nodes of the machines get.",
+        "taints are the taints that Cluster API sets on the Nodes of the Machines. "
+        "Taints of other origins stay on the Nodes. At most 64 are allowed. A change is "
+        "applied to existing Nodes in place. The feature gate MachineTaintPropagation "
+        "must be enabled.",
         min_items=1,
         max_items=64,
         x_kubernetes_list_type="map",
@@ -176,71 +315,135 @@ Taints = Annotated[
 
 
 class TemplateMeta(Model):
-    """Metadata that objects made of a template get."""
+    """TemplateMeta is the metadata of objects that are created from a template."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    labels: Annotated[dict[str, str], rules("Labels for the objects.")] = field(
-        default_factory=dict
-    )
-    annotations: Annotated[dict[str, str], rules("Annotations for the objects.")] = field(
-        default_factory=dict
-    )
+    labels: Annotated[
+        dict[str, str],
+        rules(
+            "labels are the labels of the objects that are created from the template. For "
+            "Machines a change is applied to existing objects in place."
+        ),
+    ] = field(default_factory=dict)
+    annotations: Annotated[
+        dict[str, str],
+        rules(
+            "annotations are the annotations of the objects that are created from the "
+            "template. For Machines a change is applied to existing objects in place."
+        ),
+    ] = field(default_factory=dict)
 
 
 class StatusVersion(Model):
-    """How many machines run one version."""
+    """StatusVersion is the number of machines that run one Kubernetes version."""
 
-    version: Annotated[str, rules("The version of Kubernetes.", min_length=1, max_length=256)]
-    replicas: Annotated[int, rules("How many machines run it.", format="int32", minimum=1)] = 0
+    version: Annotated[
+        str,
+        rules(
+            "version is the Kubernetes version that the kubelets of the machines report, for "
+            "example v1.34.1.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
+    replicas: Annotated[
+        int,
+        rules(
+            "replicas is the number of machines that run this version.", format="int32", minimum=1
+        ),
+    ] = 0
 
 
 class FailureDomain(Model):
-    """A part of the infrastructure that fails as a whole."""
+    """FailureDomain is a part of the infrastructure that fails independently of the others, for
+    example a zone.
+    """
 
-    name: Annotated[str, rules("What machines call it.", min_length=1, max_length=256)]
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the failure domain. Machines refer to it in their "
+            "failureDomain field.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
     control_plane: Annotated[
-        bool | None, rules("Whether control plane machines may be put there.")
+        bool | None,
+        rules(
+            "controlPlane tells whether control plane machines may be placed in this failure "
+            "domain. Defaults to false."
+        ),
     ] = None
-    attributes: Annotated[dict[str, str], rules("Whatever else the provider says about it.")] = (
-        field(default_factory=dict)
-    )
+    attributes: Annotated[
+        dict[str, str],
+        rules(
+            "attributes are free-form properties of the failure domain that the "
+            "infrastructure provider sets."
+        ),
+    ] = field(default_factory=dict)
 
 
 class MachineAddress(Model):
-    """One address of a machine."""
+    """MachineAddress is one address of a machine."""
 
     type: Annotated[
         str,
         rules(
-            "Whether it is a name or an address, and from where it can be reached.",
+            "type is the type of the address. Allowed values are Hostname, ExternalIP, "
+            "InternalIP, ExternalDNS and InternalDNS.",
             enum=["Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"],
         ),
     ]
-    address: Annotated[str, rules("The name or address.", min_length=1, max_length=256)]
+    address: Annotated[
+        str,
+        rules("address is the host name, DNS name or IP address.", min_length=1, max_length=256),
+    ]
 
 
 class LabelSelectorRequirement(Model):
-    """One requirement on one label."""
+    """LabelSelectorRequirement is one requirement on the values of a label."""
 
     ZEROS: ClassVar[bool] = True
 
-    key: Annotated[str, rules("The label's key.")]
-    operator: Annotated[str, rules("In, NotIn, Exists or DoesNotExist.")]
+    key: Annotated[str, rules("key is the key of the label to which the requirement applies.")]
+    operator: Annotated[
+        str,
+        rules(
+            "operator relates the label to the values. Allowed values are In, NotIn, Exists "
+            "and DoesNotExist."
+        ),
+    ]
     values: Annotated[
-        list[str], rules("The values for In and NotIn.", x_kubernetes_list_type="atomic")
+        list[str],
+        rules(
+            "values are the values for the operator. They must not be empty for In and "
+            "NotIn. They must be empty for Exists and DoesNotExist.",
+            x_kubernetes_list_type="atomic",
+        ),
     ] = field(default_factory=list)
 
 
 class LabelSelector(Model):
-    """Selects objects by their labels; all requirements must hold."""
+    """LabelSelector selects objects by their labels. An object is selected if all requirements
+    hold. An empty selector selects all objects.
+    """
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    match_labels: Annotated[dict[str, str], rules("Values that labels must have.")] = field(
-        default_factory=dict
-    )
+    match_labels: Annotated[
+        dict[str, str],
+        rules(
+            "matchLabels is a map of labels that selected objects must have. Each entry is "
+            "equivalent to a requirement with the operator In and one value."
+        ),
+    ] = field(default_factory=dict)
     match_expressions: Annotated[
         list[LabelSelectorRequirement],
-        rules("Requirements that are more than a value.", x_kubernetes_list_type="atomic"),
+        rules(
+            "matchExpressions is a list of requirements on labels. All of them must hold "
+            "together with matchLabels.",
+            x_kubernetes_list_type="atomic",
+        ),
     ] = field(default_factory=list)

@@ -15,14 +15,21 @@ from kapy.kube.model import Model, rules
 
 
 class HealthChecks(Model):
-    """What makes a Machine unhealthy."""
+    """HealthChecks are the criteria by which Machines are judged unhealthy. Machines whose Node was
+    deleted and Machines with the annotation cluster.x-k8s.io/remediate-machine are always
+    unhealthy.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     node_startup_timeout_seconds: Annotated[
         int | None,
         rules(
-            "How long a Machine may take until it has a Node; 0 is without a limit.",
+            "nodeStartupTimeoutSeconds is the time in seconds within which a Machine must "
+            "have a Node. After that it is unhealthy. The time is measured from the latest "
+            "of the Machine's creation, its infrastructure being ready, the Cluster's "
+            "infrastructure being ready and the control plane being initialized. With 0 "
+            "there is no limit. Defaults to 600, which is 10 minutes.",
             format="int32",
             minimum=0,
         ),
@@ -30,7 +37,8 @@ class HealthChecks(Model):
     unhealthy_node_conditions: Annotated[
         list[UnhealthyNodeCondition],
         rules(
-            "Conditions of the Node that make a Machine unhealthy, any of them.",
+            "unhealthyNodeConditions are conditions of the Node that make a Machine "
+            "unhealthy. One of them is sufficient. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -39,7 +47,8 @@ class HealthChecks(Model):
     unhealthy_machine_conditions: Annotated[
         list[UnhealthyMachineCondition],
         rules(
-            "Conditions of the Machine that make it unhealthy, any of them.",
+            "unhealthyMachineConditions are conditions of the Machine that make it "
+            "unhealthy. One of them is sufficient. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -48,18 +57,27 @@ class HealthChecks(Model):
 
 
 class RemediationTrigger(Model):
-    """When remediation is allowed."""
+    """RemediationTrigger limits remediation to situations in which few Machines are unhealthy.
+    Without a limit every unhealthy Machine is remediated.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     unhealthy_less_than_or_equal_to: Annotated[
         int | str | None,
-        rules("As long as no more Machines than this (number or percentage) are unhealthy."),
+        rules(
+            "unhealthyLessThanOrEqualTo is the number of unhealthy Machines up to which "
+            "remediation is allowed. It is an absolute number or a percentage of the "
+            "selected Machines, which is rounded down. It is ignored if unhealthyInRange is "
+            "set. Defaults to 100%."
+        ),
     ] = None
     unhealthy_in_range: Annotated[
         str,
         rules(
-            "As long as the number of unhealthy Machines is in this range, as in [3-5].",
+            "unhealthyInRange is the range of the number of unhealthy Machines in which "
+            "remediation is allowed, for example [3-5]. Both bounds are included. It takes "
+            "precedence over unhealthyLessThanOrEqualTo.",
             min_length=1,
             max_length=32,
             pattern=REPLICA_RANGE,
@@ -67,15 +85,27 @@ class RemediationTrigger(Model):
     ] = ""
 
 
-_Trigger = Annotated[RemediationTrigger, rules("When remediation is allowed.")]
+_Trigger = Annotated[
+    RemediationTrigger,
+    rules(
+        "triggerIf limits when remediation is allowed. If it is not set, every unhealthy "
+        "Machine is remediated."
+    ),
+]
 _TemplateRef = Annotated[
     MachineHealthCheckRemediationTemplateReference | None,
-    rules("A template of the objects that ask somebody else to remediate.", zero="omitted"),
+    rules(
+        "templateRef is a reference to a template of remediation requests. If it is set, "
+        "a request is created from it for each unhealthy Machine, and an external "
+        "controller remediates the Machine. If it is not set, the owner of the Machine "
+        "replaces it.",
+        zero="omitted",
+    ),
 ]
 
 
 class Remediation(Model):
-    """What happens to unhealthy Machines."""
+    """Remediation configures when and how unhealthy Machines are remediated."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -84,13 +114,13 @@ class Remediation(Model):
 
 
 class WorkerRemediation(Model):
-    """What happens to unhealthy worker Machines."""
+    """WorkerRemediation configures when and how unhealthy worker Machines are remediated."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     max_in_flight: Annotated[
         int | str | None,
-        rules("How many Machines (number or percentage) may be replaced at the same time."),
+        rules(same_as="MachineDeploymentRemediationSpec.maxInFlight"),
     ] = None
     trigger_if: _Trigger = field(default_factory=RemediationTrigger)
     template_ref: _TemplateRef = None
@@ -98,15 +128,40 @@ class WorkerRemediation(Model):
 
 _Enabled = Annotated[
     bool | None,
-    rules("Whether there is a MachineHealthCheck; the ClusterClass decides unless said."),
+    rules(
+        "enabled controls whether a MachineHealthCheck exists for the Machines. With "
+        "true one is always created. With false none is created. If it is not set, one "
+        "is created if the Cluster or its ClusterClass defines checks or remediation."
+    ),
 ]
-_Checks = Annotated[HealthChecks, rules("What makes a Machine unhealthy.")]
-_Remediation = Annotated[Remediation, rules("What happens to an unhealthy Machine.")]
-_WorkerRemediation = Annotated[WorkerRemediation, rules("What happens to an unhealthy Machine.")]
+_Checks = Annotated[
+    HealthChecks,
+    rules(
+        "checks are the criteria by which Machines are judged unhealthy. If checks or "
+        "remediation are set in a Cluster, both together replace those of the "
+        "ClusterClass."
+    ),
+]
+_Remediation = Annotated[
+    Remediation,
+    rules(
+        "remediation configures when and how unhealthy Machines are remediated. If it is "
+        "not set, the owner of an unhealthy Machine replaces it."
+    ),
+]
+_WorkerRemediation = Annotated[
+    WorkerRemediation,
+    rules(
+        "remediation configures when and how unhealthy Machines are remediated. If it is "
+        "not set, the owner of an unhealthy Machine replaces it."
+    ),
+]
 
 
 class ControlPlaneHealthCheck(Model):
-    """How unhealthy control plane Machines are treated, as a ClusterClass says it."""
+    """ControlPlaneHealthCheck configures the MachineHealthCheck of control plane Machines in a
+    ClusterClass.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -115,7 +170,7 @@ class ControlPlaneHealthCheck(Model):
 
 
 class WorkerHealthCheck(Model):
-    """How unhealthy worker Machines are treated, as a ClusterClass says it."""
+    """WorkerHealthCheck configures the MachineHealthCheck of worker Machines in a ClusterClass."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -124,7 +179,9 @@ class WorkerHealthCheck(Model):
 
 
 class ControlPlaneTopologyHealthCheck(Model):
-    """How unhealthy control plane Machines of one cluster are treated."""
+    """ControlPlaneTopologyHealthCheck configures the MachineHealthCheck of the control plane
+    Machines of one Cluster.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -134,7 +191,9 @@ class ControlPlaneTopologyHealthCheck(Model):
 
 
 class WorkerTopologyHealthCheck(Model):
-    """How unhealthy Machines of one MachineDeployment are treated."""
+    """WorkerTopologyHealthCheck configures the MachineHealthCheck of the Machines of one
+    MachineDeployment in a Cluster's topology.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 

@@ -27,21 +27,39 @@ from kapy.kube.names import Resource
 
 
 class Bootstrap(Model):
-    """What turns a machine into a Node: a configuration to be made into data, or the data."""
+    """Bootstrap is the source of the bootstrap data that turn a machine into a Node. At least one
+    of configRef and dataSecretName must be set, except in Machines of a MachinePool.
+    """
 
     config_ref: Annotated[
         ContractVersionedObjectReference | None,
-        rules("The provider's object that makes the boot data.", zero="omitted"),
+        rules(
+            "configRef is a reference to the object of the bootstrap provider that generates "
+            "the bootstrap data, for example a KubeadmConfig. In the template of a "
+            "MachineSet, MachineDeployment or MachinePool it is a reference to a template of "
+            "that object. In a MachineDeployment a change rolls out new Machines.",
+            zero="omitted",
+        ),
     ] = None
     data_secret_name: Annotated[
-        str | None, rules("The Secret that holds the boot data.", min_length=0, max_length=253)
+        str | None,
+        rules(
+            "dataSecretName is the name of the Secret with the bootstrap data. The Machine "
+            "controller sets it when the object in configRef is ready. A user sets it "
+            "instead of configRef to supply the data. The Machine stays in phase Pending "
+            "while it is not set. In a MachineDeployment a change rolls out new Machines.",
+            min_length=0,
+            max_length=253,
+        ),
     ] = None
 
 
 NodeDrainTimeout = Annotated[
     int | None,
     rules(
-        "How long draining a Node may take; 0 or nothing is without a limit.",
+        "nodeDrainTimeoutSeconds is the maximum time in seconds for draining the Node "
+        "before the deletion of a Machine continues. With 0 there is no limit. Defaults "
+        "to 0. A change is applied to existing Machines in place.",
         format="int32",
         minimum=0,
     ),
@@ -49,7 +67,9 @@ NodeDrainTimeout = Annotated[
 NodeVolumeDetachTimeout = Annotated[
     int | None,
     rules(
-        "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+        "nodeVolumeDetachTimeoutSeconds is the maximum time in seconds for volumes to be "
+        "detached from the Node before the deletion of a Machine continues. With 0 there "
+        "is no limit. Defaults to 0. A change is applied to existing Machines in place.",
         format="int32",
         minimum=0,
     ),
@@ -57,7 +77,10 @@ NodeVolumeDetachTimeout = Annotated[
 NodeDeletionTimeout = Annotated[
     int | None,
     rules(
-        "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+        "nodeDeletionTimeoutSeconds is the maximum time in seconds for attempts to "
+        "delete the Node object after the infrastructure of a Machine is gone. With 0 "
+        "the controller retries without a limit. Defaults to 10. A change is applied to "
+        "existing Machines in place.",
         format="int32",
         minimum=0,
     ),
@@ -65,7 +88,7 @@ NodeDeletionTimeout = Annotated[
 
 
 class MachineDeletionSpec(Model):
-    """How long the steps of a machine's deletion may take."""
+    """MachineDeletionSpec configures the deletion of a Machine."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -75,64 +98,128 @@ class MachineDeletionSpec(Model):
 
 
 class MachineSpec(Model):
-    """What a machine should be."""
+    """MachineSpec is the desired state of a Machine."""
 
     cluster_name: Annotated[
-        str, rules("The Cluster that the machine belongs to.", min_length=1, max_length=63)
+        str,
+        rules(
+            "clusterName is the name of the Cluster to which the Machine belongs. The "
+            "Cluster must be in the same namespace. In a template it must equal the "
+            "clusterName of the owner. This field is immutable.",
+            min_length=1,
+            max_length=63,
+        ),
     ]
-    bootstrap: Annotated[Bootstrap, rules("What turns the machine into a Node.")]
+    bootstrap: Annotated[
+        Bootstrap,
+        rules(
+            "bootstrap is the source of the bootstrap data that turn the machine into a "
+            "Node. In a MachineDeployment a change rolls out new Machines."
+        ),
+    ]
     infrastructure_ref: Annotated[
-        ContractVersionedObjectReference, rules("The provider's object that makes the machine.")
+        ContractVersionedObjectReference,
+        rules(
+            "infrastructureRef is a reference to the object of the infrastructure provider "
+            "that represents the machine. In the template of a MachineSet, MachineDeployment "
+            "or MachinePool it is a reference to a template of that object. In a "
+            "MachineDeployment a change rolls out new Machines."
+        ),
     ]
     version: Annotated[
-        str, rules("The Kubernetes version of the machine.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the desired Kubernetes version, for example v1.34.1. A missing "
+            "leading v is added on admission. The bootstrap provider uses the version to "
+            "install the Node. In a MachineDeployment a change rolls out new Machines.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     provider_id: Annotated[
         str,
         rules(
-            "What the infrastructure calls the machine; its Node has the same.",
+            "providerID is the identifier that the infrastructure provider gives to the "
+            "machine. It must equal spec.providerID of the Node. The Machine controller "
+            "copies it from the object in infrastructureRef. Autoscalers use it to relate "
+            "Machines and Nodes.",
             min_length=1,
             max_length=512,
         ),
     ] = field(default="", name="providerID")
     failure_domain: Annotated[
-        str, rules("The failure domain to put the machine in.", min_length=1, max_length=256)
+        str,
+        rules(
+            "failureDomain is the name of the failure domain in which the machine is "
+            "created. It must be one of status.failureDomains of the Cluster. In a "
+            "MachineDeployment a change rolls out new Machines.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     min_ready_seconds: Annotated[
         int | None,
         rules(
-            "How long the Machine must be Ready to count as Available.", format="int32", minimum=0
+            "minReadySeconds is the time in seconds for which a Machine must be Ready before "
+            "it counts as Available. Defaults to 0, with which a Ready Machine is Available "
+            "at once. A change is applied to existing Machines in place.",
+            format="int32",
+            minimum=0,
         ),
     ] = None
     readiness_gates: ReadinessGates = field(default_factory=list)
     deletion: Annotated[
-        MachineDeletionSpec, rules("How long the steps of the machine's deletion may take.")
+        MachineDeletionSpec,
+        rules(
+            "deletion configures the deletion of the Machine. A change is applied to "
+            "existing Machines in place."
+        ),
     ] = field(default_factory=MachineDeletionSpec)
     taints: Taints = field(default_factory=list)
 
 
 class MachineDeletionStatus(Model):
-    """When the steps of a machine's deletion began."""
+    """MachineDeletionStatus records the progress of the deletion of a Machine."""
 
     node_drain_start_time: Annotated[
-        str | None, rules("When draining the Node began.", format="date-time")
+        str | None,
+        rules(
+            "nodeDrainStartTime is the time at which the drain of the Node started. "
+            "nodeDrainTimeoutSeconds is measured from it.",
+            format="date-time",
+        ),
     ] = None
     wait_for_node_volume_detach_start_time: Annotated[
-        str | None, rules("When waiting for volumes to be detached began.", format="date-time")
+        str | None,
+        rules(
+            "waitForNodeVolumeDetachStartTime is the time at which the controller started to "
+            "wait for volumes to be detached. nodeVolumeDetachTimeoutSeconds is measured "
+            "from it.",
+            format="date-time",
+        ),
     ] = None
     wait_for_pre_drain_hook_start_time: Annotated[
-        str | None, rules("When waiting for the hooks before draining began.", format="date-time")
+        str | None,
+        rules(
+            "waitForPreDrainHookStartTime is the time at which the controller started to "
+            "wait for the removal of pre-drain hook annotations.",
+            format="date-time",
+        ),
     ] = None
     wait_for_pre_terminate_hook_start_time: Annotated[
         str | None,
         rules(
-            "When waiting for the hooks before the machine is shut down began.", format="date-time"
+            "waitForPreTerminateHookStartTime is the time at which the controller started to "
+            "wait for the removal of pre-terminate hook annotations.",
+            format="date-time",
         ),
     ] = None
 
 
 class MachineV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a Machine."""
+    """MachineV1Beta1DeprecatedStatus groups the status fields of a Machine in v1beta1 that v1beta2
+    does not have.
+    """
 
     conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: FailureReason = None
@@ -140,64 +227,120 @@ class MachineV1Beta1DeprecatedStatus(Model):
 
 
 class MachineDeprecatedStatus(Model):
-    """What older versions of the API reported of a Machine."""
+    """MachineDeprecatedStatus groups the status fields of a Machine in older API versions."""
 
-    v1beta1: Annotated[MachineV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")] = (
-        None
-    )
+    v1beta1: Annotated[
+        MachineV1Beta1DeprecatedStatus | None, rules(same_as="DeprecatedConditions.v1beta1")
+    ] = None
 
 
 class MachineInitializationStatus(Model):
-    """Milestones of a machine's first provisioning."""
+    """MachineInitializationStatus records the milestones of the first provisioning. A milestone
+    stays true once it is reached.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     infrastructure_provisioned: Annotated[
-        bool | None, rules("Whether the machine's infrastructure has been there once.")
+        bool | None,
+        rules(
+            "infrastructureProvisioned is true after the infrastructure provider has "
+            "reported the infrastructure as provisioned for the first time. It stays true "
+            "afterwards."
+        ),
     ] = None
     bootstrap_data_secret_created: Annotated[
-        bool | None, rules("Whether the machine's boot data has been there once.")
+        bool | None,
+        rules(
+            "bootstrapDataSecretCreated is true after the Secret with the bootstrap data has "
+            "existed for the first time. It stays true afterwards."
+        ),
     ] = None
 
 
 class MachineNodeReference(Model):
-    """Names the Node of a machine."""
+    """MachineNodeReference is a reference to a Node in the workload cluster."""
 
     name: Annotated[
-        str, rules("The Node's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the Node in the workload cluster.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
 
 
 class MachineStatus(Model):
-    """What was seen of a machine."""
+    """MachineStatus is the observed state of a Machine."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the Machine's current state. Types are "
+            "Available, Ready, UpToDate, BootstrapConfigReady, InfrastructureReady, "
+            "NodeReady, NodeHealthy, Updating, Deleting and Paused. A MachineHealthCheck "
+            "adds HealthCheckSucceeded, OwnerRemediated and ExternallyRemediated. A "
+            "KubeadmControlPlane adds APIServerPodHealthy, ControllerManagerPodHealthy, "
+            "SchedulerPodHealthy, EtcdPodHealthy, EtcdMemberHealthy and "
+            "NodeKubeadmLabelsAndTaintsSet."
+        ),
+    ] = field(default_factory=list)
     initialization: Annotated[
         MachineInitializationStatus,
-        rules("Milestones of the first provisioning; they are not taken back."),
+        rules(
+            "initialization records the milestones of the Machine's first provisioning. "
+            "Controllers use them to order the provisioning of a Cluster."
+        ),
     ] = field(default_factory=MachineInitializationStatus)
     node_ref: Annotated[
-        MachineNodeReference | None, rules("The Node that the machine became.", zero="omitted")
+        MachineNodeReference | None,
+        rules(
+            "nodeRef is a reference to the Node of the Machine. The Machine controller sets "
+            "it when a Node with the same provider ID exists.",
+            zero="omitted",
+        ),
     ] = None
-    node_info: Annotated[NodeSystemInfo | None, rules("What the Node says about its system.")] = (
-        None
-    )
+    node_info: Annotated[
+        NodeSystemInfo | None,
+        rules(
+            "nodeInfo is the system information that the kubelet reports in the status of the Node."
+        ),
+    ] = None
     last_updated: Annotated[
-        str | None, rules("When the phase changed last.", format="date-time")
+        str | None,
+        rules(
+            "lastUpdated is the time at which the phase of the Machine changed last.",
+            format="date-time",
+        ),
     ] = None
     addresses: Annotated[
         list[MachineAddress],
-        rules("Where the machine is reached.", max_items=256, x_kubernetes_list_type="atomic"),
+        rules(
+            "addresses are the addresses of the machine. The Machine controller copies them "
+            "from the object in infrastructureRef. At most 256 are stored.",
+            max_items=256,
+            x_kubernetes_list_type="atomic",
+        ),
     ] = field(default_factory=list)
     failure_domain: Annotated[
-        str, rules("The failure domain that the machine is in.", min_length=1, max_length=256)
+        str,
+        rules(
+            "failureDomain is the name of the failure domain in which the machine runs, as "
+            "the infrastructure provider reports it.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     phase: Annotated[
         str,
         rules(
-            "In one word, where the machine is in its life.",
+            "phase summarizes the life cycle of the Machine in one word. Values are Pending, "
+            "Provisioning, Provisioned, Running, Updating, Deleting, Deleted, Failed and "
+            "Unknown. Programs should read the conditions instead.",
             enum=[
                 "Pending",
                 "Provisioning",
@@ -213,26 +356,38 @@ class MachineStatus(Model):
     ] = ""
     certificates_expiry_date: Annotated[
         str | None,
-        rules("When the certificates of a control plane machine run out.", format="date-time"),
+        rules(
+            "certificatesExpiryDate is the time at which the certificates of a control plane "
+            "machine expire. It is not set for workers. A KubeadmControlPlane uses it to "
+            "replace machines in time.",
+            format="date-time",
+        ),
     ] = None
     observed_generation: ObservedGeneration = 0
     deletion: Annotated[
-        MachineDeletionStatus | None, rules("When the steps of the deletion began.")
+        MachineDeletionStatus | None,
+        rules(
+            "deletion records the progress of the Machine's deletion. It is set while the "
+            "Machine is being deleted."
+        ),
     ] = None
     deprecated: Annotated[
-        MachineDeprecatedStatus | None, rules("Values that only readers of v1beta1 still look at.")
+        MachineDeprecatedStatus | None, rules(same_as="MachineHealthCheckStatus.deprecated")
     ] = None
 
 
 class MachineNamingSpec(Model):
-    """How Machines are named."""
+    """MachineNamingSpec configures the names of Machines."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     template: Annotated[
         str,
         rules(
-            "A Go template of names, with .cluster.name, .machineSet.name and .random.",
+            "template is the Go template of the names of new Machines. It knows "
+            ".cluster.name, .machineSet.name and .random, and must contain .random. A name "
+            "that is longer than 63 characters is cut and gets a random suffix. Defaults to "
+            "{{ .machineSet.name }}-{{ .random }}. Existing Machines keep their names.",
             min_length=1,
             max_length=256,
         ),
@@ -240,20 +395,33 @@ class MachineNamingSpec(Model):
 
 
 class MachineTemplateSpec(Model, kw_only=True):
-    """What new Machines look like."""
+    """MachineTemplateSpec describes the Machines that are created from a template."""
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
-        default_factory=TemplateMeta
-    )
-    spec: Annotated[MachineSpec, rules("What the Machines should be.")]
+    metadata: Annotated[
+        TemplateMeta,
+        rules(
+            "metadata are the labels and annotations of the Machines. They are also set on "
+            "the bootstrap and infrastructure objects. A change is applied to existing "
+            "Machines in place."
+        ),
+    ] = field(default_factory=TemplateMeta)
+    spec: Annotated[MachineSpec, rules("spec is the desired state of the Machines.")]
 
 
 class Machine(Object, kw_only=True):
-    """One machine that is to become a Node of a workload cluster."""
+    """Machine represents one machine of a workload cluster and the Node that runs on it. It binds
+    bootstrap data and infrastructure together.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta2", "machines", "Machine")
 
-    spec: Annotated[MachineSpec, rules("The machine as it is wanted.")]
-    status: Annotated[MachineStatus, rules("The machine as it was seen last.")] = field(
-        default_factory=MachineStatus
-    )
+    spec: Annotated[
+        MachineSpec,
+        rules(
+            "spec is the desired state of the Machine. Controllers of other kinds own most "
+            "Machines and write their spec."
+        ),
+    ]
+    status: Annotated[
+        MachineStatus, rules("status is the observed state of the Machine. Controllers write it.")
+    ] = field(default_factory=MachineStatus)

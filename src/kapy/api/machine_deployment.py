@@ -30,106 +30,165 @@ from kapy.kube.names import Resource
 Phase = Annotated[
     str,
     rules(
-        "In one word, what is going on with it.",
+        "phase summarizes the state of the MachineDeployment in one word. Values are "
+        "ScalingUp, ScalingDown, Running, Failed and Unknown. Programs should read the "
+        "conditions instead.",
         enum=["ScalingUp", "ScalingDown", "Running", "Failed", "Unknown"],
     ),
 ]
 
 
 class MachineDeploymentRemediationSpec(Model):
-    """How unhealthy Machines are replaced."""
+    """MachineDeploymentRemediationSpec configures the replacement of unhealthy Machines."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     max_in_flight: Annotated[
         int | str | None,
-        rules("How many Machines (number or percentage) may be replaced at the same time."),
+        rules(
+            "maxInFlight is the maximum number of Machines that are remediated at the same "
+            "time. It is an absolute number or a percentage of replicas, which is rounded "
+            "up. If it is not set, there is no limit. Only Machines of the current "
+            "MachineSet are remediated. Older MachineSets wait for the rollout."
+        ),
     ] = None
 
 
 class MachineDeploymentRolloutStrategyRollingUpdate(Model):
-    """The size of the steps of a rolling update."""
+    """MachineDeploymentRolloutStrategyRollingUpdate configures the steps of a rolling update."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     max_unavailable: Annotated[
         int | str | None,
-        rules("How many Machines (number or percentage) may be missing meanwhile; 0 unless said."),
+        rules(
+            "maxUnavailable is the maximum number of Machines below replicas that may be "
+            "unavailable during a rollout. It is an absolute number or a percentage of "
+            "replicas, which is rounded down. It must not be 0 if maxSurge is 0. Defaults to "
+            "0."
+        ),
     ] = None
     max_surge: Annotated[
         int | str | None,
         rules(
-            "How many more Machines (number or percentage) there may be meanwhile; 1 unless said."
+            "maxSurge is the maximum number of Machines above replicas that may exist during "
+            "a rollout. It is an absolute number or a percentage of replicas, which is "
+            "rounded up. It must not be 0 if maxUnavailable is 0. Defaults to 1."
         ),
     ] = None
 
 
 class MachineDeploymentRolloutStrategy(Model):
-    """How Machines are replaced."""
+    """MachineDeploymentRolloutStrategy selects how old Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     type: Annotated[
         str,
         rules(
-            "Step by step (RollingUpdate) or when somebody deletes them (OnDelete).",
+            "type is the type of the rollout. Allowed values are RollingUpdate and OnDelete. "
+            "With RollingUpdate the controller replaces Machines step by step. With OnDelete "
+            "it creates a new Machine when a user deletes an old one. Defaults to "
+            "RollingUpdate.",
             enum=["RollingUpdate", "OnDelete"],
         ),
     ]
     rolling_update: Annotated[
         MachineDeploymentRolloutStrategyRollingUpdate,
-        rules("The size of the steps of a rolling update."),
+        rules(
+            "rollingUpdate configures the steps of a rolling update. It is used only if type "
+            "is RollingUpdate. It defaults to a maxSurge of 1 and a maxUnavailable of 0."
+        ),
     ] = field(default_factory=MachineDeploymentRolloutStrategyRollingUpdate)
 
 
 class MachineDeploymentRolloutSpec(Model):
-    """When and how Machines are replaced."""
+    """MachineDeploymentRolloutSpec configures when and how Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     after: Annotated[
         str | None,
         rules(
-            "Machines that are older than this moment are replaced once it has passed.",
+            "after is a time in the format of RFC 3339. Once it has passed, Machines that "
+            "were created before it are replaced by a rollout, even if the template has not "
+            "changed.",
             format="date-time",
         ),
     ] = None
     strategy: Annotated[
         MachineDeploymentRolloutStrategy | None,
-        rules("How Machines are replaced.", zero="omitted"),
+        rules(
+            "strategy selects how old Machines are replaced. Its type defaults to RollingUpdate.",
+            zero="omitted",
+        ),
     ] = None
 
 
 class MachineDeploymentSpec(Model, kw_only=True):
-    """What a MachineDeployment should be."""
+    """MachineDeploymentSpec is the desired state of a MachineDeployment."""
 
     cluster_name: ClusterName
     replicas: WantedReplicas = None
     rollout: Annotated[
-        MachineDeploymentRolloutSpec, rules("When and how Machines are replaced.")
+        MachineDeploymentRolloutSpec,
+        rules(
+            "rollout configures when and how Machines are replaced. Its strategy defaults to "
+            "a RollingUpdate."
+        ),
     ] = field(default_factory=MachineDeploymentRolloutSpec)
     selector: MachineSelector
-    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
-    machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
-        default_factory=MachineNamingSpec
-    )
+    template: Annotated[
+        MachineTemplateSpec,
+        rules(
+            "template describes the Machines. Changes of labels, annotations, "
+            "minReadySeconds, readinessGates, deletion and taints are applied to existing "
+            "Machines in place. Any other change rolls out new Machines."
+        ),
+    ]
+    machine_naming: Annotated[
+        MachineNamingSpec,
+        rules(
+            "machineNaming configures the names of new Machines. Their bootstrap and "
+            "infrastructure objects have the same names. A change is applied in place. "
+            "Existing Machines keep their names."
+        ),
+    ] = field(default_factory=MachineNamingSpec)
     remediation: Annotated[
-        MachineDeploymentRemediationSpec, rules("How unhealthy Machines are replaced.")
+        MachineDeploymentRemediationSpec,
+        rules(
+            "remediation configures the replacement of unhealthy Machines. A change is "
+            "applied in place."
+        ),
     ] = field(default_factory=MachineDeploymentRemediationSpec)
-    deletion: Annotated[MachineSetDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineSetDeletionSpec
-    )
-    paused: Annotated[bool | None, rules("Stops rollouts of this MachineDeployment.")] = None
+    deletion: Annotated[
+        MachineSetDeletionSpec,
+        rules(
+            "deletion configures the selection of Machines for deletion. A change is applied "
+            "in place."
+        ),
+    ] = field(default_factory=MachineSetDeletionSpec)
+    paused: Annotated[
+        bool | None,
+        rules(
+            "paused suspends rollouts of the MachineDeployment. Scaling still works. "
+            "Defaults to false. To stop the controller altogether, set the annotation "
+            "cluster.x-k8s.io/paused."
+        ),
+    ] = None
 
 
 class MachineDeploymentV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a MachineDeployment."""
+    """MachineDeploymentV1Beta1DeprecatedStatus groups the status fields of a MachineDeployment in
+    v1beta1 that v1beta2 does not have.
+    """
 
     conditions: V1Beta1Conditions = field(default_factory=list)
     updated_replicas: Annotated[
         int,
         rules(
-            "How many Machines had the newest template; v1beta1 reported it.",
+            "updatedReplicas is the number of Machines of the MachineSet for the current "
+            "template. This field is deprecated and goes away together with v1beta1.",
             format="int32",
             zero="written",
         ),
@@ -137,13 +196,15 @@ class MachineDeploymentV1Beta1DeprecatedStatus(Model):
     ready_replicas: Annotated[
         int,
         rules(
-            "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
+            same_as="MachineSetV1Beta1DeprecatedStatus.readyReplicas",
+            format="int32",
+            zero="written",
         ),
     ] = 0
     available_replicas: Annotated[
         int,
         rules(
-            "How many Machines were available in the sense of v1beta1.",
+            same_as="MachineSetV1Beta1DeprecatedStatus.availableReplicas",
             format="int32",
             zero="written",
         ),
@@ -151,7 +212,9 @@ class MachineDeploymentV1Beta1DeprecatedStatus(Model):
     unavailable_replicas: Annotated[
         int,
         rules(
-            "How many Machines were still missing in the sense of v1beta1.",
+            "unavailableReplicas is the number of Machines that are still missing until all "
+            "replicas are available. This field is deprecated and goes away together with "
+            "v1beta1.",
             format="int32",
             zero="written",
         ),
@@ -159,19 +222,29 @@ class MachineDeploymentV1Beta1DeprecatedStatus(Model):
 
 
 class MachineDeploymentDeprecatedStatus(Model):
-    """What older versions of the API reported of a MachineDeployment."""
+    """MachineDeploymentDeprecatedStatus groups the status fields of a MachineDeployment in older
+    API versions.
+    """
 
     v1beta1: Annotated[
-        MachineDeploymentV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+        MachineDeploymentV1Beta1DeprecatedStatus | None,
+        rules(same_as="DeprecatedConditions.v1beta1"),
     ] = None
 
 
 class MachineDeploymentStatus(Model):
-    """What was seen of a MachineDeployment."""
+    """MachineDeploymentStatus is the observed state of a MachineDeployment."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the MachineDeployment's current state. Types "
+            "are Available, MachinesReady, MachinesUpToDate, RollingOut, ScalingUp, "
+            "ScalingDown, Remediating, Deleting and Paused."
+        ),
+    ] = field(default_factory=list)
     observed_generation: ObservedGeneration = 0
     selector: Selector = ""
     replicas: Replicas = None
@@ -182,18 +255,26 @@ class MachineDeploymentStatus(Model):
     phase: Phase = ""
     deprecated: Annotated[
         MachineDeploymentDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
+        rules(same_as="MachineHealthCheckStatus.deprecated"),
     ] = None
 
 
 class MachineDeployment(Object, kw_only=True):
-    """Keeps so many Machines, and replaces them step by step when their template changes."""
+    """MachineDeployment keeps a number of Machines running and replaces them by a rollout when
+    their template changes. It creates one MachineSet for each revision of the template.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment"
     )
 
-    spec: Annotated[MachineDeploymentSpec, rules("The MachineDeployment as it is wanted.")]
+    spec: Annotated[
+        MachineDeploymentSpec, rules("spec is the desired state of the MachineDeployment.")
+    ]
     status: Annotated[
-        MachineDeploymentStatus, rules("The MachineDeployment as it was seen last.")
+        MachineDeploymentStatus,
+        rules(
+            "status is the observed state of the MachineDeployment. The MachineDeployment "
+            "controller writes it."
+        ),
     ] = field(default_factory=MachineDeploymentStatus)

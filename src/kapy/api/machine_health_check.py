@@ -17,34 +17,65 @@ MachineName = Annotated[str, rules(min_length=1, max_length=253)]
 
 
 class MachineHealthCheckSpec(Model):
-    """What a MachineHealthCheck looks for and does."""
+    """MachineHealthCheckSpec is the desired state of a MachineHealthCheck."""
 
     cluster_name: ClusterName
-    selector: Annotated[LabelSelector, rules("Which Machines are watched; at least one label.")]
-    checks: Annotated[HealthChecks, rules("What makes a Machine unhealthy.")] = field(
-        default_factory=HealthChecks
-    )
-    remediation: Annotated[Remediation, rules("What happens to an unhealthy Machine.")] = field(
-        default_factory=Remediation
-    )
+    selector: Annotated[
+        LabelSelector,
+        rules(
+            "selector selects the Machines whose health is checked. It must not be empty. "
+            "Only Machines of the Cluster in clusterName are selected."
+        ),
+    ]
+    checks: Annotated[
+        HealthChecks,
+        rules(
+            "checks are the criteria by which Machines are judged unhealthy. The node "
+            "startup timeout defaults to 600 seconds."
+        ),
+    ] = field(default_factory=HealthChecks)
+    remediation: Annotated[
+        Remediation,
+        rules(
+            "remediation configures when and how unhealthy Machines are remediated. If it is "
+            "not set, the owner of an unhealthy Machine replaces it."
+        ),
+    ] = field(default_factory=Remediation)
 
 
 class MachineHealthCheckStatus(Model):
-    """What a MachineHealthCheck has found."""
+    """MachineHealthCheckStatus is the observed state of a MachineHealthCheck."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the MachineHealthCheck's current state. "
+            "Types are RemediationAllowed and Paused."
+        ),
+    ] = field(default_factory=list)
     expected_machines: Annotated[
-        int | None, rules("How many Machines are watched.", format="int32", minimum=0)
+        int | None,
+        rules(
+            "expectedMachines is the number of Machines that the selector selects.",
+            format="int32",
+            minimum=0,
+        ),
     ] = None
     current_healthy: Annotated[
-        int | None, rules("How many of them are healthy.", format="int32", minimum=0)
+        int | None,
+        rules(
+            "currentHealthy is the number of selected Machines that are healthy.",
+            format="int32",
+            minimum=0,
+        ),
     ] = None
     remediations_allowed: Annotated[
         int | None,
         rules(
-            "How many more Machines may be remediated before the limit is reached.",
+            "remediationsAllowed is the number of further Machines that may be remediated "
+            "before spec.remediation.triggerIf stops remediation.",
             format="int32",
             minimum=0,
         ),
@@ -53,7 +84,7 @@ class MachineHealthCheckStatus(Model):
     targets: Annotated[
         list[MachineName],
         rules(
-            "The names of the Machines that are watched.",
+            "targets are the names of the selected Machines. At most 10000 are stored.",
             max_items=10000,
             x_kubernetes_list_type="atomic",
         ),
@@ -62,13 +93,19 @@ class MachineHealthCheckStatus(Model):
 
 
 class MachineHealthCheck(Object, kw_only=True):
-    """Finds unhealthy Machines and has them replaced."""
+    """MachineHealthCheck finds unhealthy Machines of a Cluster and requests their remediation."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinehealthchecks", "MachineHealthCheck"
     )
 
-    spec: Annotated[MachineHealthCheckSpec, rules("What to look for and what to do.")]
-    status: Annotated[MachineHealthCheckStatus, rules("What was found last.")] = field(
-        default_factory=MachineHealthCheckStatus
-    )
+    spec: Annotated[
+        MachineHealthCheckSpec, rules("spec is the desired state of the MachineHealthCheck.")
+    ]
+    status: Annotated[
+        MachineHealthCheckStatus,
+        rules(
+            "status is the observed state of the MachineHealthCheck. The MachineHealthCheck "
+            "controller writes it."
+        ),
+    ] = field(default_factory=MachineHealthCheckStatus)

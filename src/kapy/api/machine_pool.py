@@ -28,7 +28,10 @@ FailureDomainName = Annotated[str, rules(min_length=1, max_length=256)]
 Phase = Annotated[
     str,
     rules(
-        "In one word, where the pool is in its life.",
+        "phase summarizes the life cycle of the MachinePool in one word. Values are "
+        "Pending, Provisioning, Provisioned, Running, ScalingUp, ScalingDown, Scaling, "
+        "Deleting, Failed and Unknown. Scaling means that an external autoscaler sets "
+        "the number. Programs should read the conditions instead.",
         enum=[
             "Pending",
             "Provisioning",
@@ -46,19 +49,37 @@ Phase = Annotated[
 
 
 class MachinePoolSpec(Model, kw_only=True):
-    """What a MachinePool should be."""
+    """MachinePoolSpec is the desired state of a MachinePool."""
 
     cluster_name: Annotated[
-        str, rules("The Cluster that the machines belong to.", min_length=1, max_length=63)
+        str, rules(same_as="MachineSetSpec.clusterName", min_length=1, max_length=63)
     ]
     replicas: Annotated[
-        int | None, rules("How many machines there should be; 1 unless said.", format="int32")
+        int | None,
+        rules(
+            "replicas is the number of desired machines in the pool. Defaults to 1. If the "
+            "annotations cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size and "
+            "-max-size are both set, then a new object defaults to the minimum size. An "
+            "existing object keeps its number within both sizes. If the annotation "
+            "cluster.x-k8s.io/replicas-managed-by is set, the provider writes the number "
+            "here.",
+            format="int32",
+        ),
     ] = None
-    template: Annotated[MachineTemplateSpec, rules("What the machines look like.")]
+    template: Annotated[
+        MachineTemplateSpec,
+        rules(
+            "template describes the machines of the pool. The infrastructure provider "
+            "decides whether a change replaces machines by a rollout or updates them in "
+            "place."
+        ),
+    ]
     provider_id_list: Annotated[
         list[ProviderID],
         rules(
-            "What the infrastructure calls the machines; the provider writes it.",
+            "providerIDList are the identifiers that the infrastructure provider gives to "
+            "the machines of the pool. The MachinePool controller copies them from the "
+            "provider's object. At most 10000 are stored.",
             max_items=10000,
             x_kubernetes_list_type="atomic",
         ),
@@ -66,7 +87,10 @@ class MachinePoolSpec(Model, kw_only=True):
     failure_domains: Annotated[
         list[FailureDomainName],
         rules(
-            "The failure domains to put the machines in.",
+            "failureDomains are the names of the failure domains in which the machines of "
+            "the pool are created. They must be among status.failureDomains of the Cluster. "
+            "At most 100 are allowed. The provider decides whether a change moves existing "
+            "machines.",
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
@@ -74,44 +98,73 @@ class MachinePoolSpec(Model, kw_only=True):
 
 
 class MachinePoolV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a MachinePool."""
+    """MachinePoolV1Beta1DeprecatedStatus groups the status fields of a MachinePool in v1beta1 that
+    v1beta2 does not have.
+    """
 
     conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: FailureReason = None
     failure_message: FailureMessage = None
     ready_replicas: Annotated[
-        int, rules("How many machines were ready in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "readyReplicas is the number of machines with a Node whose Ready condition is "
+            "True. This field is deprecated and goes away together with v1beta1.",
+            format="int32",
+        ),
     ] = 0
     available_replicas: Annotated[
-        int, rules("How many machines were available in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            "availableReplicas is the number of machines whose Node has been Ready for at "
+            "least minReadySeconds. This field is deprecated and goes away together with "
+            "v1beta1.",
+            format="int32",
+        ),
     ] = 0
     unavailable_replicas: Annotated[
-        int, rules("How many machines were still missing in the sense of v1beta1.", format="int32")
+        int,
+        rules(
+            same_as="MachineDeploymentV1Beta1DeprecatedStatus.unavailableReplicas", format="int32"
+        ),
     ] = 0
 
 
 class MachinePoolDeprecatedStatus(Model):
-    """What older versions of the API reported of a MachinePool."""
+    """MachinePoolDeprecatedStatus groups the status fields of a MachinePool in older API
+    versions.
+    """
 
     v1beta1: Annotated[
-        MachinePoolV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+        MachinePoolV1Beta1DeprecatedStatus | None, rules(same_as="DeprecatedConditions.v1beta1")
     ] = None
 
 
 class MachinePoolStatus(Model):
-    """What was seen of a MachinePool."""
+    """MachinePoolStatus is the observed state of a MachinePool."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the MachinePool's current state. Types are "
+            "Available, BootstrapConfigReady, InfrastructureReady, MachinesReady, "
+            "MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting and Paused."
+        ),
+    ] = field(default_factory=list)
     initialization: Annotated[
         MachineInitializationStatus,
-        rules("Milestones of the first provisioning; they are not taken back."),
+        rules(
+            "initialization records the milestones of the MachinePool's first provisioning. "
+            "Controllers use them to order the provisioning of a Cluster."
+        ),
     ] = field(default_factory=MachineInitializationStatus)
     node_refs: Annotated[
         list[ObjectReference],
         rules(
-            "The Nodes that the machines became.",
+            "nodeRefs are references to the Nodes of the pool's machines. At most 10000 are "
+            "stored.",
             max_items=10000,
             x_kubernetes_list_type="atomic",
         ),
@@ -125,18 +178,23 @@ class MachinePoolStatus(Model):
     observed_generation: ObservedGeneration = 0
     deprecated: Annotated[
         MachinePoolDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
+        rules(same_as="MachineHealthCheckStatus.deprecated"),
     ] = None
 
 
 class MachinePool(Object, kw_only=True):
-    """A group of machines that the infrastructure's provider keeps at a number."""
+    """MachinePool represents a group of machines that the infrastructure provider creates and
+    scales as a whole, for example an autoscaling group.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinepools", "MachinePool"
     )
 
-    spec: Annotated[MachinePoolSpec, rules("The MachinePool as it is wanted.")]
-    status: Annotated[MachinePoolStatus, rules("The MachinePool as it was seen last.")] = field(
-        default_factory=MachinePoolStatus
-    )
+    spec: Annotated[MachinePoolSpec, rules("spec is the desired state of the MachinePool.")]
+    status: Annotated[
+        MachinePoolStatus,
+        rules(
+            "status is the observed state of the MachinePool. The MachinePool controller writes it."
+        ),
+    ] = field(default_factory=MachinePoolStatus)

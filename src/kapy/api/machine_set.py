@@ -25,25 +25,48 @@ from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
 ClusterName = Annotated[
-    str, rules("The Cluster that the Machines belong to.", min_length=1, max_length=63)
+    str,
+    rules(
+        "clusterName is the name of the Cluster to which the object and its Machines "
+        "belong. The Cluster must be in the same namespace. This field is immutable.",
+        min_length=1,
+        max_length=63,
+    ),
 ]
 WantedReplicas = Annotated[
-    int | None, rules("How many Machines there should be; 1 unless said.", format="int32")
+    int | None,
+    rules(
+        "replicas is the number of desired Machines. Defaults to 1. If the annotations "
+        "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size and -max-size are "
+        "both set, then a new object defaults to the minimum size. An existing object "
+        "keeps its number within both sizes. A change creates or deletes Machines. It is "
+        "no rollout.",
+        format="int32",
+    ),
 ]
 MachineSelector = Annotated[
-    LabelSelector, rules("Which Machines are counted; the template's labels must match it.")
+    LabelSelector,
+    rules(
+        "selector selects the Machines that count as replicas. It must match the labels "
+        "of the template and must not be empty. An empty selector defaults to a label "
+        "with the name of the object. Machines that match and have no controller are "
+        "adopted."
+    ),
 ]
 DeletionOrder = Annotated[
     str,
     rules(
-        "Which Machines go first when there are too many: Random, Newest or Oldest.",
+        "order selects which Machines are deleted first when the number of replicas is "
+        "reduced. Allowed values are Random, Newest and Oldest. Defaults to Random. "
+        "Machines with the annotation cluster.x-k8s.io/delete-machine and unhealthy "
+        "Machines are always deleted before others. A change is applied in place.",
         enum=["Random", "Newest", "Oldest"],
     ),
 ]
 
 
 class MachineSetDeletionSpec(Model):
-    """Which Machines are deleted."""
+    """MachineSetDeletionSpec configures the selection of Machines for deletion."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -51,22 +74,40 @@ class MachineSetDeletionSpec(Model):
 
 
 class MachineSetSpec(Model, kw_only=True):
-    """What a MachineSet should be."""
+    """MachineSetSpec is the desired state of a MachineSet."""
 
     cluster_name: ClusterName
     replicas: WantedReplicas = None
     selector: MachineSelector
-    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
-    machine_naming: Annotated[MachineNamingSpec, rules("How Machines are named.")] = field(
-        default_factory=MachineNamingSpec
-    )
-    deletion: Annotated[MachineSetDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineSetDeletionSpec
-    )
+    template: Annotated[
+        MachineTemplateSpec,
+        rules(
+            "template describes the Machines that the MachineSet creates. Labels, "
+            "annotations, minReadySeconds, readinessGates, deletion and taints are applied "
+            "to existing Machines in place. Other changes take effect on new Machines only."
+        ),
+    ]
+    machine_naming: Annotated[
+        MachineNamingSpec,
+        rules(
+            "machineNaming configures the names of new Machines. Their bootstrap and "
+            "infrastructure objects have the same names. A change is applied in place. "
+            "Existing Machines keep their names."
+        ),
+    ] = field(default_factory=MachineNamingSpec)
+    deletion: Annotated[
+        MachineSetDeletionSpec,
+        rules(
+            "deletion configures the selection of Machines for deletion. A change is applied "
+            "in place."
+        ),
+    ] = field(default_factory=MachineSetDeletionSpec)
 
 
 class MachineSetV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a MachineSet."""
+    """MachineSetV1Beta1DeprecatedStatus groups the status fields of a MachineSet in v1beta1 that
+    v1beta2 does not have.
+    """
 
     conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: FailureReason = None
@@ -74,7 +115,8 @@ class MachineSetV1Beta1DeprecatedStatus(Model):
     fully_labeled_replicas: Annotated[
         int,
         rules(
-            "How many Machines have the labels of the template; v1beta1 reported it.",
+            "fullyLabeledReplicas is the number of Machines that have all labels of the "
+            "template. This field is deprecated and goes away together with v1beta1.",
             format="int32",
             zero="written",
         ),
@@ -82,13 +124,18 @@ class MachineSetV1Beta1DeprecatedStatus(Model):
     ready_replicas: Annotated[
         int,
         rules(
-            "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
+            "readyReplicas is the number of Machines with a Node whose Ready condition is "
+            "True. This field is deprecated and goes away together with v1beta1.",
+            format="int32",
+            zero="written",
         ),
     ] = 0
     available_replicas: Annotated[
         int,
         rules(
-            "How many Machines were available in the sense of v1beta1.",
+            "availableReplicas is the number of Machines whose Node has been Ready for at "
+            "least minReadySeconds. This field is deprecated and goes away together with "
+            "v1beta1.",
             format="int32",
             zero="written",
         ),
@@ -96,19 +143,26 @@ class MachineSetV1Beta1DeprecatedStatus(Model):
 
 
 class MachineSetDeprecatedStatus(Model):
-    """What older versions of the API reported of a MachineSet."""
+    """MachineSetDeprecatedStatus groups the status fields of a MachineSet in older API versions."""
 
     v1beta1: Annotated[
-        MachineSetV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+        MachineSetV1Beta1DeprecatedStatus | None, rules(same_as="DeprecatedConditions.v1beta1")
     ] = None
 
 
 class MachineSetStatus(Model):
-    """What was seen of a MachineSet."""
+    """MachineSetStatus is the observed state of a MachineSet."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the MachineSet's current state. Types are "
+            "MachinesReady, MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting "
+            "and Paused."
+        ),
+    ] = field(default_factory=list)
     selector: Selector = ""
     replicas: Replicas = None
     ready_replicas: ReadyReplicas = None
@@ -118,18 +172,29 @@ class MachineSetStatus(Model):
     observed_generation: ObservedGeneration = 0
     deprecated: Annotated[
         MachineSetDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
+        rules(same_as="MachineHealthCheckStatus.deprecated"),
     ] = None
 
 
 class MachineSet(Object, kw_only=True):
-    """Keeps so many Machines of one template."""
+    """MachineSet keeps a number of Machines of one template running. A MachineDeployment usually
+    owns it.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta2", "machinesets", "MachineSet"
     )
 
-    spec: Annotated[MachineSetSpec, rules("The MachineSet as it is wanted.")]
-    status: Annotated[MachineSetStatus, rules("The MachineSet as it was seen last.")] = field(
-        default_factory=MachineSetStatus
-    )
+    spec: Annotated[
+        MachineSetSpec,
+        rules(
+            "spec is the desired state of the MachineSet. A MachineDeployment that owns the "
+            "MachineSet overwrites it."
+        ),
+    ]
+    status: Annotated[
+        MachineSetStatus,
+        rules(
+            "status is the observed state of the MachineSet. The MachineSet controller writes it."
+        ),
+    ] = field(default_factory=MachineSetStatus)

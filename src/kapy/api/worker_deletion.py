@@ -8,14 +8,14 @@ from kapy.kube.model import Model, rules
 
 
 class WorkerDeletionSpec(Model):
-    """Which Machines are deleted first, and how long the steps of a deletion may take."""
+    """WorkerDeletionSpec configures the deletion of worker Machines."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     order: Annotated[
         str,
         rules(
-            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            same_as="MachineSetDeletionSpec.order",
             enum=["Random", "Newest", "Oldest"],
         ),
     ] = ""

@@ -13,67 +13,47 @@ from kapy.kube.names import Resource
 
 
 class ServiceReference(OldModel):
-    """Names a Service in the management cluster."""
-
-    namespace: Annotated[str, rules("The Service's namespace.", min_length=1, max_length=63)]
-    name: Annotated[str, rules("The Service's name.", min_length=1, max_length=63)]
-    path: Annotated[
-        str | None, rules("The path that calls begin with.", min_length=1, max_length=512)
-    ] = None
+    namespace: Annotated[str, rules(min_length=1, max_length=63)]
+    name: Annotated[str, rules(min_length=1, max_length=63)]
+    path: Annotated[str | None, rules(min_length=1, max_length=512)] = None
     port: Port = None
 
 
 class ClientConfig(OldModel):
-    """How an extension server is called: by a URL or by a Service."""
-
     url: Annotated[
         str | None,
-        rules("Where the server is, as in https://host:port/path.", min_length=1, max_length=512),
+        rules(min_length=1, max_length=512),
     ] = None
-    service: Annotated[ServiceReference | None, rules("The Service that the server is behind.")] = (
-        None
-    )
+    service: ServiceReference | None = None
     ca_bundle: CABundle = ""
 
 
 class ExtensionConfigSpec(OldModel):
-    """Which server there is and when it is called."""
-
-    client_config: Annotated[ClientConfig, rules("How the server is called.")]
+    client_config: ClientConfig
     namespace_selector: NamespaceSelector = None
     settings: Settings = field(default_factory=dict)
 
 
 class GroupVersionHook(extension_config.GroupVersionHook):
-    """Names a hook in a version."""
-
     ZEROS: ClassVar[bool] = True
 
 
 class ExtensionHandler(OldModel):
-    """One handler that the server offers."""
-
     name: extension_config.HandlerName
-    request_hook: Annotated[GroupVersionHook, rules("The hook that it answers.")]
-    timeout_seconds: Annotated[
-        int | None, rules("How long an answer may take.", format="int32")
-    ] = None
+    request_hook: GroupVersionHook
+    timeout_seconds: Annotated[int | None, rules(format="int32")] = None
     failure_policy: Annotated[
         str | None,
         rules(
-            "What a call that fails means: that all goes on (Ignore) or not (Fail).",
             enum=["Ignore", "Fail"],
         ),
     ] = None
 
 
 class ExtensionConfigStatus(OldModel):
-    """What the server said about itself."""
-
     handlers: Annotated[
         list[ExtensionHandler],
         rules(
-            "The handlers that the server offers.",
             max_items=512,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
@@ -84,8 +64,6 @@ class ExtensionConfigStatus(OldModel):
 
 
 class ExtensionConfig(OldObject, kw_only=True):
-    """Registers a server of runtime extensions."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "runtime.cluster.x-k8s.io",
         "v1alpha1",
@@ -94,9 +72,7 @@ class ExtensionConfig(OldObject, kw_only=True):
         namespaced=False,
     )
 
-    spec: Annotated[ExtensionConfigSpec, rules("Which server there is and when it is called.")] = (
-        field(default_factory=lambda: ExtensionConfigSpec(client_config=ClientConfig()))
+    spec: ExtensionConfigSpec = field(
+        default_factory=lambda: ExtensionConfigSpec(client_config=ClientConfig())
     )
-    status: Annotated[ExtensionConfigStatus, rules("What the server said about itself.")] = field(
-        default_factory=ExtensionConfigStatus
-    )
+    status: ExtensionConfigStatus = field(default_factory=ExtensionConfigStatus)

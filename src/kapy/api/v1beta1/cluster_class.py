@@ -33,16 +33,11 @@ from kapy.kube.names import Resource
 
 
 class ControlPlaneClass(OldModel):
-    """What control planes are made of."""
-
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the control plane and its Machines.")
     ] = field(default_factory=TemplateMeta)
     ref: TemplateRef = None
-    machine_infrastructure: Annotated[
-        LocalObjectTemplate | None,
-        rules("The template of the machines' infrastructure, for control planes with Machines."),
-    ] = None
+    machine_infrastructure: LocalObjectTemplate | None = None
     machine_health_check: HealthCheck = None
     naming_strategy: Naming = None
     node_drain_timeout: NodeDrainTimeout = None
@@ -53,45 +48,34 @@ class ControlPlaneClass(OldModel):
 
 
 class ClusterClassSpec(OldModel):
-    """What the clusters of a class are made of."""
-
     availability_gates: Annotated[
         list[ClusterAvailabilityGate],
         rules(
-            "Conditions that must hold too before a cluster counts as Available.",
             max_items=32,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["conditionType"],
         ),
     ] = field(default_factory=list)
-    infrastructure: Annotated[
-        LocalObjectTemplate, rules("What the infrastructure of clusters is made of.")
-    ] = field(default_factory=LocalObjectTemplate)
+    infrastructure: LocalObjectTemplate = field(default_factory=LocalObjectTemplate)
     infrastructure_naming_strategy: Annotated[
         ClassNaming | None, rules("How the infrastructure object is named.")
     ] = None
-    control_plane: Annotated[ControlPlaneClass, rules("What control planes are made of.")] = field(
-        default_factory=ControlPlaneClass
-    )
-    workers: Annotated[WorkersClass, rules("The classes of worker machines.")] = field(
-        default_factory=WorkersClass
-    )
+    control_plane: ControlPlaneClass = field(default_factory=ControlPlaneClass)
+    workers: WorkersClass = field(default_factory=WorkersClass)
     variables: Annotated[
         list[ClusterClassVariable],
-        rules("The variables that Clusters give values and patches use.", max_items=1000),
+        rules(max_items=1000),
     ] = field(default_factory=list)
     patches: Annotated[
         list[ClusterClassPatch],
-        rules("How variables change what is made of the templates, in this order.", max_items=1000),
+        rules(max_items=1000),
     ] = field(default_factory=list)
-    upgrade: Annotated[ClusterClassUpgrade, rules("How clusters are upgraded.", zero="omitted")] = (
-        field(default_factory=ClusterClassUpgrade)
+    upgrade: Annotated[ClusterClassUpgrade, rules(zero="omitted")] = field(
+        default_factory=ClusterClassUpgrade
     )
     kubernetes_versions: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],
         rules(
-            "The Kubernetes versions that clusters may have, oldest first; upgrades go through "
-            "one of each minor version. Any version when absent.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -100,16 +84,14 @@ class ClusterClassSpec(OldModel):
 
 
 class ClusterClassStatus(OldModel):
-    """What was seen of a ClusterClass."""
-
     variables: Annotated[
         list[ClusterClassStatusVariable],
-        rules("All variables, those that external patches define too.", max_items=1000),
+        rules(max_items=1000),
     ] = field(default_factory=list)
     conditions: OldConditions = field(default_factory=list)
     observed_generation: Annotated[
         int,
-        rules("The generation of the object that the status was computed from.", format="int64"),
+        rules(format="int64"),
     ] = 0
     v1beta2: Annotated[
         ConditionsStatus | None, rules("What the version after this one reports.")
@@ -117,15 +99,9 @@ class ClusterClassStatus(OldModel):
 
 
 class ClusterClass(OldObject, kw_only=True):
-    """What clusters are made of: templates, variables, and patches between them."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta1", "clusterclasses", "ClusterClass"
     )
 
-    spec: Annotated[ClusterClassSpec, rules("The class as it is wanted.")] = field(
-        default_factory=ClusterClassSpec
-    )
-    status: Annotated[ClusterClassStatus, rules("The class as it was seen last.")] = field(
-        default_factory=ClusterClassStatus
-    )
+    spec: ClusterClassSpec = field(default_factory=ClusterClassSpec)
+    status: ClusterClassStatus = field(default_factory=ClusterClassStatus)

@@ -30,12 +30,9 @@ class LocalObjectTemplate(OldModel):
 
 
 class ClassNaming(OldModel):
-    """How the objects that are made of a class are named."""
-
     template: Annotated[
         str | None,
         rules(
-            "A Go template of names, with .cluster.name, .random and what the object belongs to.",
             min_length=1,
             max_length=1024,
         ),
@@ -72,15 +69,12 @@ _Template = Annotated[WorkerTemplate, rules("What the machines of the class are 
 
 
 class MachineDeploymentClass(OldModel):
-    """A class of worker machines that MachineDeployments are made of."""
-
     class_: _ClassName
     template: _Template
     machine_health_check: HealthCheck = None
     failure_domain: Annotated[
         str | None,
         rules(
-            "The failure domain for all Machines, unless the Cluster says another.",
             min_length=1,
             max_length=256,
         ),
@@ -98,14 +92,11 @@ class MachineDeploymentClass(OldModel):
 
 
 class MachinePoolClass(OldModel):
-    """A class of worker machines that MachinePools are made of."""
-
     class_: _ClassName
     template: _Template
     failure_domains: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],
         rules(
-            "The failure domains to spread machines over, unless the Cluster says others.",
             max_items=100,
         ),
     ] = field(default_factory=list)
@@ -118,12 +109,9 @@ class MachinePoolClass(OldModel):
 
 
 class WorkersClass(OldModel):
-    """The classes of worker machines."""
-
     machine_deployments: Annotated[
         list[MachineDeploymentClass],
         rules(
-            "The classes that MachineDeployments are made of.",
             max_items=100,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["class"],
@@ -132,7 +120,6 @@ class WorkersClass(OldModel):
     machine_pools: Annotated[
         list[MachinePoolClass],
         rules(
-            "The classes that MachinePools are made of.",
             max_items=100,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["class"],

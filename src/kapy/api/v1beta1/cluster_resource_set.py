@@ -14,25 +14,19 @@ from kapy.kube.names import Resource
 
 
 class ResourceRef(cluster_resource_set.ResourceRef):
-    """Names a Secret or ConfigMap whose values are objects in YAML or JSON."""
-
     ZEROS: ClassVar[bool] = True
 
 
 class ClusterResourceSetSpec(OldModel):
-    """Which objects go into which clusters."""
-
     cluster_selector: Selected
     resources: Annotated[
         list[ResourceRef],
-        rules("The Secrets and ConfigMaps that hold the objects.", max_items=100),
+        rules(max_items=100),
     ] = field(default_factory=list)
     strategy: Strategy = ""
 
 
 class ClusterResourceSetStatus(OldModel):
-    """What was seen of a ClusterResourceSet."""
-
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
     v1beta2: V1Beta2 = None
@@ -43,15 +37,9 @@ def _empty() -> ClusterResourceSetSpec:
 
 
 class ClusterResourceSet(OldObject, kw_only=True):
-    """Puts objects into workload clusters that match a selector."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "addons.cluster.x-k8s.io", "v1beta1", "clusterresourcesets", "ClusterResourceSet"
     )
 
-    spec: Annotated[ClusterResourceSetSpec, rules("Which objects go into which clusters.")] = field(
-        default_factory=_empty
-    )
-    status: Annotated[
-        ClusterResourceSetStatus, rules("The ClusterResourceSet as it was seen last.")
-    ] = field(default_factory=ClusterResourceSetStatus)
+    spec: ClusterResourceSetSpec = field(default_factory=_empty)
+    status: ClusterResourceSetStatus = field(default_factory=ClusterResourceSetStatus)

@@ -25,14 +25,12 @@ _Rollout = Annotated[
 
 
 class ClusterVariable(OldModel, kw_only=True):
-    """The value of one variable."""
-
-    name: Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
+    name: Annotated[str, rules(min_length=1, max_length=256)]
     definition_from: Annotated[
         str,
         rules("Which definition of the variable is meant; nobody asks any more.", max_length=256),
     ] = ""
-    value: Annotated[Any, rules("The variable's value, of the type that its definition asks for.")]
+    value: Any
 
 
 Variables = Annotated[
@@ -47,8 +45,6 @@ Variables = Annotated[
 
 
 class VariableOverrides(OldModel):
-    """Variables of one part of a cluster."""
-
     overrides: Variables = field(default_factory=list)
 
 
@@ -67,14 +63,10 @@ _HealthCheck = Annotated[
 
 
 class ControlPlaneTopology(OldModel):
-    """What is special about the control plane of one cluster."""
-
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the control plane and its Machines.")
     ] = field(default_factory=TemplateMeta)
-    replicas: Annotated[
-        int | None, rules("How many control plane Machines there should be.", format="int32")
-    ] = None
+    replicas: Annotated[int | None, rules(format="int32")] = None
     rollout: _Rollout = field(default_factory=ControlPlaneTopologyRolloutSpec)
     machine_health_check: _HealthCheck = None
     node_drain_timeout: NodeDrainTimeout = None
@@ -82,10 +74,7 @@ class ControlPlaneTopology(OldModel):
     node_deletion_timeout: NodeDeletionTimeout = None
     taints: Taints = field(default_factory=list)
     readiness_gates: ReadinessGates = field(default_factory=list)
-    variables: Annotated[
-        VariableOverrides | None,
-        rules("Values of variables that count for the control plane only."),
-    ] = None
+    variables: VariableOverrides | None = None
 
 
 _Name = Annotated[str, rules("What it is called within the topology.", min_length=1, max_length=63)]
@@ -100,19 +89,17 @@ _MinReadySeconds = Annotated[
 
 
 class MachineDeploymentTopology(OldModel, kw_only=True):
-    """One MachineDeployment of a cluster."""
-
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the MachineDeployment and its Machines.")
     ] = field(default_factory=TemplateMeta)
     class_: Annotated[
         str,
-        rules("The class of worker machines in the ClusterClass.", min_length=1, max_length=256),
+        rules(min_length=1, max_length=256),
     ]
     name: _Name
     failure_domain: Annotated[
         str | None,
-        rules("The failure domain for all of its Machines.", min_length=1, max_length=256),
+        rules(min_length=1, max_length=256),
     ] = None
     replicas: _Replicas = None
     machine_health_check: _HealthCheck = None
@@ -126,25 +113,18 @@ class MachineDeploymentTopology(OldModel, kw_only=True):
     strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
         None
     )
-    variables: Annotated[
-        VariableOverrides | None,
-        rules("Values of variables that count for this MachineDeployment only."),
-    ] = None
+    variables: VariableOverrides | None = None
 
 
 class MachinePoolTopology(OldModel, kw_only=True):
-    """One MachinePool of a cluster."""
-
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the MachinePool and its machines.")
     ] = field(default_factory=TemplateMeta)
-    class_: Annotated[
-        str, rules("The class of machine pools in the ClusterClass.", min_length=1, max_length=256)
-    ]
+    class_: Annotated[str, rules(min_length=1, max_length=256)]
     name: _Name
     failure_domains: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],
-        rules("The failure domains that its machines are spread over.", max_items=100),
+        rules(max_items=100),
     ] = field(default_factory=list)
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
@@ -152,19 +132,13 @@ class MachinePoolTopology(OldModel, kw_only=True):
     taints: Taints = field(default_factory=list)
     min_ready_seconds: _MinReadySeconds = None
     replicas: _Replicas = None
-    variables: Annotated[
-        VariableOverrides | None,
-        rules("Values of variables that count for this MachinePool only."),
-    ] = None
+    variables: VariableOverrides | None = None
 
 
 class WorkersTopology(OldModel):
-    """The groups of worker machines."""
-
     machine_deployments: Annotated[
         list[MachineDeploymentTopology],
         rules(
-            "The MachineDeployments.",
             max_items=2000,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
@@ -173,7 +147,6 @@ class WorkersTopology(OldModel):
     machine_pools: Annotated[
         list[MachinePoolTopology],
         rules(
-            "The MachinePools.",
             max_items=2000,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
@@ -182,8 +155,6 @@ class WorkersTopology(OldModel):
 
 
 class Topology(OldModel, kw_only=True):
-    """A cluster described by a ClusterClass and what is special about this one."""
-
     class_: Annotated[str, rules("The ClusterClass's name.", min_length=1, max_length=253)] = field(
         name="class"
     )
@@ -196,14 +167,10 @@ class Topology(OldModel, kw_only=True):
             pattern=DNS_LABEL,
         ),
     ] = ""
-    version: Annotated[
-        str, rules("The Kubernetes version of the whole cluster.", min_length=1, max_length=256)
-    ]
+    version: Annotated[str, rules(min_length=1, max_length=256)]
     rollout_after: Annotated[str | None, rules("Nobody reads it any more.", format="date-time")] = (
         None
     )
-    control_plane: Annotated[
-        ControlPlaneTopology, rules("What is special about the control plane.")
-    ] = field(default_factory=ControlPlaneTopology)
-    workers: Annotated[WorkersTopology | None, rules("The groups of worker machines.")] = None
+    control_plane: ControlPlaneTopology = field(default_factory=ControlPlaneTopology)
+    workers: WorkersTopology | None = None
     variables: Variables = field(default_factory=list)

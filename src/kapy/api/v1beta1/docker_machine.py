@@ -13,8 +13,6 @@ from kapy.kube.names import Resource
 
 
 class DockerMachineSpec(OldModel):
-    """What the machine should be."""
-
     provider_id: ProviderID = field(default=None, name="providerID")
     custom_image: CustomImage = ""
     pre_load_images: PreLoadImages = field(default_factory=list)
@@ -23,54 +21,38 @@ class DockerMachineSpec(OldModel):
 
 
 class DockerMachineStatus(OldModel):
-    """What was seen of the machine."""
-
     ready: Ready = False
-    load_balancer_configured: Annotated[
-        bool, rules("Whether the load balancer knows the machine.", zero="written")
-    ] = False
+    load_balancer_configured: Annotated[bool, rules(zero="written")] = False
     addresses: Addresses = field(default_factory=list)
     conditions: OldConditions = field(default_factory=list)
     v1beta2: V1Beta2 = None
 
 
 class DockerMachineTemplateResource(OldModel):
-    """What DockerMachines made of the template look like."""
-
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[DockerMachineSpec, rules("What they should be.", required=True)] = field(
+    spec: Annotated[DockerMachineSpec, rules(required=True)] = field(
         default_factory=DockerMachineSpec
     )
 
 
 class DockerMachineTemplateSpec(OldModel):
-    """What a DockerMachineTemplate holds."""
-
-    template: Annotated[
-        DockerMachineTemplateResource, rules("What DockerMachines look like.", required=True)
-    ] = field(default_factory=DockerMachineTemplateResource)
+    template: Annotated[DockerMachineTemplateResource, rules(required=True)] = field(
+        default_factory=DockerMachineTemplateResource
+    )
 
 
 class DockerMachine(OldObject, kw_only=True):
-    """A machine made of a container. Deprecated: use a DevMachine."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta1", "dockermachines", "DockerMachine"
     )
 
-    spec: Annotated[DockerMachineSpec, rules("The machine as it is wanted.")] = field(
-        default_factory=DockerMachineSpec
-    )
-    status: Annotated[DockerMachineStatus, rules("The machine as it was seen last.")] = field(
-        default_factory=DockerMachineStatus
-    )
+    spec: DockerMachineSpec = field(default_factory=DockerMachineSpec)
+    status: DockerMachineStatus = field(default_factory=DockerMachineStatus)
 
 
 class DockerMachineTemplate(OldObject, kw_only=True):
-    """What DockerMachines are made of. Deprecated: use a DevMachineTemplate."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
         "v1beta1",
@@ -78,6 +60,4 @@ class DockerMachineTemplate(OldObject, kw_only=True):
         "DockerMachineTemplate",
     )
 
-    spec: Annotated[DockerMachineTemplateSpec, rules("The template as it is wanted.")] = field(
-        default_factory=DockerMachineTemplateSpec
-    )
+    spec: DockerMachineTemplateSpec = field(default_factory=DockerMachineTemplateSpec)

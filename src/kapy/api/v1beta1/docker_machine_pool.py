@@ -22,8 +22,6 @@ from kapy.kube.names import Resource
 
 
 class DockerPoolInstance(OldModel):
-    """One machine of a pool of containers, as it was seen."""
-
     addresses: Addresses = field(default_factory=list)
     instance_name: InstanceName = ""
     provider_id: ProviderID = field(default=None, name="providerID")
@@ -33,56 +31,40 @@ class DockerPoolInstance(OldModel):
 
 
 class DockerMachinePoolStatus(OldModel):
-    """What was seen of the pool."""
-
     ready: PoolReady = False
     replicas: PoolReplicas = 0
     observed_generation: ObservedGeneration = 0
-    instances: Annotated[list[DockerPoolInstance], rules("The machines of the pool.")] = field(
-        default_factory=list
-    )
+    instances: list[DockerPoolInstance] = field(default_factory=list)
     conditions: OldConditions = field(default_factory=list)
     infrastructure_machine_kind: InfrastructureMachineKind = ""
 
 
 class DockerMachinePoolTemplateResource(OldModel):
-    """What DockerMachinePools made of the template look like."""
-
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[DockerMachinePoolSpec, rules("What they should be.", required=True)] = field(
+    spec: Annotated[DockerMachinePoolSpec, rules(required=True)] = field(
         default_factory=DockerMachinePoolSpec
     )
 
 
 class DockerMachinePoolTemplateSpec(OldModel):
-    """What a DockerMachinePoolTemplate holds."""
-
     template: Annotated[
         DockerMachinePoolTemplateResource,
-        rules("What DockerMachinePools look like.", required=True),
+        rules(required=True),
     ] = field(default_factory=DockerMachinePoolTemplateResource)
 
 
 class DockerMachinePool(OldObject, kw_only=True):
-    """A pool of machines made of containers. Deprecated: use a DevMachinePool."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta1", "dockermachinepools", "DockerMachinePool"
     )
 
-    spec: Annotated[DockerMachinePoolSpec, rules("The pool as it is wanted.")] = field(
-        default_factory=DockerMachinePoolSpec
-    )
-    status: Annotated[DockerMachinePoolStatus, rules("The pool as it was seen last.")] = field(
-        default_factory=DockerMachinePoolStatus
-    )
+    spec: DockerMachinePoolSpec = field(default_factory=DockerMachinePoolSpec)
+    status: DockerMachinePoolStatus = field(default_factory=DockerMachinePoolStatus)
 
 
 class DockerMachinePoolTemplate(OldObject, kw_only=True):
-    """What DockerMachinePools are made of. Deprecated: use a DevMachinePoolTemplate."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
         "v1beta1",
@@ -90,6 +72,4 @@ class DockerMachinePoolTemplate(OldObject, kw_only=True):
         "DockerMachinePoolTemplate",
     )
 
-    spec: Annotated[DockerMachinePoolTemplateSpec, rules("The template as it is wanted.")] = field(
-        default_factory=DockerMachinePoolTemplateSpec
-    )
+    spec: DockerMachinePoolTemplateSpec = field(default_factory=DockerMachinePoolTemplateSpec)

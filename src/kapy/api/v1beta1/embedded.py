@@ -19,37 +19,21 @@ from kapy.kube.model import rules
 
 
 class MachineReadinessGate(embedded.MachineReadinessGate):
-    """One more condition of a Machine that Ready takes into account."""
-
     ZEROS: ClassVar[bool] = True
 
 
 class MachineAddress(embedded.MachineAddress):
-    """One address of a machine."""
-
     ZEROS: ClassVar[bool] = True
 
 
 class TemplateMeta(OldModel):
-    """Metadata that objects made of a template get."""
-
-    labels: Annotated[dict[str, str], rules("Labels for the objects.")] = field(
-        default_factory=dict
-    )
-    annotations: Annotated[dict[str, str], rules("Annotations for the objects.")] = field(
-        default_factory=dict
-    )
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 class FailureDomain(OldModel):
-    """A part of the infrastructure that fails as a whole; its name is its key."""
-
-    control_plane: Annotated[bool, rules("Whether control plane machines may be put there.")] = (
-        False
-    )
-    attributes: Annotated[dict[str, str], rules("Whatever else the provider says about it.")] = (
-        field(default_factory=dict)
-    )
+    control_plane: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 class ConditionsStatus(OldModel):

@@ -22,12 +22,10 @@ class UnhealthyCondition(OldModel):
 
 
 class UnhealthyMachineCondition(OldModel):
-    """A condition of a Machine that is a sign of ill health when it lasts."""
-
     type: Annotated[UnhealthyMachineConditionType, rules(zero="omitted")]
     status: Annotated[
         str,
-        rules("The condition's bad status.", enum=["True", "False", "Unknown"], zero="omitted"),
+        rules(enum=["True", "False", "Unknown"], zero="omitted"),
     ]
     timeout: _Timeout = "0s"
 

@@ -10,10 +10,8 @@ from kapy.kube.model import rules
 
 
 class APIEndpoint(OldModel):
-    """Where an API server is reached."""
-
-    host: Annotated[str, rules("Its host name or address.", zero="written")] = ""
-    port: Annotated[int, rules("Its port.", zero="written")] = 0
+    host: Annotated[str, rules(zero="written")] = ""
+    port: Annotated[int, rules(zero="written")] = 0
 
 
 Ready = Annotated[bool, rules("Whether the infrastructure is there.", zero="written")]
@@ -25,8 +23,6 @@ ProviderID = Annotated[
 
 
 class InfraClusterStatus(OldModel):
-    """What was seen of the infrastructure."""
-
     ready: Ready = False
     failure_domains: FailureDomains = field(default_factory=dict)
     conditions: OldConditions = field(default_factory=list)

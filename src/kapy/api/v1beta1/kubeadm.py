@@ -21,30 +21,24 @@ Kind = Annotated[str, rules("What kubeadm's own API calls this; not looked at.")
 
 
 class HostPathMount(kubeadm.HostPathMount):
-    """A file or folder of the machine that is mounted into a Pod."""
-
     ZEROS: ClassVar[bool] = True
 
-    read_only: Annotated[bool, rules("Whether the Pod may only read it.")] = False
+    read_only: bool = False
 
 
 class ControlPlaneComponent(OldModel):
-    """Additions to a component of the control plane."""
-
     extra_args: _ExtraArgs = field(default_factory=dict)
     extra_volumes: Annotated[
         list[HostPathMount],
-        rules("Files and folders of the machine to mount into the Pod.", max_items=100),
+        rules(max_items=100),
     ] = field(default_factory=list)
     extra_envs: _ExtraEnvs = field(default_factory=list)
 
 
 class APIServer(ControlPlaneComponent):
-    """Additions to the API server."""
-
     cert_sans: Annotated[
         list[_Name],
-        rules("More names and addresses for the API server's certificate.", max_items=100),
+        rules(max_items=100),
     ] = field(default_factory=list, name="certSANs")
     timeout_for_control_plane: Annotated[
         str | None,
@@ -53,52 +47,38 @@ class APIServer(ControlPlaneComponent):
 
 
 class DNS(kubeadm.DNS):
-    """Which CoreDNS to install."""
-
     SCHEMA: ClassVar[Document] = {}
 
 
 class ExternalEtcd(kubeadm.ExternalEtcd):
-    """An etcd that is there already."""
-
     ZEROS: ClassVar[bool] = True
 
     endpoints: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
-        rules("Where its members are reached.", max_items=50),
+        rules(max_items=50),
     ]
 
 
 class LocalEtcd(OldModel):
-    """An etcd that kubeadm runs on each control plane machine."""
-
-    image_repository: Annotated[
-        str, rules("The registry to pull etcd from.", min_length=1, max_length=512)
-    ] = ""
-    image_tag: Annotated[str, rules("The tag of the etcd image.", min_length=1, max_length=256)] = (
-        ""
-    )
+    image_repository: Annotated[str, rules(min_length=1, max_length=512)] = ""
+    image_tag: Annotated[str, rules(min_length=1, max_length=256)] = ""
     data_dir: Annotated[
         str,
-        rules("The folder for its data; /var/lib/etcd unless said.", min_length=1, max_length=512),
+        rules(min_length=1, max_length=512),
     ] = ""
     extra_args: _ExtraArgs = field(default_factory=dict)
     extra_envs: _ExtraEnvs = field(default_factory=list)
-    server_cert_sans: Annotated[
-        list[_Name], rules("More names and addresses for its server certificate.", max_items=100)
-    ] = field(default_factory=list, name="serverCertSANs")
-    peer_cert_sans: Annotated[
-        list[_Name], rules("More names and addresses for its peer certificate.", max_items=100)
-    ] = field(default_factory=list, name="peerCertSANs")
+    server_cert_sans: Annotated[list[_Name], rules(max_items=100)] = field(
+        default_factory=list, name="serverCertSANs"
+    )
+    peer_cert_sans: Annotated[list[_Name], rules(max_items=100)] = field(
+        default_factory=list, name="peerCertSANs"
+    )
 
 
 class Etcd(OldModel):
-    """Which etcd to use; one of these."""
-
-    local: Annotated[
-        LocalEtcd | None, rules("An etcd that kubeadm runs on each control plane machine.")
-    ] = None
-    external: Annotated[ExternalEtcd | None, rules("An etcd that is there already.")] = None
+    local: LocalEtcd | None = None
+    external: ExternalEtcd | None = None
 
 
 class Networking(OldModel):
@@ -112,13 +92,9 @@ class Networking(OldModel):
 
 
 class ClusterConfiguration(OldModel):
-    """What kubeadm needs to know about a cluster."""
-
     api_version: ApiVersion = ""
     kind: Kind = ""
-    etcd: Annotated[
-        Etcd, rules("Whether kubeadm runs etcd or uses one that is there; it runs one unless said.")
-    ] = field(default_factory=Etcd)
+    etcd: Etcd = field(default_factory=Etcd)
     networking: Annotated[
         Networking, rules("Networks; the Cluster's are used, whatever this says.")
     ] = field(default_factory=Networking)
@@ -133,25 +109,17 @@ class ClusterConfiguration(OldModel):
     control_plane_endpoint: Annotated[
         str,
         rules(
-            "Where the control plane is reached; the Cluster's endpoint unless said.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
-    api_server: Annotated[APIServer, rules("Additions to the API server.")] = field(
-        default_factory=APIServer
-    )
-    controller_manager: Annotated[
-        ControlPlaneComponent, rules("Additions to the controller manager.")
-    ] = field(default_factory=ControlPlaneComponent)
-    scheduler: Annotated[ControlPlaneComponent, rules("Additions to the scheduler.")] = field(
-        default_factory=ControlPlaneComponent
-    )
-    dns: Annotated[DNS, rules("Which CoreDNS to install.")] = field(default_factory=DNS)
+    api_server: APIServer = field(default_factory=APIServer)
+    controller_manager: ControlPlaneComponent = field(default_factory=ControlPlaneComponent)
+    scheduler: ControlPlaneComponent = field(default_factory=ControlPlaneComponent)
+    dns: DNS = field(default_factory=DNS)
     certificates_dir: Annotated[
         str,
         rules(
-            "The folder for certificates; /etc/kubernetes/pki unless said.",
             min_length=1,
             max_length=512,
         ),
@@ -159,14 +127,11 @@ class ClusterConfiguration(OldModel):
     image_repository: Annotated[
         str,
         rules(
-            "The registry to pull images from; registry.k8s.io unless said.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
-    feature_gates: Annotated[dict[str, bool], rules("Feature gates of kubeadm.")] = field(
-        default_factory=dict
-    )
+    feature_gates: dict[str, bool] = field(default_factory=dict)
     certificate_validity_period_days: kubeadm.CertificateDays = 0
     ca_certificate_validity_period_days: kubeadm.AuthorityDays = 0
     encryption_algorithm: kubeadm.EncryptionAlgorithm = ""

@@ -30,8 +30,6 @@ from kapy.kube.names import Resource
 
 
 class KubeadmControlPlaneMachineTemplate(OldModel):
-    """What the control plane's Machines look like."""
-
     metadata: Annotated[
         TemplateMeta, rules("Labels and annotations for the Machines and what belongs to them.")
     ] = field(default_factory=TemplateMeta)
@@ -123,21 +121,14 @@ _ConfigSpec = Annotated[KubeadmConfigSpec, rules("How the machines are set up.",
 
 
 class KubeadmControlPlaneSpec(OldModel, kw_only=True):
-    """What a control plane should be."""
-
     replicas: Annotated[
         int | None,
         rules(
-            "How many machines there should be; an odd number while they run etcd, 1 unless said.",
             format="int32",
         ),
     ] = None
-    version: Annotated[
-        str, rules("The Kubernetes version of the control plane.", min_length=1, max_length=256)
-    ]
-    machine_template: Annotated[
-        KubeadmControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
-    ]
+    version: Annotated[str, rules(min_length=1, max_length=256)]
+    machine_template: KubeadmControlPlaneMachineTemplate
     kubeadm_config_spec: _ConfigSpec = field(default_factory=KubeadmConfigSpec)
     rollout_before: _RolloutBefore = None
     rollout_after: _RolloutAfter = None
@@ -147,23 +138,17 @@ class KubeadmControlPlaneSpec(OldModel, kw_only=True):
 
 
 class LastRemediationStatus(OldModel):
-    """What was replaced last because it was unhealthy."""
-
-    machine: Annotated[str, rules("The Machine that was replaced.", min_length=1, max_length=253)]
+    machine: Annotated[str, rules(min_length=1, max_length=253)]
     timestamp: Annotated[str, rules("When that began.", format="date-time")]
-    retry_count: Annotated[
-        int, rules("How often its slot had been tried again by then.", format="int32")
-    ]
+    retry_count: Annotated[int, rules(format="int32")]
 
 
 class KubeadmControlPlaneStatus(OldModel):
-    """What was seen of a control plane."""
-
     selector: Selector = ""
     replicas: Annotated[int, counter("How many Machines there are.")] = 0
     version: Annotated[
         str | None,
-        rules("The oldest version that the control plane runs.", min_length=1, max_length=256),
+        rules(min_length=1, max_length=256),
     ] = None
     updated_replicas: Annotated[int, counter("How many Machines have the newest template.")] = 0
     ready_replicas: Annotated[int, counter("How many Machines are ready.")] = 0
@@ -176,16 +161,12 @@ class KubeadmControlPlaneStatus(OldModel):
     failure_message: FailureMessage = None
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
-    last_remediation: Annotated[
-        LastRemediationStatus | None, rules("What was replaced last because it was unhealthy.")
-    ] = None
+    last_remediation: LastRemediationStatus | None = None
     versions: Versions = field(default_factory=list)
     v1beta2: V1Beta2Replicas = None
 
 
 class KubeadmControlPlaneTemplateMachineTemplate(OldModel):
-    """What the Machines of such control planes look like."""
-
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
         default_factory=TemplateMeta
     )
@@ -196,12 +177,7 @@ class KubeadmControlPlaneTemplateMachineTemplate(OldModel):
 
 
 class KubeadmControlPlaneTemplateResourceSpec(OldModel):
-    """What such control planes should be; the rest comes from the topology."""
-
-    machine_template: Annotated[
-        KubeadmControlPlaneTemplateMachineTemplate | None,
-        rules("What the control plane's Machines look like."),
-    ] = None
+    machine_template: KubeadmControlPlaneTemplateMachineTemplate | None = None
     kubeadm_config_spec: _ConfigSpec = field(default_factory=KubeadmConfigSpec)
     rollout_before: _RolloutBefore = None
     rollout_after: _RolloutAfter = None
@@ -211,45 +187,35 @@ class KubeadmControlPlaneTemplateResourceSpec(OldModel):
 
 
 class KubeadmControlPlaneTemplateResource(OldModel):
-    """What KubeadmControlPlanes made of the template look like."""
-
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[
-        KubeadmControlPlaneTemplateResourceSpec, rules("What they should be.", required=True)
-    ] = field(default_factory=KubeadmControlPlaneTemplateResourceSpec)
+    spec: Annotated[KubeadmControlPlaneTemplateResourceSpec, rules(required=True)] = field(
+        default_factory=KubeadmControlPlaneTemplateResourceSpec
+    )
 
 
 class KubeadmControlPlaneTemplateSpec(OldModel):
-    """What a KubeadmControlPlaneTemplate holds."""
-
     template: Annotated[
         KubeadmControlPlaneTemplateResource,
-        rules("What KubeadmControlPlanes look like.", required=True),
+        rules(required=True),
     ] = field(default_factory=KubeadmControlPlaneTemplateResource)
 
 
 class KubeadmControlPlane(OldObject, kw_only=True):
-    """The control plane of a cluster, made of machines that kubeadm sets up."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io", "v1beta1", "kubeadmcontrolplanes", "KubeadmControlPlane"
     )
 
-    spec: Annotated[KubeadmControlPlaneSpec, rules("The control plane as it is wanted.")] = field(
+    spec: KubeadmControlPlaneSpec = field(
         default_factory=lambda: KubeadmControlPlaneSpec(
             version="", machine_template=KubeadmControlPlaneMachineTemplate()
         )
     )
-    status: Annotated[
-        KubeadmControlPlaneStatus, rules("The control plane as it was seen last.")
-    ] = field(default_factory=KubeadmControlPlaneStatus)
+    status: KubeadmControlPlaneStatus = field(default_factory=KubeadmControlPlaneStatus)
 
 
 class KubeadmControlPlaneTemplate(OldObject, kw_only=True):
-    """What KubeadmControlPlanes are made of."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io",
         "v1beta1",
@@ -257,6 +223,4 @@ class KubeadmControlPlaneTemplate(OldObject, kw_only=True):
         "KubeadmControlPlaneTemplate",
     )
 
-    spec: Annotated[KubeadmControlPlaneTemplateSpec, rules("The template as it is wanted.")] = (
-        field(default_factory=KubeadmControlPlaneTemplateSpec)
-    )
+    spec: KubeadmControlPlaneTemplateSpec = field(default_factory=KubeadmControlPlaneTemplateSpec)

@@ -24,14 +24,8 @@ from kapy.kube.names import Resource
 
 
 class Bootstrap(OldModel):
-    """What turns a machine into a Node: a configuration to be made into data, or the data."""
-
-    config_ref: Annotated[
-        ObjectReference | None, rules("The provider's object that makes the boot data.")
-    ] = None
-    data_secret_name: Annotated[
-        str | None, rules("The Secret that holds the boot data.", min_length=0, max_length=253)
-    ] = None
+    config_ref: ObjectReference | None = None
+    data_secret_name: Annotated[str | None, rules(min_length=0, max_length=253)] = None
 
 
 ReadinessGates = Annotated[
@@ -64,29 +58,18 @@ NodeDeletionTimeout = Annotated[
 
 
 class MachineSpec(OldModel):
-    """What a machine should be."""
-
-    cluster_name: Annotated[
-        str, rules("The Cluster that the machine belongs to.", min_length=1, max_length=63)
-    ]
-    bootstrap: Annotated[Bootstrap, rules("What turns the machine into a Node.")]
-    infrastructure_ref: Annotated[
-        ObjectReference, rules("The provider's object that makes the machine.")
-    ]
-    version: Annotated[
-        str | None, rules("The Kubernetes version of the machine.", min_length=1, max_length=256)
-    ] = None
+    cluster_name: Annotated[str, rules(min_length=1, max_length=63)]
+    bootstrap: Bootstrap
+    infrastructure_ref: ObjectReference
+    version: Annotated[str | None, rules(min_length=1, max_length=256)] = None
     provider_id: Annotated[
         str | None,
         rules(
-            "What the infrastructure calls the machine; its Node has the same.",
             min_length=1,
             max_length=512,
         ),
     ] = field(default=None, name="providerID")
-    failure_domain: Annotated[
-        str | None, rules("The failure domain to put the machine in.", min_length=1, max_length=256)
-    ] = None
+    failure_domain: Annotated[str | None, rules(min_length=1, max_length=256)] = None
     readiness_gates: ReadinessGates = field(default_factory=list)
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
@@ -99,35 +82,22 @@ def _empty() -> MachineSpec:
 
 
 class MachineTemplateSpec(OldModel):
-    """What new Machines look like."""
-
     metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
         default_factory=TemplateMeta
     )
-    spec: Annotated[MachineSpec, rules("What the Machines should be.")] = field(
-        default_factory=_empty
-    )
+    spec: MachineSpec = field(default_factory=_empty)
 
 
 class MachineStatus(OldModel):
-    """What was seen of a machine."""
-
-    node_ref: Annotated[ObjectReference | None, rules("The Node that the machine became.")] = None
-    node_info: Annotated[NodeSystemInfo | None, rules("What the Node says about its system.")] = (
-        None
-    )
-    last_updated: Annotated[
-        str | None, rules("When the phase changed last.", format="date-time")
-    ] = None
+    node_ref: ObjectReference | None = None
+    node_info: NodeSystemInfo | None = None
+    last_updated: Annotated[str | None, rules(format="date-time")] = None
     failure_reason: FailureReason = None
     failure_message: FailureMessage = None
-    addresses: Annotated[list[MachineAddress], rules("Where the machine is reached.")] = field(
-        default_factory=list
-    )
+    addresses: list[MachineAddress] = field(default_factory=list)
     phase: Annotated[
         str,
         rules(
-            "In one word, where the machine is in its life.",
             enum=[
                 "Pending",
                 "Provisioning",
@@ -142,7 +112,7 @@ class MachineStatus(OldModel):
     ] = ""
     certificates_expiry_date: Annotated[
         str | None,
-        rules("When the certificates of a control plane machine run out.", format="date-time"),
+        rules(format="date-time"),
     ] = None
     bootstrap_ready: Annotated[bool, rules("Whether the boot data is there.", zero="written")] = (
         False
@@ -152,20 +122,12 @@ class MachineStatus(OldModel):
     ] = False
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
-    deletion: Annotated[
-        MachineDeletionStatus | None, rules("When the steps of the deletion began.")
-    ] = None
+    deletion: MachineDeletionStatus | None = None
     v1beta2: V1Beta2 = None
 
 
 class Machine(OldObject, kw_only=True):
-    """One machine that is to become a Node of a workload cluster."""
-
     RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine")
 
-    spec: Annotated[MachineSpec, rules("The machine as it is wanted.")] = field(
-        default_factory=_empty
-    )
-    status: Annotated[MachineStatus, rules("The machine as it was seen last.")] = field(
-        default_factory=MachineStatus
-    )
+    spec: MachineSpec = field(default_factory=_empty)
+    status: MachineStatus = field(default_factory=MachineStatus)

@@ -23,8 +23,6 @@ from kapy.kube.names import Resource
 
 
 class MachineDeploymentSpec(OldModel, kw_only=True):
-    """What a MachineDeployment should be."""
-
     cluster_name: ClusterName
     replicas: WantedReplicas = None
     rollout_after: Annotated[
@@ -35,7 +33,7 @@ class MachineDeploymentSpec(OldModel, kw_only=True):
         ),
     ] = None
     selector: MachineSelector
-    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")]
+    template: MachineTemplateSpec
     strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
         None
     )
@@ -49,15 +47,13 @@ class MachineDeploymentSpec(OldModel, kw_only=True):
     revision_history_limit: Annotated[
         int | None, rules("How many old MachineSets to keep; nobody reads it.", format="int32")
     ] = None
-    paused: Annotated[bool, rules("Stops rollouts of this MachineDeployment.")] = False
+    paused: bool = False
     progress_deadline_seconds: Annotated[
         int | None, rules("How long a rollout may take; nobody reads it.", format="int32")
     ] = None
 
 
 class MachineDeploymentStatus(OldModel):
-    """What was seen of a MachineDeployment."""
-
     observed_generation: OldGeneration = 0
     selector: Selector = ""
     replicas: Annotated[int, counter("How many Machines there are.")] = 0
@@ -80,15 +76,9 @@ def _empty() -> MachineDeploymentSpec:
 
 
 class MachineDeployment(OldObject, kw_only=True):
-    """Keeps so many Machines, and replaces them step by step when their template changes."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment"
     )
 
-    spec: Annotated[MachineDeploymentSpec, rules("The MachineDeployment as it is wanted.")] = field(
-        default_factory=_empty
-    )
-    status: Annotated[
-        MachineDeploymentStatus, rules("The MachineDeployment as it was seen last.")
-    ] = field(default_factory=MachineDeploymentStatus)
+    spec: MachineDeploymentSpec = field(default_factory=_empty)
+    status: MachineDeploymentStatus = field(default_factory=MachineDeploymentStatus)

@@ -1,6 +1,6 @@
 """MachineDrainRule as v1beta1 served it."""
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from msgspec import field
 
@@ -8,30 +8,23 @@ from kapy.api import machine_drain_rule
 from kapy.api.machine_drain_rule import Machines, Pods
 from kapy.api.v1beta1.model import OldModel, OldObject
 from kapy.kube import Document
-from kapy.kube.model import rules
 from kapy.kube.names import Resource
 
 
 class MachineDrainRuleDrainConfig(machine_drain_rule.MachineDrainRuleDrainConfig):
-    """What to do with the Pods."""
-
     ZEROS: ClassVar[bool] = True
 
 
 class MachineDrainRuleSpec(OldModel):
-    """What the rule says, and of which Pods on which Machines."""
-
-    drain: Annotated[MachineDrainRuleDrainConfig, rules("What to do with the Pods.")]
+    drain: MachineDrainRuleDrainConfig
     machines: Machines = field(default_factory=list)
     pods: Pods = field(default_factory=list)
 
 
 class MachineDrainRule(OldObject, kw_only=True):
-    """Says how Pods leave a Node before its machine is deleted."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta1", "machinedrainrules", "MachineDrainRule"
     )
     SCHEMA: ClassVar[Document] = {"required": ["metadata", "spec"]}
 
-    spec: Annotated[MachineDrainRuleSpec, rules("The rule.")]
+    spec: MachineDrainRuleSpec

@@ -22,45 +22,31 @@ from kapy.kube.names import Resource
 
 
 class MachinePoolSpec(OldModel, kw_only=True):
-    """What a MachinePool should be."""
-
-    cluster_name: Annotated[
-        str, rules("The Cluster that the machines belong to.", min_length=1, max_length=63)
-    ]
-    replicas: Annotated[
-        int | None, rules("How many machines there should be; 1 unless said.", format="int32")
-    ] = None
-    template: Annotated[MachineTemplateSpec, rules("What the machines look like.")]
+    cluster_name: Annotated[str, rules(min_length=1, max_length=63)]
+    replicas: Annotated[int | None, rules(format="int32")] = None
+    template: MachineTemplateSpec
     min_ready_seconds: Annotated[
         int | None,
         rules("How long a machine must be Ready before it counts as available.", format="int32"),
     ] = None
     provider_id_list: Annotated[
         list[ProviderID],
-        rules(
-            "What the infrastructure calls the machines; the provider writes it.", max_items=10000
-        ),
+        rules(max_items=10000),
     ] = field(default_factory=list, name="providerIDList")
     failure_domains: Annotated[
         list[FailureDomainName],
-        rules("The failure domains to put the machines in.", max_items=100),
+        rules(max_items=100),
     ] = field(default_factory=list)
 
 
 class MachinePoolStatus(OldModel):
-    """What was seen of a MachinePool."""
-
     node_refs: Annotated[
         list[ObjectReference],
-        rules("The Nodes that the machines became.", max_items=10000),
+        rules(max_items=10000),
     ] = field(default_factory=list)
     replicas: Annotated[int, counter("How many machines there are.")] = 0
-    ready_replicas: Annotated[
-        int, rules("How many machines have a ready Node.", format="int32")
-    ] = 0
-    available_replicas: Annotated[
-        int, rules("How many machines have had a ready Node for long enough.", format="int32")
-    ] = 0
+    ready_replicas: Annotated[int, rules(format="int32")] = 0
+    available_replicas: Annotated[int, rules(format="int32")] = 0
     unavailable_replicas: Annotated[
         int, rules("How many machines are still missing.", format="int32")
     ] = 0
@@ -84,15 +70,9 @@ def _empty() -> MachinePoolSpec:
 
 
 class MachinePool(OldObject, kw_only=True):
-    """A group of machines that the infrastructure's provider keeps at a number."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta1", "machinepools", "MachinePool"
     )
 
-    spec: Annotated[MachinePoolSpec, rules("The MachinePool as it is wanted.")] = field(
-        default_factory=_empty
-    )
-    status: Annotated[MachinePoolStatus, rules("The MachinePool as it was seen last.")] = field(
-        default_factory=MachinePoolStatus
-    )
+    spec: MachinePoolSpec = field(default_factory=_empty)
+    status: MachinePoolStatus = field(default_factory=MachinePoolStatus)

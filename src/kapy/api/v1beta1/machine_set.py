@@ -28,8 +28,6 @@ from kapy.kube.names import Resource
 
 
 class MachineSetSpec(OldModel, kw_only=True):
-    """What a MachineSet should be."""
-
     cluster_name: ClusterName
     replicas: WantedReplicas = None
     min_ready_seconds: Annotated[
@@ -38,17 +36,13 @@ class MachineSetSpec(OldModel, kw_only=True):
     ] = 0
     delete_policy: DeletionOrder = ""
     selector: MachineSelector
-    template: Annotated[MachineTemplateSpec, rules("What new Machines look like.")] = field(
-        default_factory=MachineTemplateSpec
-    )
+    template: MachineTemplateSpec = field(default_factory=MachineTemplateSpec)
     machine_naming_strategy: Annotated[
         MachineNamingStrategy | None, rules("How Machines are named.")
     ] = None
 
 
 class MachineSetStatus(OldModel):
-    """What was seen of a MachineSet."""
-
     selector: Selector = ""
     replicas: Annotated[int, counter("How many Machines there are.")] = 0
     fully_labeled_replicas: Annotated[
@@ -71,15 +65,9 @@ def _empty() -> MachineSetSpec:
 
 
 class MachineSet(OldObject, kw_only=True):
-    """Keeps so many Machines of one template."""
-
     RESOURCE: ClassVar[Resource] = Resource(
         "cluster.x-k8s.io", "v1beta1", "machinesets", "MachineSet"
     )
 
-    spec: Annotated[MachineSetSpec, rules("The MachineSet as it is wanted.")] = field(
-        default_factory=_empty
-    )
-    status: Annotated[MachineSetStatus, rules("The MachineSet as it was seen last.")] = field(
-        default_factory=MachineSetStatus
-    )
+    spec: MachineSetSpec = field(default_factory=_empty)
+    status: MachineSetStatus = field(default_factory=MachineSetStatus)

@@ -6,12 +6,12 @@ so has a nested object that is no pointer; constraints of our kinds are not prin
 
 from __future__ import annotations
 
-from inspect import cleandoc
 from pkgutil import resolve_name
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, inspect
 
+from kapy.api.descriptions import descriptions
 from kapy.hooks.messages.content import RAW_OBJECT, RAW_VALUE
 from kapy.hooks.openapi.components import (
     INT_OR_STRING,
@@ -73,12 +73,12 @@ class Schemas:
             return
         schema: Document = {"type": "object"}
         self.components[component] = schema
-        if kind.__doc__:
-            schema["description"] = cleandoc(kind.__doc__)
+        if text := descriptions().of_type(kind):
+            schema["description"] = text
         properties = dict(_TYPE_META) if issubclass(kind, Object) else {}
         required = []
         for field in _fields(component, kind):
-            properties[field.name] = self._property(field)
+            properties[field.name] = self._property(field, kind.__name__)
             if field.required:
                 required.append(field.name)
         if properties:
@@ -94,8 +94,9 @@ class Schemas:
             for one in NEEDED_BY.get(component, ()):
                 self._add_machinery(one)
 
-    def _property(self, field: _Field) -> Document:
-        words = {"description": field.rules["description"]} if "description" in field.rules else {}
+    def _property(self, field: _Field, struct: str) -> Document:
+        text = descriptions().of_field(struct, field.name, field.rules)
+        words = {"description": text} if text else {}
         printed: Document = {key: field.rules[key] for key in _PRINTED if key in field.rules}
         if field.is_of_message and "enum" in field.rules:
             printed["enum"] = field.rules["enum"]

@@ -1,0 +1,98 @@
+"""Descriptions of fields and types: one text for all versions and templates of a kind.
+
+A description is written once, in the Struct of the newest version: `rules("…")` for a field, the
+docstring for a type. It is inherited in two ways:
+
+- A Struct of an older version that says nothing has the description of the Struct of the same name
+  in the newest version, and so has each of its fields that has the same name there.
+- `rules(same_as="MachineSpec.version")` names another field whose description this one has. When
+  the text begins with the name of that field, the printed text begins with the name of this one.
+
+Descriptions are looked up when CRDs and reference pages are printed, never when an object is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from inspect import cleandoc
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from kapy.api.kinds import KINDS
+
+SAME_AS: Final = "sameAs"
+"""The key of `rules(same_as=…)` in the extra schema of a field."""
+
+
+class Descriptions:
+    """The descriptions of Structs and of their fields, by the name of the Struct."""
+
+    def __init__(self, newest: Iterable[type[msgspec.Struct]]) -> None:
+        self._types: dict[str, str] = {}
+        self._fields: dict[str, dict[str, Any]] = {}
+        for info in inspect.multi_type_info(newest):
+            for of in _structs(info, set()):
+                name = of.cls.__name__
+                self._types[name] = _docstring(of.cls)
+                self._fields[name] = {one.encode_name: extra_schema(one.type) for one in of.fields}
+
+    def of_type(self, struct: type[msgspec.Struct]) -> str:
+        """The description of a Struct; "" when it has none."""
+        return _docstring(struct) or self._types.get(struct.__name__, "")
+
+    def of_field(self, struct: str, name: str, extra: dict[str, Any]) -> str:
+        """The description of a field. extra: what its `rules` say. Raises LookupError."""
+        if "description" in extra:
+            return str(extra["description"])
+        if SAME_AS not in extra:
+            inherited = self._fields.get(struct, {}).get(name, {})
+            return self.of_field(struct, name, inherited) if inherited else ""
+        owner, _, source = str(extra[SAME_AS]).partition(".")
+        if source not in self._fields.get(owner, {}):
+            raise LookupError(f"{struct}.{name} is the same as {owner}.{source}, which is unknown")
+        text = self.of_field(owner, source, self._fields[owner][source])
+        return f"{name}{text.removeprefix(source)}" if text.startswith(f"{source} ") else text
+
+
+@cache
+def descriptions() -> Descriptions:
+    """The descriptions of all our kinds."""
+    return Descriptions([kind.type_of() for kind in KINDS])
+
+
+def _structs(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
+    """Every Struct in a type, each of them once."""
+    match of:
+        case inspect.StructType(cls=cls):
+            if cls not in seen:
+                seen.add(cls)
+                yield of
+                for field in of.fields:
+                    yield from _structs(field.type, seen)
+        case inspect.Metadata(type=inner):
+            yield from _structs(inner, seen)
+        case inspect.UnionType(types=types):
+            for one in types:
+                yield from _structs(one, seen)
+        case inspect.ListType(item_type=inner) | inspect.DictType(value_type=inner):
+            yield from _structs(inner, seen)
+
+
+def _docstring(struct: type[msgspec.Struct]) -> str:
+    """The docstring of a Struct, a line for each paragraph."""
+    paragraphs = cleandoc(struct.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
+
+
+def extra_schema(of: inspect.Type) -> dict[str, Any]:
+    """What the `rules` of a field say, those of an alias that is optional (`Alias | None`) too."""
+    match of:
+        case inspect.Metadata(type=inner, extra_json_schema=extra):
+            return extra_schema(inner) | (extra or {})
+        case inspect.UnionType(types=types):
+            return next((found for one in types if (found := extra_schema(one))), {})
+        case _:
+            return {}
