@@ -8,16 +8,34 @@ from kapy.kube.model import Model, rules
 
 
 class ClusterClassTemplateReference(Model):
-    """Names a template in the ClusterClass's namespace."""
+    """ClusterClassTemplateReference is a reference to a template in the namespace of the
+    ClusterClass.
+    """
 
-    kind: Annotated[str, rules("The template's kind.", min_length=1, max_length=63, pattern=KIND)]
+    kind: Annotated[
+        str,
+        rules(
+            "kind is the kind of the template. It must end with Template.",
+            min_length=1,
+            max_length=63,
+            pattern=KIND,
+        ),
+    ]
     name: Annotated[
-        str, rules("The template's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the template. The template must be in the same namespace as "
+            "the ClusterClass.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
     api_version: Annotated[
         str,
         rules(
-            "The API group and version of the template's kind.",
+            "apiVersion is the API group and version of the template. Patches see the "
+            "template in this version.",
             min_length=1,
             max_length=317,
             pattern=DOMAIN_PATH,
@@ -26,20 +44,30 @@ class ClusterClassTemplateReference(Model):
 
 
 class ClusterClassTemplate(Model):
-    """A template that objects are made of."""
+    """ClusterClassTemplate is a template from which the objects of a Cluster are created."""
 
-    template_ref: Annotated[ClusterClassTemplateReference, rules("Names the template.")]
+    template_ref: Annotated[
+        ClusterClassTemplateReference,
+        rules(
+            "templateRef is a reference to the template. A change rolls out new Machines in "
+            "all Clusters of the class if the content of the template is different."
+        ),
+    ]
 
 
 class ClassNaming(Model):
-    """How the objects that are made of a class are named."""
+    """ClassNaming configures the names of objects that are created from a ClusterClass."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     template: Annotated[
         str,
         rules(
-            "A Go template of names, with .cluster.name, .random and what the object belongs to.",
+            "template is the Go template of the names of new objects. It knows .cluster.name "
+            "and .random. For workers it also knows .machineDeployment.topologyName or "
+            ".machinePool.topologyName. Defaults to {{ .cluster.name }}-{{ .random }}, for "
+            "workers to {{ .cluster.name }}-{{ .machineDeployment.topologyName }}-{{ .random "
+            "}} or its counterpart for MachinePools. Existing objects keep their names.",
             min_length=1,
             max_length=1024,
         ),

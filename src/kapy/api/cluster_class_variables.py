@@ -8,12 +8,24 @@ from msgspec import field
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
-Labels = Annotated[dict[str, str], rules("Labels of the variable.")]
-Annotations = Annotated[dict[str, str], rules("Annotations of the variable.")]
+Labels = Annotated[
+    dict[str, str],
+    rules(
+        "labels are key-value pairs that tools attach to the variable. Cluster API does "
+        "not read them."
+    ),
+]
+Annotations = Annotated[
+    dict[str, str],
+    rules(
+        "annotations are key-value pairs that tools attach to the variable. Cluster API "
+        "does not read them."
+    ),
+]
 
 
 class VariableSchemaMetadata(Model):
-    """What is noted about a part of a variable."""
+    """VariableSchemaMetadata is metadata of a value for tools."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -22,7 +34,7 @@ class VariableSchemaMetadata(Model):
 
 
 class ClusterClassVariableMetadata(Model):
-    """What v1beta1 noted about a variable."""
+    """ClusterClassVariableMetadata is metadata of a variable in the format of v1beta1."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -31,23 +43,32 @@ class ClusterClassVariableMetadata(Model):
 
 
 class ValidationRule(Model):
-    """A CEL rule that values must keep."""
+    """ValidationRule is a rule in the Common Expression Language (CEL) that values must satisfy."""
 
     rule: Annotated[
         str,
         rules(
-            "A CEL expression over `self`; values are good while it is true.",
+            "rule is a CEL expression that must be true for valid values. The value is "
+            "available as self. The previous value is available as oldSelf. At most 4096 "
+            "characters are allowed.",
             min_length=1,
             max_length=4096,
         ),
     ]
-    message: Annotated[str, rules("What is said of a bad value.", min_length=1, max_length=512)] = (
-        ""
-    )
+    message: Annotated[
+        str,
+        rules(
+            "message is the error message for invalid values. If it is not set, the message "
+            "contains the rule. At most 512 characters are allowed.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = ""
     message_expression: Annotated[
         str,
         rules(
-            "A CEL expression that makes the message; it comes before `message`.",
+            "messageExpression is a CEL expression that computes the error message. It takes "
+            "precedence over message. message is used if the expression fails.",
             min_length=1,
             max_length=1024,
         ),
@@ -55,7 +76,9 @@ class ValidationRule(Model):
     reason: Annotated[
         str,
         rules(
-            "The kind of error that a bad value is.",
+            "reason is the machine-readable reason of the error. Allowed values are "
+            "FieldValueInvalid, FieldValueForbidden, FieldValueRequired and "
+            "FieldValueDuplicate. Defaults to FieldValueInvalid.",
             enum=[
                 "FieldValueInvalid",
                 "FieldValueForbidden",
@@ -68,7 +91,8 @@ class ValidationRule(Model):
     field_path: Annotated[
         str,
         rules(
-            "The field below this one that the error is about, as in .size.",
+            "fieldPath is the path of the field to which the error refers, relative to the "
+            "place of the rule, for example .size. It must be a field of the schema.",
             min_length=1,
             max_length=512,
         ),
@@ -79,50 +103,107 @@ def _bound(description: str) -> msgspec.Meta:
     return rules(description, format="int64")
 
 
-Description = Annotated[str, rules("What the value is for.", min_length=1, max_length=4096)]
-Example = Annotated[Any, rules("An example of a value.")]
+Description = Annotated[
+    str,
+    rules(
+        "description explains the purpose of the value to humans. At most 4096 "
+        "characters are allowed.",
+        min_length=1,
+        max_length=4096,
+    ),
+]
+Example = Annotated[Any, rules("example is an example of a valid value.")]
 Type = Annotated[
     str,
-    rules("The value's type.", enum=["object", "array", "string", "integer", "number", "boolean"]),
+    rules(
+        "type is the type of the value. Allowed values are object, array, string, "
+        "integer, number and boolean.",
+        enum=["object", "array", "string", "integer", "number", "boolean"],
+    ),
 ]
-PROPERTIES: Final = rules("The fields of an object, with their schemas.", schemaless=True)
+PROPERTIES: Final = rules(
+    "properties are the schemas of the fields of an object by their names. It must "
+    "not be set together with additionalProperties.",
+    schemaless=True,
+)
 ADDITIONAL_PROPERTIES: Final = rules(
-    "The schema of the values of a map, whose keys are not known.", schemaless=True
+    "additionalProperties is the schema of the values of a map. It must not be set "
+    "together with properties.",
+    schemaless=True,
 )
-MaxProperties = Annotated[int | None, _bound("How many members an object may have.")]
-MinProperties = Annotated[int | None, _bound("How many members an object must have.")]
+MaxProperties = Annotated[
+    int | None,
+    _bound("maxProperties is the maximum number of fields of an object or entries of a map."),
+]
+MinProperties = Annotated[
+    int | None,
+    _bound("minProperties is the minimum number of fields of an object or entries of a map."),
+]
 FieldName = Annotated[str, rules(min_length=1, max_length=256)]
-ITEMS: Final = rules("The schema of the items of a list.", schemaless=True)
-MaxItems = Annotated[int | None, _bound("How many items a list may have.")]
-MinItems = Annotated[int | None, _bound("How many items a list must have.")]
-UNIQUE_ITEMS: Final = rules("Whether no two items of a list may be equal.")
-Format = Annotated[
-    str, rules("The format of a text, or the size of a number.", min_length=1, max_length=32)
-]
-MaxLength = Annotated[int | None, _bound("How many characters a text may have.")]
-MinLength = Annotated[int | None, _bound("How many characters a text must have.")]
-Pattern = Annotated[
-    str, rules("The regular expression that a text matches.", min_length=1, max_length=512)
-]
-Maximum = Annotated[int | None, _bound("The largest number.")]
-EXCLUSIVE_MAXIMUM: Final = rules("Whether the largest number is itself too large.")
-Minimum = Annotated[int | None, _bound("The smallest number.")]
-EXCLUSIVE_MINIMUM: Final = rules("Whether the smallest number is itself too small.")
-PRESERVE_UNKNOWN_FIELDS: Final = rules(
-    "Whether an object keeps fields that its schema does not name."
+ITEMS: Final = rules("items is the schema of the items of an array.", schemaless=True)
+MaxItems = Annotated[int | None, _bound("maxItems is the maximum number of items of an array.")]
+MinItems = Annotated[int | None, _bound("minItems is the minimum number of items of an array.")]
+UNIQUE_ITEMS: Final = rules(
+    "uniqueItems tells whether the items of an array must be different from each other."
 )
-Default = Annotated[Any, rules("The value when none is given.")]
-INT_OR_STRING: Final = rules("Whether the value is a whole number or a text.")
-ALL_OF: Final = rules("Schemas that all must hold.", schemaless=True)
-ONE_OF: Final = rules("Schemas of which exactly one must hold.", schemaless=True)
-ANY_OF: Final = rules("Schemas of which at least one must hold.", schemaless=True)
-NOT: Final = rules("A schema that must not hold.", schemaless=True)
+Format = Annotated[
+    str,
+    rules(
+        "format is an OpenAPI format that a value must match, for example ipv4, cidr or "
+        "date-time. Formats that the server does not know are ignored.",
+        min_length=1,
+        max_length=32,
+    ),
+]
+MaxLength = Annotated[
+    int | None, _bound("maxLength is the maximum length of a string in characters.")
+]
+MinLength = Annotated[
+    int | None, _bound("minLength is the minimum length of a string in characters.")
+]
+Pattern = Annotated[
+    str,
+    rules(
+        "pattern is a regular expression that a string must match, in the syntax of Go.",
+        min_length=1,
+        max_length=512,
+    ),
+]
+Maximum = Annotated[
+    int | None, _bound("maximum is the largest allowed value of an integer or number.")
+]
+EXCLUSIVE_MAXIMUM: Final = rules(
+    "exclusiveMaximum tells whether the value of maximum itself is not allowed."
+)
+Minimum = Annotated[
+    int | None, _bound("minimum is the smallest allowed value of an integer or number.")
+]
+EXCLUSIVE_MINIMUM: Final = rules(
+    "exclusiveMinimum tells whether the value of minimum itself is not allowed."
+)
+PRESERVE_UNKNOWN_FIELDS: Final = rules(
+    "x-kubernetes-preserve-unknown-fields keeps fields of an object that the schema "
+    "does not define. Without it such fields are rejected."
+)
+Default = Annotated[
+    Any, rules("default is the value of a field that is not set. It must match the schema.")
+]
+INT_OR_STRING: Final = rules(
+    "x-kubernetes-int-or-string tells that the value is an integer or a string. No "
+    "type must be set beside it."
+)
+ALL_OF: Final = rules("allOf are schemas that a value must match all together.", schemaless=True)
+ONE_OF: Final = rules("oneOf are schemas of which a value must match exactly one.", schemaless=True)
+ANY_OF: Final = rules(
+    "anyOf are schemas of which a value must match at least one.", schemaless=True
+)
+NOT: Final = rules("not is a schema that a value must not match.", schemaless=True)
 
 
 class JSONSchemaProps(Model):
-    """What values of a variable, or of a part of one, look like.
-
-    Schemas within it are read in full, but a server shows and checks them as anything.
+    """JSONSchemaProps is a JSON schema as OpenAPI v3 defines it, limited to what structural
+    schemas allow. Nested schemas are not validated by the CRD but by the admission of
+    ClusterClasses.
     """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
@@ -137,7 +218,8 @@ class JSONSchemaProps(Model):
     required: Annotated[
         list[FieldName],
         rules(
-            "The fields that an object must have.",
+            "required are the names of the fields that an object must have. At most 1000 are "
+            "allowed.",
             min_items=1,
             max_items=1000,
             x_kubernetes_list_type="atomic",
@@ -160,22 +242,28 @@ class JSONSchemaProps(Model):
     )
     enum: Annotated[
         list[Any],
-        rules("The values to choose from.", max_items=100, x_kubernetes_list_type="atomic"),
+        rules(
+            "enum are the allowed values. At most 100 are allowed.",
+            max_items=100,
+            x_kubernetes_list_type="atomic",
+        ),
     ] = field(default_factory=list)
     default: Default = None
     validations: Annotated[
         list[ValidationRule],
         rules(
-            "CEL rules that the value must keep.",
+            "x-kubernetes-validations are CEL rules that a value must satisfy. At most 100 "
+            "are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["rule"],
         ),
     ] = field(default_factory=list, name="x-kubernetes-validations")
-    metadata: Annotated[VariableSchemaMetadata, rules("What is noted about the value.")] = field(
-        default_factory=VariableSchemaMetadata, name="x-metadata"
-    )
+    metadata: Annotated[
+        VariableSchemaMetadata,
+        rules("x-metadata is metadata of the value for tools. Cluster API does not read it."),
+    ] = field(default_factory=VariableSchemaMetadata, name="x-metadata")
     int_or_string: Annotated[bool | None, INT_OR_STRING] = field(
         default=None, name="x-kubernetes-int-or-string"
     )
@@ -186,24 +274,46 @@ class JSONSchemaProps(Model):
 
 
 class VariableSchema(Model):
-    """The schema of a variable."""
+    """VariableSchema is the schema of the values of a variable."""
 
     schema: Annotated[
-        "JSONSchemaProps", rules("The schema, in a part of OpenAPI v3's language.")
+        "JSONSchemaProps",
+        rules(
+            "openAPIV3Schema is the schema of the values, in the format of OpenAPI v3. It "
+            "must be a structural schema."
+        ),
     ] = field(name="openAPIV3Schema")
 
 
-VariableName = Annotated[str, rules("The variable's name.", min_length=1, max_length=256)]
+VariableName = Annotated[
+    str,
+    rules(
+        "name is the name of the variable. It must be unique, must not be builtin and "
+        "must not contain a dot.",
+        min_length=1,
+        max_length=256,
+    ),
+]
 _Required = Annotated[
     bool,
-    rules("Whether every Cluster must have a value for it.", zero="kept"),
+    rules(
+        "required tells whether each Cluster must give a value for the variable. A "
+        "required variable has no top-level default.",
+        zero="kept",
+    ),
 ]
-_Metadata = Annotated[ClusterClassVariableMetadata, rules("What v1beta1 noted about the variable.")]
-_Schema = Annotated[VariableSchema, rules("What its values look like.")]
+_Metadata = Annotated[
+    ClusterClassVariableMetadata,
+    rules(
+        "deprecatedV1Beta1Metadata is the metadata of the variable in the format of "
+        "v1beta1. It is deprecated. Use x-metadata in the schema instead."
+    ),
+]
+_Schema = Annotated[VariableSchema, rules("schema is the schema of the values of the variable.")]
 
 
 class ClusterClassVariable(Model, kw_only=True):
-    """A variable that Clusters give a value and patches use."""
+    """ClusterClassVariable defines a variable for which Clusters give values."""
 
     name: VariableName
     required: _Required
@@ -214,12 +324,14 @@ class ClusterClassVariable(Model, kw_only=True):
 
 
 class ClusterClassStatusVariableDefinition(Model, kw_only=True):
-    """One definition of a variable, and where it comes from."""
+    """ClusterClassStatusVariableDefinition is one definition of a variable and its origin."""
 
     from_: Annotated[
         str,
         rules(
-            "`inline` for the ClusterClass itself, or the external patch that defines it.",
+            "from is the origin of the definition. It is inline for the ClusterClass itself. "
+            "Otherwise it is the name of the external patch whose extension defines the "
+            "variable.",
             min_length=1,
             max_length=256,
         ),
@@ -232,16 +344,22 @@ class ClusterClassStatusVariableDefinition(Model, kw_only=True):
 
 
 class ClusterClassStatusVariable(Model, kw_only=True):
-    """A variable with all of its definitions."""
+    """ClusterClassStatusVariable is a variable with all its definitions."""
 
     name: VariableName
     definitions_conflict: Annotated[
-        bool | None, rules("Whether the definitions are not the same.")
+        bool | None,
+        rules(
+            "definitionsConflict tells whether the definitions of the variable differ. While "
+            "they conflict, no Cluster can set the variable. The VariablesReady condition is "
+            "False then."
+        ),
     ] = None
     definitions: Annotated[
         list[ClusterClassStatusVariableDefinition],
         rules(
-            "The variable as the ClusterClass and its external patches define it.",
+            "definitions are the definitions of the variable by the ClusterClass and by its "
+            "external patches. At most 100 are stored.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",

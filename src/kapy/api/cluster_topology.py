@@ -14,15 +14,24 @@ from kapy.kube.model import Model, rules
 
 
 class ClusterClassRef(Model):
-    """Names a ClusterClass."""
+    """ClusterClassRef is a reference to a ClusterClass."""
 
     name: Annotated[
-        str, rules("The ClusterClass's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the ClusterClass. A change moves the Cluster to another "
+            "class. The classes must be compatible. It causes a rollout if a machine "
+            "template changes.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
     namespace: Annotated[
         str,
         rules(
-            "The ClusterClass's namespace; the Cluster's own unless said.",
+            "namespace is the namespace of the ClusterClass. If it is not set, it defaults "
+            "to the namespace of the Cluster.",
             min_length=1,
             max_length=63,
             pattern=DNS_LABEL,
@@ -31,64 +40,120 @@ class ClusterClassRef(Model):
 
 
 class ControlPlaneTopologyRolloutSpec(Model):
-    """When control plane Machines are replaced."""
+    """ControlPlaneTopologyRolloutSpec configures when control plane Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     after: Annotated[
         str | None,
         rules(
-            "Machines that are older than this moment are replaced once it has passed.",
+            "after is a time in the format of RFC 3339. Once it has passed, control plane "
+            "Machines that were created before it are replaced by a rollout. The control "
+            "plane provider must support it.",
             format="date-time",
         ),
     ] = None
 
 
 class ControlPlaneTopology(Model):
-    """What is special about the control plane of one cluster."""
+    """ControlPlaneTopology configures the control plane of one Cluster."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the control plane and its Machines.")
+        TemplateMeta,
+        rules(
+            "metadata are labels and annotations of the control plane object and of its "
+            "Machines. They take precedence over those of the ClusterClass. A change is "
+            "applied in place."
+        ),
     ] = field(default_factory=TemplateMeta)
     replicas: Annotated[
-        int | None, rules("How many control plane Machines there should be.", format="int32")
+        int | None,
+        rules(
+            "replicas is the number of desired control plane Machines. If it is not set, the "
+            "control plane provider selects the number. A KubeadmControlPlane then defaults "
+            "to 1. A change scales the control plane. It is no rollout.",
+            format="int32",
+        ),
     ] = None
     rollout: Annotated[
-        ControlPlaneTopologyRolloutSpec, rules("When the control plane's Machines are replaced.")
+        ControlPlaneTopologyRolloutSpec,
+        rules("rollout configures when control plane Machines are replaced."),
     ] = field(default_factory=ControlPlaneTopologyRolloutSpec)
     health_check: Annotated[
         ControlPlaneTopologyHealthCheck,
-        rules("How unhealthy control plane Machines are found and replaced."),
+        rules(
+            "healthCheck configures the MachineHealthCheck of the control plane Machines. It "
+            "takes precedence over the ClusterClass."
+        ),
     ] = field(default_factory=ControlPlaneTopologyHealthCheck)
-    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineDeletionSpec
-    )
-    taints: Taints = field(default_factory=list)
-    readiness_gates: ReadinessGates = field(default_factory=list)
+    deletion: Annotated[
+        MachineDeletionSpec,
+        rules(
+            "deletion configures the deletion of control plane Machines. It takes precedence "
+            "over the ClusterClass. A change is applied in place."
+        ),
+    ] = field(default_factory=MachineDeletionSpec)
+    taints: Annotated[
+        Taints,
+        rules(
+            "taints are the taints that Cluster API sets on the Nodes of control plane "
+            "Machines. If it is not set, the list of the ClusterClass applies. At most 64 "
+            "are allowed. A change is applied in place."
+        ),
+    ] = field(default_factory=list)
+    readiness_gates: Annotated[
+        ReadinessGates,
+        rules(
+            "readinessGates are additional conditions of control plane Machines that must "
+            "hold before their Ready condition becomes True. If it is not set, the list of "
+            "the ClusterClass applies. At most 32 are allowed. A change is applied in place."
+        ),
+    ] = field(default_factory=list)
     variables: Annotated[
-        VariableOverrides, rules("Values of variables that count for the control plane only.")
+        VariableOverrides,
+        rules("variables are values of variables that apply to the control plane only."),
     ] = field(default_factory=VariableOverrides)
 
 
 class Topology(Model):
-    """A cluster described by a ClusterClass and what is special about this one."""
+    """Topology describes a cluster by a ClusterClass, by values for its variables and by its
+    workers.
+    """
 
-    class_ref: Annotated[ClusterClassRef, rules("The ClusterClass to make the cluster of.")]
+    class_ref: Annotated[
+        ClusterClassRef,
+        rules(
+            "classRef is a reference to the ClusterClass of the cluster. A change moves the "
+            "Cluster to another class, which must be compatible."
+        ),
+    ]
     version: Annotated[
-        str, rules("The Kubernetes version of the whole cluster.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the Kubernetes version of the control plane and the workers, for "
+            "example v1.34.1. A missing leading v is added on admission. A change upgrades "
+            "the control plane first and the workers after it by a rollout. The version "
+            "cannot be decreased. Without kubernetesVersions in the ClusterClass it can be "
+            "increased by one minor version at a time.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
     control_plane: Annotated[
-        ControlPlaneTopology, rules("What is special about the control plane.")
+        ControlPlaneTopology, rules("controlPlane configures the control plane.")
     ] = field(default_factory=ControlPlaneTopology)
-    workers: Annotated[WorkersTopology, rules("The groups of worker machines.")] = field(
-        default_factory=WorkersTopology
-    )
+    workers: Annotated[
+        WorkersTopology,
+        rules("workers configures the MachineDeployments and MachinePools of the cluster."),
+    ] = field(default_factory=WorkersTopology)
     variables: Annotated[
         list[ClusterVariable],
         rules(
-            "Values for the variables that the ClusterClass defines.",
+            "variables are the values of the variables that the ClusterClass defines. "
+            "Variables that are not set take the defaults of their definitions. At most 1000 "
+            "are allowed.",
             min_items=1,
             max_items=1000,
             x_kubernetes_list_type="map",

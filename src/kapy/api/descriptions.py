@@ -44,14 +44,17 @@ class Descriptions:
         return _docstring(struct) or self._types.get(struct.__name__, "")
 
     def of_field(self, struct: str, name: str, extra: dict[str, Any]) -> str:
-        """The description of a field. extra: what its `rules` say. Raises LookupError."""
+        """The description of a field; "" when it has none, or has that of a Struct that is not
+        known here. extra: what its `rules` say. Raises LookupError."""
         if "description" in extra:
             return str(extra["description"])
         if SAME_AS not in extra:
             inherited = self._fields.get(struct, {}).get(name, {})
             return self.of_field(struct, name, inherited) if inherited else ""
         owner, _, source = str(extra[SAME_AS]).partition(".")
-        if source not in self._fields.get(owner, {}):
+        if owner not in self._fields:
+            return ""
+        if source not in self._fields[owner]:
             raise LookupError(f"{struct}.{name} is the same as {owner}.{source}, which is unknown")
         text = self.of_field(owner, source, self._fields[owner][source])
         return f"{name}{text.removeprefix(source)}" if text.startswith(f"{source} ") else text

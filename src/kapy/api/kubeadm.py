@@ -11,20 +11,65 @@ from kapy.kube.model import Model, rules
 
 
 class Arg(Model):
-    """One command line argument."""
+    """Arg is a command line argument of a component. The same name may occur several times."""
 
-    name: Annotated[str, rules("Its name without dashes.", min_length=1, max_length=256)]
-    value: Annotated[str, rules("Its value.", min_length=0, max_length=1024, zero="kept")]
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the argument without leading dashes.", min_length=1, max_length=256
+        ),
+    ]
+    value: Annotated[
+        str,
+        rules(
+            "value is the value of the argument. It may be empty.",
+            min_length=0,
+            max_length=1024,
+            zero="kept",
+        ),
+    ]
 
 
 class HostPathMount(Model):
-    """A file or folder of the machine that is mounted into a Pod."""
+    """HostPathMount is a file or directory of the machine that is mounted into the Pod of a
+    component.
+    """
 
-    name: Annotated[str, rules("The volume's name in the Pod.", min_length=1, max_length=512)]
-    host_path: Annotated[str, rules("Its path on the machine.", min_length=1, max_length=512)]
-    mount_path: Annotated[str, rules("Its path in the Pod.", min_length=1, max_length=512)]
-    read_only: Annotated[bool | None, rules("Whether the Pod may only read it.")] = None
-    path_type: Annotated[str, rules("What must be, or is made, at the path on the machine.")] = ""
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the volume in the Pod. It must be unique in the list.",
+            min_length=1,
+            max_length=512,
+        ),
+    ]
+    host_path: Annotated[
+        str,
+        rules(
+            "hostPath is the path of the file or directory on the machine.",
+            min_length=1,
+            max_length=512,
+        ),
+    ]
+    mount_path: Annotated[
+        str,
+        rules(
+            "mountPath is the path at which the file or directory appears in the Pod.",
+            min_length=1,
+            max_length=512,
+        ),
+    ]
+    read_only: Annotated[
+        bool | None, rules("readOnly mounts the volume without write access. Defaults to false.")
+    ] = None
+    path_type: Annotated[
+        str,
+        rules(
+            "pathType tells what must exist at hostPath, or is created there. Values are "
+            "those of hostPath volumes, for example DirectoryOrCreate, Directory, "
+            "FileOrCreate and File. If it is not set, nothing is checked."
+        ),
+    ] = ""
 
 
 def arguments(description: str, field_name: str) -> msgspec.Meta:
@@ -45,12 +90,18 @@ def arguments(description: str, field_name: str) -> msgspec.Meta:
 
 
 ExtraArgs = Annotated[
-    list[Arg], arguments("Command line arguments beyond kubeadm's own.", "extraArgs")
+    list[Arg],
+    arguments(
+        "extraArgs are command line arguments of the component that are added to those "
+        "of kubeadm or replace them. At most 100 are allowed.",
+        "extraArgs",
+    ),
 ]
 ExtraEnvs = Annotated[
     list[EnvVar] | None,
     rules(
-        "Environment variables for the Pod.",
+        "extraEnvs are environment variables of the component's Pod. They require "
+        "Kubernetes v1.31 or newer. At most 100 are allowed.",
         min_items=1,
         max_items=100,
         x_kubernetes_list_type="atomic",
@@ -65,7 +116,9 @@ def _names(description: str) -> msgspec.Meta:
 
 
 class ControlPlaneComponent(Model):
-    """Additions to a component of the control plane."""
+    """ControlPlaneComponent configures a component of the control plane that runs as a static
+    Pod.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
@@ -73,7 +126,8 @@ class ControlPlaneComponent(Model):
     extra_volumes: Annotated[
         list[HostPathMount],
         rules(
-            "Files and folders of the machine to mount into the Pod.",
+            "extraVolumes are files and directories of the machine that are mounted into the "
+            "Pod of the component. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -83,33 +137,51 @@ class ControlPlaneComponent(Model):
 
 
 class APIServer(ControlPlaneComponent):
-    """Additions to the API server."""
+    """APIServer configures the API server of the control plane."""
 
     cert_sans: Annotated[
-        list[_Name], _names("More names and addresses for the API server's certificate.")
+        list[_Name],
+        _names(
+            "certSANs are additional DNS names and IP addresses in the serving certificate "
+            "of the API server. At most 100 are allowed."
+        ),
     ] = field(default_factory=list, name="certSANs")
 
 
 class DNS(Model):
-    """Which CoreDNS to install."""
+    """DNS selects the image of CoreDNS."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     image_repository: Annotated[
-        str, rules("The registry to pull CoreDNS from.", min_length=1, max_length=512)
+        str,
+        rules(
+            "imageRepository is the container registry of the CoreDNS image. If it is not "
+            "set, it defaults to imageRepository of clusterConfiguration. A "
+            "KubeadmControlPlane updates CoreDNS in place.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
     image_tag: Annotated[
-        str, rules("The tag of the CoreDNS image.", min_length=1, max_length=256)
+        str,
+        rules(
+            "imageTag is the tag of the CoreDNS image. If it is not set, kubeadm selects it "
+            "according to the Kubernetes version. A KubeadmControlPlane updates CoreDNS in "
+            "place and rejects tags for which no migration exists.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
 
 
 class ExternalEtcd(Model):
-    """An etcd that is there already."""
+    """ExternalEtcd describes an etcd cluster that exists outside of the control plane machines."""
 
     endpoints: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
         rules(
-            "Where its members are reached.",
+            "endpoints are the URLs of the etcd members. At most 50 are allowed.",
             min_items=1,
             max_items=50,
             x_kubernetes_list_type="atomic",
@@ -118,62 +190,111 @@ class ExternalEtcd(Model):
     ca_file: Annotated[
         str,
         rules(
-            "The file of the certificate authority of its members.", min_length=1, max_length=512
+            "caFile is the path of the file on the machine with the certificate authority of "
+            "the etcd members.",
+            min_length=1,
+            max_length=512,
         ),
     ]
     cert_file: Annotated[
-        str, rules("The file of the client certificate for it.", min_length=1, max_length=512)
+        str,
+        rules(
+            "certFile is the path of the file on the machine with the client certificate for etcd.",
+            min_length=1,
+            max_length=512,
+        ),
     ]
     key_file: Annotated[
         str,
         rules(
-            "The file of the key of the client certificate for it.", min_length=1, max_length=512
+            "keyFile is the path of the file on the machine with the private key of the "
+            "client certificate for etcd.",
+            min_length=1,
+            max_length=512,
         ),
     ]
 
 
 class LocalEtcd(Model):
-    """An etcd that kubeadm runs on each control plane machine."""
+    """LocalEtcd configures the etcd member that runs as a static Pod on each control plane
+    machine.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     image_repository: Annotated[
-        str, rules("The registry to pull etcd from.", min_length=1, max_length=512)
+        str,
+        rules(
+            "imageRepository is the container registry of the etcd image. If it is not set, "
+            "it defaults to imageRepository of clusterConfiguration.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
-    image_tag: Annotated[str, rules("The tag of the etcd image.", min_length=1, max_length=256)] = (
-        ""
-    )
+    image_tag: Annotated[
+        str,
+        rules(
+            "imageTag is the tag of the etcd image. If it is not set, kubeadm selects it "
+            "according to the Kubernetes version.",
+            min_length=1,
+            max_length=256,
+        ),
+    ] = ""
     data_dir: Annotated[
         str,
-        rules("The folder for its data; /var/lib/etcd unless said.", min_length=1, max_length=512),
+        rules(
+            "dataDir is the directory of etcd's data on the machine. Defaults to "
+            "/var/lib/etcd, which kubeadm sets.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
     extra_args: ExtraArgs = field(default_factory=list)
     extra_envs: ExtraEnvs = None
     server_cert_sans: Annotated[
-        list[_Name], _names("More names and addresses for its server certificate.")
+        list[_Name],
+        _names(
+            "serverCertSANs are additional DNS names and IP addresses in the serving "
+            "certificate of etcd. At most 100 are allowed."
+        ),
     ] = field(default_factory=list, name="serverCertSANs")
     peer_cert_sans: Annotated[
-        list[_Name], _names("More names and addresses for its peer certificate.")
+        list[_Name],
+        _names(
+            "peerCertSANs are additional DNS names and IP addresses in the peer certificate "
+            "of etcd. At most 100 are allowed."
+        ),
     ] = field(default_factory=list, name="peerCertSANs")
 
 
 class Etcd(Model):
-    """Which etcd to use; one of these."""
+    """Etcd selects a local or an external etcd. local and external must not be set together.
+    In a KubeadmControlPlane a change between them is not allowed.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     local: Annotated[
-        LocalEtcd, rules("An etcd that kubeadm runs on each control plane machine.")
+        LocalEtcd,
+        rules("local configures etcd members on the control plane machines. This is the default."),
     ] = field(default_factory=LocalEtcd)
     external: Annotated[
-        ExternalEtcd | None, rules("An etcd that is there already.", zero="omitted")
+        ExternalEtcd | None,
+        rules(
+            "external describes an etcd cluster that exists elsewhere. The number of control "
+            "plane replicas may be even then.",
+            zero="omitted",
+        ),
     ] = None
 
 
 CertificateDays = Annotated[
     int,
     rules(
-        "For how many days certificates are valid; 365 unless said.",
+        "certificateValidityPeriodDays is the validity of generated certificates in "
+        "days, except for authorities. Allowed values are 1 to 1095. It must not exceed "
+        "caCertificateValidityPeriodDays. If it is not set, it defaults to 365, which "
+        "kubeadm sets.",
         format="int32",
         minimum=1,
         maximum=1095,
@@ -182,7 +303,9 @@ CertificateDays = Annotated[
 AuthorityDays = Annotated[
     int,
     rules(
-        "For how many days certificate authorities are valid; 3650 unless said.",
+        "caCertificateValidityPeriodDays is the validity of generated certificate "
+        "authorities in days. Allowed values are 1 to 36500. Defaults to 3650. In a "
+        "KubeadmControlPlane this field is immutable.",
         format="int32",
         minimum=1,
         maximum=36500,
@@ -191,42 +314,55 @@ AuthorityDays = Annotated[
 EncryptionAlgorithm = Annotated[
     str,
     rules(
-        "The algorithm of keys and certificates; RSA-2048 unless said.",
+        "encryptionAlgorithm is the algorithm of generated keys and certificates. "
+        "Allowed values are ECDSA-P256, ECDSA-P384, RSA-2048, RSA-3072 and RSA-4096. "
+        "Defaults to RSA-2048, which kubeadm sets. It requires Kubernetes v1.31 or "
+        "newer.",
         enum=["ECDSA-P256", "ECDSA-P384", "RSA-2048", "RSA-3072", "RSA-4096"],
     ),
 ]
 
 
 class ClusterConfiguration(Model):
-    """What kubeadm needs to know about a cluster."""
+    """ClusterConfiguration is the configuration of kubeadm that is common to all machines of a
+    cluster.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     etcd: Annotated[
-        Etcd, rules("Whether kubeadm runs etcd or uses one that is there; it runs one unless said.")
+        Etcd, rules("etcd selects a local or an external etcd. Defaults to a local one.")
     ] = field(default_factory=Etcd)
     control_plane_endpoint: Annotated[
         str,
         rules(
-            "Where the control plane is reached; the Cluster's endpoint unless said.",
+            "controlPlaneEndpoint is the stable address of the control plane, as host name "
+            "or IP address with an optional port. If it is not set, it defaults to "
+            "controlPlaneEndpoint of the Cluster. In a KubeadmControlPlane this field is "
+            "immutable.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
-    api_server: Annotated[APIServer, rules("Additions to the API server.")] = field(
+    api_server: Annotated[APIServer, rules("apiServer configures the API servers.")] = field(
         default_factory=APIServer
     )
     controller_manager: Annotated[
-        ControlPlaneComponent, rules("Additions to the controller manager.")
+        ControlPlaneComponent, rules("controllerManager configures the controller managers.")
     ] = field(default_factory=ControlPlaneComponent)
-    scheduler: Annotated[ControlPlaneComponent, rules("Additions to the scheduler.")] = field(
-        default_factory=ControlPlaneComponent
+    scheduler: Annotated[ControlPlaneComponent, rules("scheduler configures the schedulers.")] = (
+        field(default_factory=ControlPlaneComponent)
     )
-    dns: Annotated[DNS, rules("Which CoreDNS to install.")] = field(default_factory=DNS)
+    dns: Annotated[
+        DNS,
+        rules("dns selects the image of CoreDNS. A KubeadmControlPlane applies a change in place."),
+    ] = field(default_factory=DNS)
     certificates_dir: Annotated[
         str,
         rules(
-            "The folder for certificates; /etc/kubernetes/pki unless said.",
+            "certificatesDir is the directory of certificates on the machines. If it is not "
+            "set, it defaults to /etc/kubernetes/pki. In a KubeadmControlPlane this field is "
+            "immutable.",
             min_length=1,
             max_length=512,
         ),
@@ -234,14 +370,15 @@ class ClusterConfiguration(Model):
     image_repository: Annotated[
         str,
         rules(
-            "The registry to pull images from; registry.k8s.io unless said.",
+            "imageRepository is the container registry of the images of the control plane. "
+            "If it is not set, kubeadm uses registry.k8s.io.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
-    feature_gates: Annotated[dict[str, bool], rules("Feature gates of kubeadm.")] = field(
-        default_factory=dict
-    )
+    feature_gates: Annotated[
+        dict[str, bool], rules("featureGates enable and disable features of kubeadm by name.")
+    ] = field(default_factory=dict)
     certificate_validity_period_days: CertificateDays = 0
     ca_certificate_validity_period_days: AuthorityDays = 0
     encryption_algorithm: EncryptionAlgorithm = ""

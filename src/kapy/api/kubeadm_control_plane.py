@@ -31,14 +31,18 @@ from kapy.kube.names import Resource
 
 
 class KubeadmControlPlaneMachineNamingSpec(Model):
-    """How the control plane's Machines are named."""
+    """KubeadmControlPlaneMachineNamingSpec configures the names of control plane Machines."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     template: Annotated[
         str,
         rules(
-            "A Go template of names, with .cluster.name, .kubeadmControlPlane.name and .random.",
+            "template is the Go template of the names of new Machines. It knows "
+            ".cluster.name, .kubeadmControlPlane.name and .random, and must contain .random. "
+            "A name that is longer than 63 characters is cut and gets a random suffix. "
+            "Defaults to {{ .kubeadmControlPlane.name }}-{{ .random }}. Existing Machines "
+            "keep their names.",
             min_length=1,
             max_length=256,
         ),
@@ -46,46 +50,78 @@ class KubeadmControlPlaneMachineNamingSpec(Model):
 
 
 class KubeadmControlPlaneMachineTemplateSpec(Model):
-    """What the control plane's Machines should be."""
+    """KubeadmControlPlaneMachineTemplateSpec is the desired state of control plane Machines."""
 
     infrastructure_ref: Annotated[
         ContractVersionedObjectReference,
-        rules("The provider's template that their infrastructure is made of."),
+        rules(
+            "infrastructureRef is a reference to the template of the infrastructure of the "
+            "Machines. A change rolls out new Machines."
+        ),
     ]
-    readiness_gates: ReadinessGates = field(default_factory=list)
-    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineDeletionSpec
-    )
+    readiness_gates: Annotated[
+        ReadinessGates,
+        rules(
+            "readinessGates are additional conditions of the Machines that must hold before "
+            "their Ready condition becomes True. The controller adds conditions of its own "
+            "components. At most 32 are allowed. A change is applied in place."
+        ),
+    ] = field(default_factory=list)
+    deletion: Annotated[
+        MachineDeletionSpec,
+        rules("deletion configures the deletion of the Machines. A change is applied in place."),
+    ] = field(default_factory=MachineDeletionSpec)
     taints: Taints = field(default_factory=list)
 
 
 class KubeadmControlPlaneMachineTemplate(Model, kw_only=True):
-    """What the control plane's Machines look like."""
+    """KubeadmControlPlaneMachineTemplate describes control plane Machines."""
 
     metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the Machines and what belongs to them.")
+        TemplateMeta,
+        rules(
+            "metadata are the labels and annotations of the Machines and of their bootstrap "
+            "and infrastructure objects. A change is applied in place."
+        ),
     ] = field(default_factory=TemplateMeta)
-    spec: Annotated[KubeadmControlPlaneMachineTemplateSpec, rules("What the Machines should be.")]
+    spec: Annotated[
+        KubeadmControlPlaneMachineTemplateSpec,
+        rules(
+            "spec is the desired state of the Machines. A change of infrastructureRef rolls "
+            "out new Machines. Other changes are applied in place."
+        ),
+    ]
 
 
 class KubeadmControlPlaneRemediationSpec(Model):
-    """How unhealthy control plane Machines are replaced."""
+    """KubeadmControlPlaneRemediationSpec configures the replacement of unhealthy control plane
+    Machines.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     max_retry: Annotated[
         int | None,
         rules(
-            "How often the same slot is tried again; without a limit unless said.", format="int32"
+            "maxRetry is the maximum number of consecutive retries when the replacement of a "
+            "Machine fails again. If it is not set, there is no limit.",
+            format="int32",
         ),
     ] = None
     retry_period_seconds: Annotated[
-        int | None, rules("How long to wait before it is tried again.", format="int32", minimum=0)
+        int | None,
+        rules(
+            "retryPeriodSeconds is the time in seconds between two retries. Defaults to 0, "
+            "with which the controller retries at once.",
+            format="int32",
+            minimum=0,
+        ),
     ] = None
     min_healthy_period_seconds: Annotated[
         int | None,
         rules(
-            "How long a machine must be healthy before a failure is no retry; 3600 unless said.",
+            "minHealthyPeriodSeconds is the time in seconds after which a failure of a "
+            "replacement no longer counts as a retry. Defaults to 3600, which is one hour.",
             format="int32",
             minimum=0,
         ),
@@ -93,14 +129,17 @@ class KubeadmControlPlaneRemediationSpec(Model):
 
 
 class KubeadmControlPlaneRolloutBeforeSpec(Model):
-    """What control plane Machines are replaced ahead of."""
+    """KubeadmControlPlaneRolloutBeforeSpec lists events before which Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     certificates_expiry_days: Annotated[
         int,
         rules(
-            "So many days before its certificates run out, a Machine is replaced.",
+            "certificatesExpiryDays is the number of days before the expiry of its "
+            "certificates at which a Machine is replaced by a rollout. It must be at least 7 "
+            "and less than certificateValidityPeriodDays. If it is not set, expiry causes no "
+            "rollout.",
             format="int32",
             minimum=7,
         ),
@@ -108,92 +147,144 @@ class KubeadmControlPlaneRolloutBeforeSpec(Model):
 
 
 class KubeadmControlPlaneRolloutStrategyRollingUpdate(Model):
-    """The size of the steps."""
+    """KubeadmControlPlaneRolloutStrategyRollingUpdate configures the steps of a rolling update."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     max_surge: Annotated[
         int | str | None,
-        rules("Whether one machine is added first (1, unless said) or removed first (0)."),
+        rules(
+            "maxSurge is the number of Machines above replicas that may exist during a "
+            "rollout. Allowed values are 0 and 1. A percentage is not supported. With 1 a "
+            "new Machine is created before an old one is deleted. With 0 an old one is "
+            "deleted first, which requires at least 3 replicas. Defaults to 1."
+        ),
     ] = None
 
 
 class KubeadmControlPlaneRolloutStrategy(Model):
-    """How control plane Machines are replaced."""
+    """KubeadmControlPlaneRolloutStrategy selects how old Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     type: Annotated[
-        str, rules("Step by step (RollingUpdate); there is no other way.", enum=["RollingUpdate"])
+        str,
+        rules(
+            "type is the type of the rollout. The only allowed value is RollingUpdate. "
+            "Defaults to RollingUpdate.",
+            enum=["RollingUpdate"],
+        ),
     ]
     rolling_update: Annotated[
-        KubeadmControlPlaneRolloutStrategyRollingUpdate, rules("The size of the steps.")
+        KubeadmControlPlaneRolloutStrategyRollingUpdate,
+        rules(
+            "rollingUpdate configures the steps of a rolling update. Its maxSurge defaults to 1."
+        ),
     ] = field(default_factory=KubeadmControlPlaneRolloutStrategyRollingUpdate)
 
 
 class KubeadmControlPlaneRolloutSpec(Model):
-    """When and how control plane Machines are replaced."""
+    """KubeadmControlPlaneRolloutSpec configures when and how control plane Machines are
+    replaced.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     before: Annotated[
-        KubeadmControlPlaneRolloutBeforeSpec, rules("What Machines are replaced ahead of.")
+        KubeadmControlPlaneRolloutBeforeSpec,
+        rules("before lists events before which Machines are replaced by a rollout."),
     ] = field(default_factory=KubeadmControlPlaneRolloutBeforeSpec)
     after: Annotated[
         str | None,
         rules(
-            "Machines that are older than this moment are replaced once it has passed.",
+            "after is a time in the format of RFC 3339. Once it has passed, Machines that "
+            "were created before it are replaced by a rollout, even if nothing else has "
+            "changed.",
             format="date-time",
         ),
     ] = None
     strategy: Annotated[
         KubeadmControlPlaneRolloutStrategy | None,
-        rules("How Machines are replaced.", zero="omitted"),
+        rules(
+            "strategy selects how old Machines are replaced. Its type defaults to RollingUpdate.",
+            zero="omitted",
+        ),
     ] = None
 
 
 class KubeadmControlPlaneSpec(Model, kw_only=True):
-    """What a control plane should be."""
+    """KubeadmControlPlaneSpec is the desired state of a KubeadmControlPlane."""
 
     replicas: Annotated[
         int | None,
         rules(
-            "How many machines there should be; an odd number while they run etcd, 1 unless said.",
+            "replicas is the number of desired control plane Machines. It must be greater "
+            "than 0, and odd unless etcd is external. Defaults to 1. A change scales the "
+            "control plane by one Machine at a time. It is no rollout.",
             format="int32",
         ),
     ] = None
     version: Annotated[
-        str, rules("The Kubernetes version of the control plane.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the desired Kubernetes version, for example v1.34.1. A missing "
+            "leading v is added on admission. A change rolls out new Machines. It can be "
+            "increased by one minor version at a time.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
     machine_template: Annotated[
-        KubeadmControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
+        KubeadmControlPlaneMachineTemplate,
+        rules("machineTemplate describes the control plane Machines."),
     ]
-    kubeadm_config_spec: Annotated[KubeadmConfigSpec, rules("How the machines are set up.")] = (
-        field(default_factory=KubeadmConfigSpec)
-    )
+    kubeadm_config_spec: Annotated[
+        KubeadmConfigSpec,
+        rules(
+            "kubeadmConfigSpec is the desired content of the bootstrap data of the Machines. "
+            "Most changes roll out new Machines. Some fields of clusterConfiguration are "
+            "immutable."
+        ),
+    ] = field(default_factory=KubeadmConfigSpec)
     rollout: Annotated[
-        KubeadmControlPlaneRolloutSpec, rules("When and how Machines are replaced.")
+        KubeadmControlPlaneRolloutSpec,
+        rules(
+            "rollout configures when and how Machines are replaced. Its strategy defaults to "
+            "a RollingUpdate with a maxSurge of 1."
+        ),
     ] = field(default_factory=KubeadmControlPlaneRolloutSpec)
     remediation: Annotated[
-        KubeadmControlPlaneRemediationSpec, rules("How unhealthy Machines are replaced.")
+        KubeadmControlPlaneRemediationSpec,
+        rules(
+            "remediation configures the replacement of Machines that a MachineHealthCheck "
+            "has marked as unhealthy. A change is applied in place."
+        ),
     ] = field(default_factory=KubeadmControlPlaneRemediationSpec)
     machine_naming: Annotated[
-        KubeadmControlPlaneMachineNamingSpec, rules("How Machines are named.")
+        KubeadmControlPlaneMachineNamingSpec,
+        rules(
+            "machineNaming configures the names of new Machines. Their bootstrap and "
+            "infrastructure objects have the same names. A change is applied in place. "
+            "Existing Machines keep their names."
+        ),
     ] = field(default_factory=KubeadmControlPlaneMachineNamingSpec)
 
 
 class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
-    """What v1beta1 reported of a KubeadmControlPlane."""
+    """KubeadmControlPlaneV1Beta1DeprecatedStatus groups the status fields of a
+    KubeadmControlPlane in v1beta1 that v1beta2 does not have.
+    """
 
     conditions: V1Beta1Conditions = field(default_factory=list)
     failure_reason: Annotated[
-        str, rules("In one word, why the object failed for good; v1beta1 reported it.")
+        str, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
     ] = ""
     failure_message: FailureMessage = None
     updated_replicas: Annotated[
         int,
         rules(
-            "How many Machines had the newest template; v1beta1 reported it.",
+            "updatedReplicas is the number of Machines that match the current specification. "
+            "This field is deprecated and goes away together with v1beta1.",
             format="int32",
             zero="written",
         ),
@@ -201,13 +292,15 @@ class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
     ready_replicas: Annotated[
         int,
         rules(
-            "How many Machines were ready in the sense of v1beta1.", format="int32", zero="written"
+            same_as="MachineSetV1Beta1DeprecatedStatus.readyReplicas",
+            format="int32",
+            zero="written",
         ),
     ] = field(default_factory=int)
     unavailable_replicas: Annotated[
         int,
         rules(
-            "How many Machines were still missing in the sense of v1beta1.",
+            same_as="MachineDeploymentV1Beta1DeprecatedStatus.unavailableReplicas",
             format="int32",
             zero="written",
         ),
@@ -215,32 +308,49 @@ class KubeadmControlPlaneV1Beta1DeprecatedStatus(Model):
 
 
 class KubeadmControlPlaneDeprecatedStatus(Model):
-    """What older versions of the API reported of a KubeadmControlPlane."""
+    """KubeadmControlPlaneDeprecatedStatus groups the status fields of a KubeadmControlPlane in
+    older API versions.
+    """
 
     v1beta1: Annotated[
-        KubeadmControlPlaneV1Beta1DeprecatedStatus | None, rules("What v1beta1 reported.")
+        KubeadmControlPlaneV1Beta1DeprecatedStatus | None,
+        rules(same_as="DeprecatedConditions.v1beta1"),
     ] = None
 
 
 class KubeadmControlPlaneInitializationStatus(Model):
-    """Milestones of a control plane's first provisioning."""
+    """KubeadmControlPlaneInitializationStatus records the milestones of a control plane's
+    first provisioning. A milestone stays true once it is reached.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     control_plane_initialized: Annotated[
-        bool | None, rules("Whether the API server has answered once.")
+        bool | None, rules(same_as="ClusterInitializationStatus.controlPlaneInitialized")
     ] = None
 
 
 class LastRemediationStatus(Model):
-    """What was replaced last because it was unhealthy."""
+    """LastRemediationStatus records the last replacement of an unhealthy Machine."""
 
-    machine: Annotated[str, rules("The Machine that was replaced.", min_length=1, max_length=253)]
-    time: Annotated[str, rules("When that began.", format="date-time")]
+    machine: Annotated[
+        str,
+        rules(
+            "machine is the name of the Machine that was replaced.", min_length=1, max_length=253
+        ),
+    ]
+    time: Annotated[
+        str,
+        rules(
+            "time is the time at which the replacement started, in the format of RFC 3339.",
+            format="date-time",
+        ),
+    ]
     retry_count: Annotated[
         int,
         rules(
-            "How often its slot had been tried again by then.",
+            "retryCount is the number of consecutive retries before this replacement. The "
+            "first replacement has 0.",
             format="int32",
             minimum=0,
             zero="kept",
@@ -249,14 +359,25 @@ class LastRemediationStatus(Model):
 
 
 class KubeadmControlPlaneStatus(Model):
-    """What was seen of a control plane."""
+    """KubeadmControlPlaneStatus is the observed state of a KubeadmControlPlane."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the KubeadmControlPlane's current state. "
+            "Types are Available, Initialized, CertificatesAvailable, EtcdClusterHealthy, "
+            "ControlPlaneComponentsHealthy, MachinesReady, MachinesUpToDate, RollingOut, "
+            "ScalingUp, ScalingDown, Remediating, Deleting and Paused."
+        ),
+    ] = field(default_factory=list)
     initialization: Annotated[
         KubeadmControlPlaneInitializationStatus,
-        rules("Milestones of the first provisioning; they are not taken back."),
+        rules(
+            "initialization records the milestones of the control plane's first "
+            "provisioning. The Cluster controller reads it."
+        ),
     ] = field(default_factory=KubeadmControlPlaneInitializationStatus)
     selector: Selector = ""
     replicas: Replicas = None
@@ -265,103 +386,140 @@ class KubeadmControlPlaneStatus(Model):
     up_to_date_replicas: UpToDateReplicas = None
     versions: Versions = field(default_factory=list)
     version: Annotated[
-        str, rules("The oldest version that the control plane runs.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the lowest Kubernetes version of the control plane Machines.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     observed_generation: ObservedGeneration = 0
     last_remediation: Annotated[
         LastRemediationStatus | None,
-        rules("What was replaced last because it was unhealthy.", zero="omitted"),
+        rules(
+            "lastRemediation records the last replacement of an unhealthy Machine.", zero="omitted"
+        ),
     ] = None
     deprecated: Annotated[
         KubeadmControlPlaneDeprecatedStatus | None,
-        rules("Values that only readers of v1beta1 still look at."),
+        rules(same_as="MachineHealthCheckStatus.deprecated"),
     ] = None
 
 
 class KubeadmControlPlaneTemplateMachineTemplateSpec(Model):
-    """What the Machines of such control planes should be."""
+    """KubeadmControlPlaneTemplateMachineTemplateSpec is the desired state of the Machines of
+    control planes that are created from a template.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    deletion: Annotated[MachineDeletionSpec, rules("How Machines are deleted.")] = field(
-        default_factory=MachineDeletionSpec
-    )
+    deletion: Annotated[
+        MachineDeletionSpec, rules(same_as="KubeadmControlPlaneMachineTemplateSpec.deletion")
+    ] = field(default_factory=MachineDeletionSpec)
     taints: Taints = field(default_factory=list)
 
 
 class KubeadmControlPlaneTemplateMachineTemplate(Model):
-    """What the Machines of such control planes look like."""
+    """KubeadmControlPlaneTemplateMachineTemplate describes the Machines of control planes that
+    are created from a template.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules(same_as="KubeadmControlPlaneMachineTemplate.metadata")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        KubeadmControlPlaneTemplateMachineTemplateSpec, rules("What the Machines should be.")
+        KubeadmControlPlaneTemplateMachineTemplateSpec,
+        rules(
+            "spec is the desired state of the Machines. The infrastructure template comes "
+            "from the ClusterClass."
+        ),
     ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplateSpec)
 
 
 class KubeadmControlPlaneTemplateResourceSpec(Model):
-    """What such control planes should be; the rest comes from the topology."""
+    """KubeadmControlPlaneTemplateResourceSpec is the desired state of control planes that are
+    created from a template. The topology controller adds replicas, version and the infrastructure
+    template.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     machine_template: Annotated[
         KubeadmControlPlaneTemplateMachineTemplate,
-        rules("What the control plane's Machines look like."),
+        rules(same_as="KubeadmControlPlaneSpec.machineTemplate"),
     ] = field(default_factory=KubeadmControlPlaneTemplateMachineTemplate)
-    kubeadm_config_spec: Annotated[KubeadmConfigSpec, rules("How the machines are set up.")] = (
-        field(default_factory=KubeadmConfigSpec)
-    )
+    kubeadm_config_spec: Annotated[
+        KubeadmConfigSpec, rules(same_as="KubeadmControlPlaneSpec.kubeadmConfigSpec")
+    ] = field(default_factory=KubeadmConfigSpec)
     rollout: Annotated[
-        KubeadmControlPlaneRolloutSpec, rules("When and how Machines are replaced.")
+        KubeadmControlPlaneRolloutSpec, rules(same_as="KubeadmControlPlaneSpec.rollout")
     ] = field(default_factory=KubeadmControlPlaneRolloutSpec)
     remediation: Annotated[
-        KubeadmControlPlaneRemediationSpec, rules("How unhealthy Machines are replaced.")
+        KubeadmControlPlaneRemediationSpec, rules(same_as="KubeadmControlPlaneSpec.remediation")
     ] = field(default_factory=KubeadmControlPlaneRemediationSpec)
     machine_naming: Annotated[
-        KubeadmControlPlaneMachineNamingSpec, rules("How Machines are named.")
+        KubeadmControlPlaneMachineNamingSpec, rules(same_as="KubeadmControlPlaneSpec.machineNaming")
     ] = field(default_factory=KubeadmControlPlaneMachineNamingSpec)
 
 
 class KubeadmControlPlaneTemplateResource(Model):
-    """What KubeadmControlPlanes made of the template look like."""
+    """KubeadmControlPlaneTemplateResource describes the KubeadmControlPlanes that are created
+    from a template.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
-    spec: Annotated[KubeadmControlPlaneTemplateResourceSpec, rules("What they should be.")] = field(
-        default_factory=KubeadmControlPlaneTemplateResourceSpec
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the KubeadmControlPlanes.")
+    ] = field(default_factory=TemplateMeta)
+    spec: Annotated[
+        KubeadmControlPlaneTemplateResourceSpec,
+        rules(
+            "spec is the desired state of the KubeadmControlPlanes. This field is immutable. "
+            "To change it, create another template and refer to it."
+        ),
+    ] = field(default_factory=KubeadmControlPlaneTemplateResourceSpec)
 
 
 class KubeadmControlPlaneTemplateSpec(Model):
-    """What a KubeadmControlPlaneTemplate holds."""
+    """KubeadmControlPlaneTemplateSpec is the desired state of a KubeadmControlPlaneTemplate."""
 
     template: Annotated[
         KubeadmControlPlaneTemplateResource,
-        rules("What KubeadmControlPlanes look like.", required=True),
+        rules(
+            "template describes the KubeadmControlPlanes that are created. Its spec is immutable.",
+            required=True,
+        ),
     ] = field(default_factory=KubeadmControlPlaneTemplateResource)
 
 
 class KubeadmControlPlane(Object, kw_only=True):
-    """The control plane of a cluster, made of machines that kubeadm sets up."""
+    """KubeadmControlPlane manages control plane Machines that kubeadm sets up, and the etcd
+    cluster on them.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io", "v1beta2", "kubeadmcontrolplanes", "KubeadmControlPlane"
     )
 
-    spec: Annotated[KubeadmControlPlaneSpec, rules("The control plane as it is wanted.")]
+    spec: Annotated[
+        KubeadmControlPlaneSpec, rules("spec is the desired state of the KubeadmControlPlane.")
+    ]
     status: Annotated[
-        KubeadmControlPlaneStatus, rules("The control plane as it was seen last.")
+        KubeadmControlPlaneStatus,
+        rules(
+            "status is the observed state of the KubeadmControlPlane. The kubeadm control "
+            "plane provider writes it."
+        ),
     ] = field(default_factory=KubeadmControlPlaneStatus)
 
 
 class KubeadmControlPlaneTemplate(Object, kw_only=True):
-    """What KubeadmControlPlanes are made of."""
+    """KubeadmControlPlaneTemplate is a template from which KubeadmControlPlanes are created.
+    ClusterClasses refer to it.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "controlplane.cluster.x-k8s.io",
@@ -370,6 +528,7 @@ class KubeadmControlPlaneTemplate(Object, kw_only=True):
         "KubeadmControlPlaneTemplate",
     )
 
-    spec: Annotated[KubeadmControlPlaneTemplateSpec, rules("The template as it is wanted.")] = (
-        field(default_factory=KubeadmControlPlaneTemplateSpec)
-    )
+    spec: Annotated[
+        KubeadmControlPlaneTemplateSpec,
+        rules("spec is the desired state of the KubeadmControlPlaneTemplate."),
+    ] = field(default_factory=KubeadmControlPlaneTemplateSpec)

@@ -11,30 +11,57 @@ from kapy.kube.model import Model, rules
 
 
 class BootstrapToken(Model):
-    """A token that machines join with."""
+    """BootstrapToken is a token with which machines join the cluster."""
 
     token: Annotated[
-        str, rules("The token, of the form id.secret.", min_length=1, max_length=23, form="token")
+        str,
+        rules(
+            "token is the value of the token in the format id.secret, for example "
+            "abcdef.0123456789abcdef.",
+            min_length=1,
+            max_length=23,
+            form="token",
+        ),
     ]
-    description: Annotated[str, rules("What it is for.", min_length=1, max_length=512)] = ""
+    description: Annotated[
+        str,
+        rules(
+            "description explains the purpose of the token to humans.", min_length=1, max_length=512
+        ),
+    ] = ""
     ttl_seconds: Annotated[
         int | None,
-        rules("How long it is valid; not together with expires.", format="int32", minimum=0),
+        rules(
+            "ttlSeconds is the lifetime of the token in seconds. With 0 it does not expire. "
+            "It must not be set together with expires. If neither is set, it defaults to 24 "
+            "hours, which kubeadm sets.",
+            format="int32",
+            minimum=0,
+        ),
     ] = None
     expires: Annotated[
         str | None,
-        rules("Until when it is valid; not together with ttlSeconds.", format="date-time"),
+        rules(
+            "expires is the time at which the token expires, in the format of RFC 3339. It "
+            "must not be set together with ttlSeconds.",
+            format="date-time",
+        ),
     ] = None
     usages: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],
         rules(
-            "What it can be used for.", min_items=1, max_items=100, x_kubernetes_list_type="atomic"
+            "usages are the purposes of the token. Values are signing and authentication. "
+            "Defaults to both, which kubeadm sets. At most 100 are allowed.",
+            min_items=1,
+            max_items=100,
+            x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
     groups: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=256)]],
         rules(
-            "Groups that its bearer belongs to.",
+            "groups are the groups of a user who authenticates with the token. Each must "
+            "begin with system:bootstrappers:. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -43,74 +70,129 @@ class BootstrapToken(Model):
 
 
 class LocalAPIEndpoint(Model):
-    """Where a machine's API server listens."""
+    """LocalAPIEndpoint is the address on which the API server of one machine listens."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     advertise_address: Annotated[
-        str, rules("The address that it tells others.", min_length=1, max_length=39)
+        str,
+        rules(
+            "advertiseAddress is the IP address that the API server announces to others. If "
+            "it is not set, it defaults to the address of the default network interface.",
+            min_length=1,
+            max_length=39,
+        ),
     ] = ""
-    bind_port: Annotated[int, rules("Its port; 6443 unless said.", format="int32", minimum=1)] = 0
+    bind_port: Annotated[
+        int,
+        rules(
+            "bindPort is the TCP port on which the API server listens. If it is not set, it "
+            "defaults to 6443.",
+            format="int32",
+            minimum=1,
+        ),
+    ] = 0
 
 
 class NodeRegistrationOptions(Model):
-    """How a machine becomes a Node."""
+    """NodeRegistrationOptions configures the registration of a machine as a Node."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     name: Annotated[
-        str, rules("The Node's name; the host name unless said.", min_length=1, max_length=253)
+        str,
+        rules(
+            "name is the name of the Node. If it is not set, it defaults to the host name of "
+            "the machine. It may be a template of the bootstrap data, for example {{ "
+            "ds.meta_data.local_hostname }}.",
+            min_length=1,
+            max_length=253,
+        ),
     ] = ""
     cri_socket: Annotated[
-        str, rules("Where the container runtime is reached.", min_length=1, max_length=512)
+        str,
+        rules(
+            "criSocket is the address of the container runtime, for example "
+            "unix:///var/run/containerd/containerd.sock. If it is not set, kubeadm detects "
+            "it.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
     taints: Annotated[
         list[Taint] | None,
         rules(
-            "The Node's taints; absent means kubeadm's own, empty means none.",
+            "taints are the taints with which the Node registers. If it is not set, a "
+            "control plane Node gets the taint node-role.kubernetes.io/control-plane. An "
+            "empty list means no taints. At most 100 are allowed.",
             min_items=0,
             max_items=100,
         ),
     ] = None
     kubelet_extra_args: Annotated[
-        list[Arg], arguments("Command line arguments for the kubelet.", "kubeletExtraArgs")
+        list[Arg],
+        arguments(
+            "kubeletExtraArgs are additional command line arguments of the kubelet. At most "
+            "100 are allowed.",
+            "kubeletExtraArgs",
+        ),
     ] = field(default_factory=list)
     ignore_preflight_errors: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
         rules(
-            "Checks of kubeadm whose failure does not matter.",
+            "ignorePreflightErrors are the names of preflight checks of kubeadm whose errors "
+            "are ignored. The value all ignores all checks. At most 50 are allowed.",
             min_items=1,
             max_items=50,
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
     image_pull_policy: Annotated[
-        str, rules("When kubeadm pulls images.", enum=["Always", "IfNotPresent", "Never"])
+        str,
+        rules(
+            "imagePullPolicy tells when kubeadm pulls images. Allowed values are Always, "
+            "IfNotPresent and Never. Defaults to IfNotPresent, which kubeadm sets.",
+            enum=["Always", "IfNotPresent", "Never"],
+        ),
     ] = ""
     image_pull_serial: Annotated[
-        bool | None, rules("Whether images are pulled one after the other.")
+        bool | None,
+        rules(
+            "imagePullSerial tells whether kubeadm pulls images one after the other. "
+            "Defaults to true, which kubeadm sets. It requires Kubernetes v1.31 or newer."
+        ),
     ] = None
 
 
 class Patches(Model):
-    """Patches for what kubeadm deploys."""
+    """Patches are patches of the objects that kubeadm deploys."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     directory: Annotated[
-        str, rules("The folder of the machine that holds them.", min_length=1, max_length=512)
+        str,
+        rules(
+            "directory is the directory on the machine with patch files. A file name has the "
+            "form target[suffix][+patchtype].extension, for example "
+            "kube-apiserver0+merge.yaml. Use files to write them.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
 
 
 class Timeouts(Model):
-    """How long kubeadm waits."""
+    """Timeouts are the times for which kubeadm waits. They require Kubernetes v1.31 or newer."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     control_plane_component_health_check_seconds: Annotated[
         int | None,
         rules(
-            "How long for a control plane component to be healthy; 240 unless said.",
+            "controlPlaneComponentHealthCheckSeconds is the time in seconds within which a "
+            "control plane component must become healthy. If it is not set, it defaults to "
+            "240. In a KubeadmControlPlane it must be equal in initConfiguration and "
+            "joinConfiguration. A change causes no rollout and applies to new machines only.",
             format="int32",
             minimum=0,
         ),
@@ -118,23 +200,35 @@ class Timeouts(Model):
     kubelet_health_check_seconds: Annotated[
         int | None,
         rules(
-            "How long for the kubelet to be healthy; 240 unless said.", format="int32", minimum=0
+            "kubeletHealthCheckSeconds is the time in seconds within which the kubelet must "
+            "become healthy. If it is not set, it defaults to 240.",
+            format="int32",
+            minimum=0,
         ),
     ] = None
     kubernetes_api_call_seconds: Annotated[
         int | None,
         rules(
-            "How long for an answer of the API server; 60 unless said.", format="int32", minimum=0
+            "kubernetesAPICallSeconds is the time in seconds within which the API server "
+            "must answer a request. If it is not set, it defaults to 60.",
+            format="int32",
+            minimum=0,
         ),
     ] = field(default=None, name="kubernetesAPICallSeconds")
     etcd_api_call_seconds: Annotated[
         int | None,
-        rules("How long for an answer of etcd; 120 unless said.", format="int32", minimum=0),
+        rules(
+            "etcdAPICallSeconds is the time in seconds within which etcd must answer a "
+            "request. If it is not set, it defaults to 120.",
+            format="int32",
+            minimum=0,
+        ),
     ] = field(default=None, name="etcdAPICallSeconds")
     tls_bootstrap_seconds: Annotated[
         int | None,
         rules(
-            "How long for the kubelet to get its certificate; 300 unless said.",
+            "tlsBootstrapSeconds is the time in seconds within which the kubelet must get "
+            "its certificate. If it is not set, it defaults to 300.",
             format="int32",
             minimum=0,
         ),
@@ -142,7 +236,8 @@ class Timeouts(Model):
     discovery_seconds: Annotated[
         int | None,
         rules(
-            "How long to find out who the API server is; 300 unless said.",
+            "discoverySeconds is the time in seconds within which a joining machine must "
+            "validate the identity of the API server. If it is not set, it defaults to 300.",
             format="int32",
             minimum=0,
         ),
@@ -152,7 +247,8 @@ class Timeouts(Model):
 _SkipPhases = Annotated[
     list[Annotated[str, rules(min_length=1, max_length=256)]],
     rules(
-        "Phases of kubeadm to leave out.",
+        "skipPhases are the names of phases of kubeadm that are skipped, for example "
+        "addon/kube-proxy. At most 50 are allowed.",
         min_items=1,
         max_items=50,
         x_kubernetes_list_type="atomic",
@@ -161,215 +257,336 @@ _SkipPhases = Annotated[
 
 
 class InitConfiguration(Model):
-    """What kubeadm init needs to know."""
+    """InitConfiguration is the configuration of kubeadm init, which runs on the first control
+    plane machine.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     bootstrap_tokens: Annotated[
         list[BootstrapToken],
         rules(
-            "Tokens to make, that other machines join with.",
+            "bootstrapTokens are tokens that kubeadm init creates. Cluster API creates its "
+            "own tokens for joining machines. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
     node_registration: Annotated[
-        NodeRegistrationOptions, rules("How the machine becomes a Node.")
+        NodeRegistrationOptions,
+        rules("nodeRegistration configures the registration of the machine as a Node."),
     ] = field(default_factory=NodeRegistrationOptions)
     local_api_endpoint: Annotated[
-        LocalAPIEndpoint, rules("Where this machine's API server listens.")
+        LocalAPIEndpoint,
+        rules(
+            "localAPIEndpoint is the address on which the API server of this machine "
+            "listens. Its port defaults to 6443."
+        ),
     ] = field(default_factory=LocalAPIEndpoint, name="localAPIEndpoint")
     skip_phases: _SkipPhases = field(default_factory=list)
-    patches: Annotated[Patches, rules("Patches for what kubeadm deploys.")] = field(
-        default_factory=Patches
-    )
-    timeouts: Annotated[Timeouts, rules("How long kubeadm waits.")] = field(
+    patches: Annotated[
+        Patches, rules("patches are patches of the objects that kubeadm deploys.")
+    ] = field(default_factory=Patches)
+    timeouts: Annotated[Timeouts, rules("timeouts are the times for which kubeadm waits.")] = field(
         default_factory=Timeouts
     )
 
 
 class BootstrapTokenDiscovery(Model):
-    """How a machine finds the API server with a token."""
+    """BootstrapTokenDiscovery finds the API server with a bootstrap token."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     token: Annotated[
         str,
         rules(
-            "The token to check what the cluster says about itself with.",
+            "token is the token that validates the cluster information. If it is not set, "
+            "Cluster API creates a token for each machine.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
     api_server_endpoint: Annotated[
-        str, rules("Where the API server is reached.", min_length=1, max_length=512)
+        str,
+        rules(
+            "apiServerEndpoint is the host name or IP address and port of the API server. If "
+            "it is not set, it defaults to controlPlaneEndpoint of the Cluster.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
     ca_cert_hashes: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
         rules(
-            "Hashes of the public keys of the authorities that are trusted.",
+            "caCertHashes are hashes of public keys of trusted certificate authorities, in "
+            "the format type:value. If it is not set, it defaults to the hash of the "
+            "Cluster's certificate authority. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
     unsafe_skip_ca_verification: Annotated[
-        bool | None, rules("Whether to trust any authority.")
+        bool | None,
+        rules(
+            "unsafeSkipCAVerification skips the verification of the certificate authority by "
+            "caCertHashes. This weakens security. Defaults to false."
+        ),
     ] = field(default=None, name="unsafeSkipCAVerification")
 
 
 class KubeConfigCluster(Model):
-    """The cluster's side of a kubeconfig."""
+    """KubeConfigCluster is the cluster in a kubeconfig file."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     server: Annotated[
         str,
         rules(
-            "Where the API server is reached; the Cluster's endpoint unless said.",
+            "server is the URL of the API server. If it is not set, it defaults to "
+            "controlPlaneEndpoint of the Cluster.",
             min_length=1,
             max_length=512,
         ),
     ] = ""
     tls_server_name: Annotated[
         str,
-        rules("The name that the server's certificate must have.", min_length=1, max_length=512),
+        rules(
+            "tlsServerName is the name that is checked in the serving certificate. If it is "
+            "not set, the host name of server is checked.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
     insecure_skip_tls_verify: Annotated[
-        bool | None, rules("Whether to accept any certificate.")
+        bool | None,
+        rules(
+            "insecureSkipTLSVerify skips the verification of the serving certificate. This "
+            "weakens security. Defaults to false."
+        ),
     ] = field(default=None, name="insecureSkipTLSVerify")
     certificate_authority_data: Annotated[
         str,
         rules(
-            "The authority that is trusted; the Cluster's own unless said.",
+            "certificateAuthorityData is the certificate authority in PEM format, encoded as "
+            "base64. If it is not set, it defaults to the Cluster's certificate authority.",
             format="byte",
             min_length=1,
             max_length=51200,
         ),
     ] = ""
-    proxy_url: Annotated[str, rules("The proxy to go through.", min_length=1, max_length=512)] = (
-        field(default="", name="proxyURL")
-    )
+    proxy_url: Annotated[
+        str,
+        rules(
+            "proxyURL is the URL of the proxy for requests to the API server. If it is not "
+            "set, the proxy follows from the environment of the process.",
+            min_length=1,
+            max_length=512,
+        ),
+    ] = field(default="", name="proxyURL")
 
 
 class KubeConfigAuthExecEnv(Model):
-    """One environment variable of a command."""
+    """KubeConfigAuthExecEnv is an environment variable of a credential program."""
 
-    name: Annotated[str, rules("Its name.", min_length=1, max_length=512)]
-    value: Annotated[str, rules("Its value.", min_length=1, max_length=512)]
+    name: Annotated[
+        str, rules("name is the name of the environment variable.", min_length=1, max_length=512)
+    ]
+    value: Annotated[
+        str, rules("value is the value of the environment variable.", min_length=1, max_length=512)
+    ]
 
 
 class KubeConfigAuthExec(Model):
-    """A command that authenticates."""
+    """KubeConfigAuthExec is a program that prints credentials."""
 
-    command: Annotated[str, rules("The command.", min_length=1, max_length=1024)]
+    command: Annotated[
+        str, rules("command is the program to execute.", min_length=1, max_length=1024)
+    ]
     args: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
-        rules("Its arguments.", min_items=1, max_items=100, x_kubernetes_list_type="atomic"),
+        rules(
+            "args are the arguments of the program. At most 100 are allowed.",
+            min_items=1,
+            max_items=100,
+            x_kubernetes_list_type="atomic",
+        ),
     ] = field(default_factory=list)
     env: Annotated[
         list[KubeConfigAuthExecEnv],
         rules(
-            "Environment variables for it.",
+            "env are environment variables that are added to those of the calling process. "
+            "At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
     api_version: Annotated[
-        str, rules("The version of what it reads and writes.", min_length=1, max_length=512)
+        str,
+        rules(
+            "apiVersion is the version of the ExecCredential object that the program reads "
+            "and prints. If it is not set, it defaults to client.authentication.k8s.io/v1.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
-    provide_cluster_info: Annotated[bool | None, rules("Whether it is told about the cluster.")] = (
-        None
-    )
+    provide_cluster_info: Annotated[
+        bool | None,
+        rules(
+            "provideClusterInfo passes information about the cluster to the program in the "
+            "environment variable KUBERNETES_EXEC_INFO. Defaults to false."
+        ),
+    ] = None
 
 
 class KubeConfigAuthProvider(Model):
-    """A plug-in inside the client that authenticates."""
+    """KubeConfigAuthProvider is an authentication plugin that is built into the client."""
 
-    name: Annotated[str, rules("The plug-in's name.", min_length=1, max_length=256)]
-    config: Annotated[dict[str, str], rules("Its settings.")] = field(default_factory=dict)
+    name: Annotated[
+        str, rules("name is the name of the authentication plugin.", min_length=1, max_length=256)
+    ]
+    config: Annotated[
+        dict[str, str], rules("config are the settings of the authentication plugin.")
+    ] = field(default_factory=dict)
 
 
 class KubeConfigUser(Model):
-    """The user's side of a kubeconfig."""
+    """KubeConfigUser is the user in a kubeconfig file. authProvider and exec must not be set
+    together.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     auth_provider: Annotated[
         KubeConfigAuthProvider | None,
-        rules("A plug-in inside the client that authenticates.", zero="omitted"),
+        rules(
+            "authProvider is an authentication plugin that is built into the client.",
+            zero="omitted",
+        ),
     ] = None
     exec: Annotated[
-        KubeConfigAuthExec | None, rules("A command that authenticates.", zero="omitted")
+        KubeConfigAuthExec | None,
+        rules("exec is a program that prints credentials.", zero="omitted"),
     ] = None
 
 
 class FileDiscoveryKubeConfig(Model, kw_only=True):
-    """What goes into a kubeconfig file for discovery."""
+    """FileDiscoveryKubeConfig is the content of the kubeconfig file for discovery."""
 
-    cluster: Annotated[KubeConfigCluster, rules("The cluster's side.")] = field(
-        default_factory=KubeConfigCluster
-    )
-    user: Annotated[KubeConfigUser, rules("The user's side.")]
+    cluster: Annotated[
+        KubeConfigCluster,
+        rules(
+            "cluster is the cluster in the kubeconfig file. If it is not set, it defaults to "
+            "the endpoint and certificate authority of the Cluster."
+        ),
+    ] = field(default_factory=KubeConfigCluster)
+    user: Annotated[KubeConfigUser, rules("user is the user in the kubeconfig file.")]
 
 
 class FileDiscovery(Model):
-    """How a machine finds the API server with a kubeconfig file."""
+    """FileDiscovery finds the API server with a kubeconfig file."""
 
-    kube_config_path: Annotated[str, rules("The file's path or URL.", min_length=1, max_length=512)]
+    kube_config_path: Annotated[
+        str,
+        rules(
+            "kubeConfigPath is the path on the machine or the URL of the kubeconfig file.",
+            min_length=1,
+            max_length=512,
+        ),
+    ]
     kube_config: Annotated[
-        FileDiscoveryKubeConfig | None, rules("What to write into the file.", zero="omitted")
+        FileDiscoveryKubeConfig | None,
+        rules(
+            "kubeConfig is the content of the kubeconfig file. If it is set, Cluster API "
+            "writes the file to kubeConfigPath.",
+            zero="omitted",
+        ),
     ] = None
 
 
 class Discovery(Model):
-    """How a machine finds and trusts the API server."""
+    """Discovery configures how a joining machine finds and validates the API server.
+    bootstrapToken and file must not be set together.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     bootstrap_token: Annotated[
-        BootstrapTokenDiscovery, rules("With a token; not together with file.")
+        BootstrapTokenDiscovery,
+        rules("bootstrapToken finds the API server with a bootstrap token. This is the default."),
     ] = field(default_factory=BootstrapTokenDiscovery)
     file: Annotated[
         FileDiscovery | None,
-        rules("With a kubeconfig file; not together with bootstrapToken.", zero="omitted"),
+        rules(
+            "file finds the API server with a kubeconfig file. It must not be set together "
+            "with bootstrapToken.",
+            zero="omitted",
+        ),
     ] = None
     tls_bootstrap_token: Annotated[
-        str, rules("The token to ask for a certificate with.", min_length=1, max_length=512)
+        str,
+        rules(
+            "tlsBootstrapToken is the token with which the kubelet requests its certificate. "
+            "If it is not set, it defaults to the token in bootstrapToken.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
 
 
 class JoinControlPlane(Model):
-    """What a further machine of the control plane needs."""
+    """JoinControlPlane configures a machine that joins the control plane."""
 
     local_api_endpoint: Annotated[
-        LocalAPIEndpoint, rules("Where this machine's API server listens.")
+        LocalAPIEndpoint,
+        rules(
+            "localAPIEndpoint is the address on which the API server of this machine "
+            "listens. Its port defaults to 6443."
+        ),
     ] = field(default_factory=LocalAPIEndpoint, name="localAPIEndpoint")
 
 
 class JoinConfiguration(Model):
-    """What kubeadm join needs to know."""
+    """JoinConfiguration is the configuration of kubeadm join, which runs on all machines but
+    the first.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     node_registration: Annotated[
-        NodeRegistrationOptions, rules("How the machine becomes a Node.")
+        NodeRegistrationOptions,
+        rules("nodeRegistration configures the registration of the machine as a Node."),
     ] = field(default_factory=NodeRegistrationOptions)
     ca_cert_path: Annotated[
-        str, rules("The file of the cluster's certificate authority.", min_length=1, max_length=512)
+        str,
+        rules(
+            "caCertPath is the path of the cluster's certificate authority on the machine. "
+            "If it is not set, it defaults to /etc/kubernetes/pki/ca.crt.",
+            min_length=1,
+            max_length=512,
+        ),
     ] = ""
-    discovery: Annotated[Discovery, rules("How the machine finds and trusts the API server.")] = (
-        field(default_factory=Discovery)
-    )
+    discovery: Annotated[
+        Discovery,
+        rules(
+            "discovery configures how the machine finds and validates the API server. "
+            "Cluster API fills in absent fields for each machine. A change causes no rollout "
+            "of a KubeadmControlPlane and applies to new machines only."
+        ),
+    ] = field(default_factory=Discovery)
     control_plane: Annotated[
-        JoinControlPlane | None, rules("What a machine of the control plane needs besides.")
+        JoinControlPlane | None,
+        rules(
+            "controlPlane configures the machine as a member of the control plane. If it is "
+            "not set, Cluster API sets it for control plane machines."
+        ),
     ] = None
     skip_phases: _SkipPhases = field(default_factory=list)
-    patches: Annotated[Patches, rules("Patches for what kubeadm deploys.")] = field(
-        default_factory=Patches
-    )
-    timeouts: Annotated[Timeouts, rules("How long kubeadm waits.")] = field(
+    patches: Annotated[
+        Patches, rules("patches are patches of the objects that kubeadm deploys.")
+    ] = field(default_factory=Patches)
+    timeouts: Annotated[Timeouts, rules("timeouts are the times for which kubeadm waits.")] = field(
         default_factory=Timeouts
     )
