@@ -28,7 +28,7 @@ from tests.differential.peers import remote
 from tests.differential.playing import differences
 from tests.differential.real import NoRealServer, assets, kube_apiserver
 from tests.differential.shrinking import shrunk
-from tests.differential.working import AREAS, Found, Part, compare, generated, pair
+from tests.differential.working import AREAS, HOOKED, Found, Part, compare, generated, pair
 
 CHUNK = 100
 
@@ -103,7 +103,7 @@ async def _shrink(
 ) -> None:
     """Print (and keep) the smallest case of each class."""
     found: list[Case] = []
-    async with pair(url, ca, hooks=area == "webhooks") as both:
+    async with pair(url, ca, hooks=area in HOOKED) as both:
         for cause, numbers in causes.items():
             case = generated(area, given.seed, numbers[0])
             case = await shrunk(both, case, cause)
@@ -128,7 +128,7 @@ async def _sample(
 ) -> None:
     """Keep some cases of which every answer was equal."""
     found: list[Case] = []
-    async with pair(url, ca, hooks=area == "webhooks") as both:
+    async with pair(url, ca, hooks=area in HOOKED) as both:
         for number in numbers:
             case = generated(area, given.seed, number)
             outcome = await both.compare(case)
@@ -141,7 +141,7 @@ async def _one(given: argparse.Namespace, url: str, ca: str) -> int:
     """Play one case and print what differs."""
     area, _, number = given.case.partition(":")
     case = generated(area, given.seed, int(number))
-    async with pair(url, ca, hooks=area == "webhooks") as both:
+    async with pair(url, ca, hooks=area in HOOKED) as both:
         outcome = await both.compare(case)
     for at, step in enumerate(case["steps"]):
         _say(f"{at} {json.dumps(step)}")

@@ -48,7 +48,7 @@ class Pair:
 
 def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
     """Compare the answers to a case."""
-    silent = next((n for n, one in enumerate(expected) if one.get("status") == 0), len(expected))
+    silent = next((n for n, one in enumerate(expected) if _gone(one)), len(expected))
     dropped = len(expected) - silent
     outcome = Outcome(silent, dropped, expected=expected, given=given)
     for number, step in enumerate(case["steps"][:silent]):
@@ -56,6 +56,13 @@ def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
             outcome.cause = outcome.cause or signature(step, expected[number], given[number])
             outcome.unequal.append(number)
     return outcome
+
+
+def _gone(answer: Json) -> bool:
+    """Whether the real server gave no answer, or said only that the handler of a kind ends."""
+    return bool(answer.get("status") == 0) or bool(
+        answer.get("body") == "apiserver is shutting down\n"
+    )
 
 
 def with_answers(case: Case, expected: list[Json]) -> Case:

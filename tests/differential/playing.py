@@ -142,6 +142,10 @@ class Play:
             return opened.answer
         if "collect" in step:
             return await self._collect(number, step["collect"])
+        if "hook" in step:
+            path = f"{self._hooked}/{step['hook']}"
+            self._hooks.answers[path] = self._filled(step["answer"])
+            return {}
         if "calls" in step:
             path = f"{self._hooked}/{step['calls']}"
             return {"received": copy.deepcopy(self._hooks.received.get(path, []))}

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import loop_clock, system_clock
-from tests.data.apiserver.webhooks import Webhooks
 from tests.differential.case import Case
 from tests.differential.comparing import judged
 from tests.differential.ground import prepare
+from tests.differential.hooks import Hooks
 from tests.differential.keeping import kept
 from tests.differential.known import KNOWN
 from tests.differential.peers import Embedded, embedded
 from tests.differential.playing import Play, differences
-from tests.differential.working import AREAS, generated
+from tests.differential.working import AREAS, HOOKED, generated
 
 WORDS = count()
 
@@ -44,7 +44,7 @@ async def failures(peer: Embedded, case: Case, hooks: Any = None) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("area", [area for area in AREAS if area != "webhooks"])
+@pytest.mark.parametrize("area", [area for area in AREAS if area not in HOOKED])
 async def test_kept_cases_are_answered_as_by_kube_apiserver(area: str) -> None:
     cases = kept(area)
     assert cases, f"no cases of {area}"
@@ -57,8 +57,9 @@ async def test_kept_cases_are_answered_as_by_kube_apiserver(area: str) -> None:
 
 
 @pytest.mark.sockets
-async def test_kept_cases_of_webhooks_are_answered_as_by_kube_apiserver() -> None:
-    cases, hooks = kept("webhooks"), Webhooks()
+@pytest.mark.parametrize("area", HOOKED)
+async def test_kept_cases_of_webhooks_are_answered_as_by_kube_apiserver(area: str) -> None:
+    cases, hooks = kept(area), Hooks()
     assert cases
     async with embedded(system_clock) as peer:
         await prepare(peer)
@@ -68,7 +69,8 @@ async def test_kept_cases_of_webhooks_are_answered_as_by_kube_apiserver() -> Non
 
 def at_once(case: Case) -> Case:
     """A case without the time that the real server needs to notice its webhooks."""
-    return {**case, "setup": [one for one in case["setup"] if "sleep" not in one]}
+    parts = {part: [one for one in case[part] if "sleep" not in one] for part in ("setup", "steps")}
+    return {**case, **parts}
 
 
 async def test_a_wrong_answer_is_seen() -> None:
@@ -80,14 +82,16 @@ async def test_a_wrong_answer_is_seen() -> None:
 
 
 @pytest.mark.parametrize("area", AREAS)
-async def test_generated_cases_get_an_answer(area: str) -> None:
+async def test_generated_cases_get_an_answer(area: str, caplog: pytest.LogCaptureFixture) -> None:
     """Also what no case was kept of: nothing reaches a traceback, every answer has a status."""
     async with prepared() as peer:
         for number in range(12):
             case = generated(area, 99, number)
             if "webhooks" in case:
                 case = {"steps": case["steps"][:8]}
-            steps = [step for step in case["steps"] if "calls" not in step]
+            steps = [step for step in case["steps"] if not {"calls", "hook"} & step.keys()]
             given = await Play({**case, "steps": steps}, peer, f"w{next(WORDS)}x").run()
             for answer in given:
                 assert answer.get("status", 200) != 0, answer
+    failed = [one.getMessage() for one in caplog.records if one.exc_info]
+    assert not failed, failed

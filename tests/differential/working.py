@@ -30,8 +30,9 @@ AREAS: Final[tuple[str, ...]] = (
     "schemas",
     "webhooks",
 )
+HOOKED: Final = ("webhooks",)
 AT_A_TIME: Final = 4
-WAITING: Final = ("schemas", "webhooks")
+WAITING: Final = ("schemas", "crds", *HOOKED)
 """Areas whose cases wait, as kube-apiserver does for two seconds before it creates the first object
 of a kind."""
 
@@ -82,7 +83,7 @@ async def pair(url: str, ca: str, *, hooks: bool) -> AsyncIterator[Pair]:
     """Both servers, with the kinds that cases are about."""
     webhooks: Any = None
     if hooks:
-        webhooks = importlib.import_module("tests.data.apiserver.webhooks").Webhooks()
+        webhooks = importlib.import_module("tests.differential.hooks").Hooks()
     async with remote(url, ca) as real, embedded(system_clock) as own:
         await prepare(own)
         yield Pair(real, own, webhooks)
@@ -104,7 +105,7 @@ async def _compare(part: Part) -> Found:
 
     at_a_time = AT_A_TIME * 4 if part.area in WAITING else AT_A_TIME
     async with (
-        pair(part.url, part.ca, hooks=part.area == "webhooks") as both,
+        pair(part.url, part.ca, hooks=part.area in HOOKED) as both,
         asyncio.TaskGroup() as group,
     ):
         for _ in range(at_a_time):

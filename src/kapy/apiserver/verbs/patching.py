@@ -207,8 +207,9 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         if _owners_alone(live, merged):
             checks.report(ask, [])
             return merged
-        check_identity_of(ask, merged["metadata"])
-        if merged["metadata"].get("namespace", "") != ask.namespace:
+        meta = merged.get("metadata") or {}
+        check_identity_of(ask, meta)
+        if meta.get("namespace", "") != ask.namespace:
             settle_namespace(ask, merged)
         return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
 
@@ -236,7 +237,7 @@ def _owners_alone(live: Document, merged: Document) -> bool:
     its version may not be in what is stored in another one."""
     if merged is live:
         return True
-    before, after = live["metadata"], merged["metadata"]
+    before, after = live["metadata"], merged.get("metadata") or {}
     kept = live.keys() == merged.keys() and all(
         merged[key] is one for key, one in live.items() if key != "metadata"
     )

@@ -29,6 +29,8 @@ _EXHAUSTED: Final = (
 )
 _KEYED: Final = re.compile(r"\[['\"]([^'\"]+)['\"]\]")
 
+_UNTYPED: Final = "failed to convert to declType for CEL validation rules"
+
 
 def rule_checker(schema: Document, *, root: bool) -> Rules:
     """The check of a node's rules (a `RuleChecker`)."""
@@ -142,7 +144,7 @@ class NodeRules:
     def _one(self, document: Document, kind: Type | None) -> Rule | str:
         """A rule, or why it cannot be run (it was stored before it was checked)."""
         if kind is None:
-            return "rule compiler initialization error: the schema has no type"
+            return f"rule compiler initialization error: {_UNTYPED}"
         try:
             rule = rule_of(document, kind)
         except CompileError as error:

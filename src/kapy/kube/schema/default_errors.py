@@ -95,7 +95,7 @@ class DefaultChecks:
 
     def _values(self, schema: Document, default: Any, where: str) -> Iterator[FieldError]:
         found: list[FieldError] = []
-        validate(compiled(_by_type(schema), None), default, ABSENT, "", found)
+        validate(compiled(_by_type(schema), None, any_format=True), default, ABSENT, "", found)
         if not found:
             yield from self._rules(schema, default, where)
         for error in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from kapy.kube import Document
@@ -90,30 +91,36 @@ class Node:
         return found if found is not None else self.additional
 
 
-def compiled(schema: Document, rules: RuleChecker | None, *, root: bool = False) -> Node:
-    """The node of a schema document. root: it is that of whole objects."""
-    properties = {
-        name: compiled(one, rules) for name, one in (schema.get("properties") or {}).items()
-    }
+def compiled(
+    schema: Document, rules: RuleChecker | None, *, root: bool = False, any_format: bool = False
+) -> Node:
+    """The node of a schema document.
+
+    root: it is that of whole objects. any_format: unknown formats and those of another type count,
+    as where defaults are checked.
+    """
+    below = partial(compiled, rules=rules, any_format=any_format)
+    properties = {name: below(one) for name, one in (schema.get("properties") or {}).items()}
     more = schema.get("additionalProperties")
     items = schema.get("items")
+    form = schema.get("format") or "" if any_format else _format(schema)
     types = _types(schema)
     node = Node(
         types=types,
-        format=_format(schema),
+        format=form,
         nullable=bool(schema.get("nullable")),
         properties=properties,
-        additional=compiled(more, rules) if isinstance(more, dict) else None,
+        additional=below(more) if isinstance(more, dict) else None,
         open=more is True,
-        items=compiled(items, rules) if isinstance(items, dict) else None,
+        items=below(items) if isinstance(items, dict) else None,
         required=tuple(schema.get("required") or ()),
         preserve=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
         embedded=bool(schema.get("x-kubernetes-embedded-resource")),
         list_keys=_list_keys(schema),
         key_defaults=_key_defaults(schema),
         limits=_limits(schema),
-        check_format=format_of(_format(schema)),
-        junctors=_junctors(schema, rules),
+        check_format=format_of(form),
+        junctors=_junctors(schema, below),
         rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
     )
@@ -189,15 +196,13 @@ def _limits(schema: Document) -> Limits:
     )
 
 
-def _junctors(schema: Document, rules: RuleChecker | None) -> Junctors | None:
+def _junctors(schema: Document, below: Callable[[Document], Node]) -> Junctors | None:
     names = ("allOf", "anyOf", "oneOf")
     refused = schema.get("not")
     if refused is None and not any(schema.get(name) for name in names):
         return None
-    all_of, any_of, one_of = (
-        [compiled(s, rules) for s in schema.get(name) or ()] for name in names
-    )
-    none_of = None if refused is None else compiled(refused, rules)
+    all_of, any_of, one_of = ([below(one) for one in schema.get(name) or ()] for name in names)
+    none_of = None if refused is None else below(refused)
     return Junctors(all_of, any_of, one_of, none_of)
 
 

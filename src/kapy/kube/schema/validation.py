@@ -86,25 +86,30 @@ _LARGEST_WHOLE: Final = (1 << 53) - 1
 
 
 def _validate_type(node: Node, value: Any, path: Path, errors: Errors) -> None:
-    types = node.types
-    if not types:
+    types, form = node.types, node.format
+    if not types and not form:
         return
     kind = _NAMES[type(value)]
     if kind in types:
         return
-    if kind in _NUMBERS:
-        if kind == "integer" and "number" in types:
-            return
-        if kind == "number" and "integer" in types and _is_whole(value):
-            return
-    if node.format and kind not in ("string", "array"):
+    fits = kind in _NUMBERS and _is_number_of(kind, value, types)
+    if form and kind not in ("string", "array"):
+        # Go compares the format with the one of its own number, whatever the type is.
         native = {"integer": "int64", "number": "float64"}.get(kind, "")
-        if native != node.format:
-            errors.append(_type_error(path, node.format, native))
+        if not fits and native != form:
+            errors.append(_type_error(path, form, native))
             return
-    if node.format and kind == "array" and not set(types) & set(_NUMBERS):
+    elif form and not set(types) & set(_NUMBERS):
         return
-    errors.append(_type_error(path, ",".join(types), kind))
+    if not fits:
+        errors.append(_type_error(path, ",".join(types), kind))
+
+
+def _is_number_of(kind: str, value: float, types: tuple[str, ...]) -> bool:
+    """Whether a number of one kind fits types of the other one."""
+    if kind == "integer":
+        return "number" in types
+    return "integer" in types and _is_whole(value)
 
 
 def _is_whole(value: float) -> bool:
@@ -199,7 +204,11 @@ def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
             _validate_range(what, node.format, bound, path, errors)
 
 
+_WHOLE_FORMATS: Final = ("int32", "int64")
+
+
 def _validate_range(what: str, form: str, value: float, path: Path, errors: Errors) -> None:
+    form = form if form in _WHOLE_FORMATS else ""
     bits = 31 if form == "int32" else 63
     if math.isfinite(value) and value == int(value) and -(1 << bits) <= value < (1 << bits):
         return
