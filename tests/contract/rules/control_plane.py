@@ -266,7 +266,6 @@ ROWS: Final = [
         ),
     ),
     shared.instances((519,)),
-    Row(("clusterctl",), (528,), ("api/crds.py",), (DEFINITIONS,)),
     *shared.pausing((532,), (534,), (f"{STORY}::test_a_paused_cluster_is_left_alone",)),
     Row(
         ("watch", "deletion"),

@@ -11,7 +11,6 @@ from tests.contract.rules.row import Kept, Row
 from tests.contract.rules.shared import (
     BROKEN_MACHINES,
     CONDITIONS,
-    DEFINITIONS,
     FIELDS,
     IN_MEMORY,
     LIVES,
@@ -151,7 +150,6 @@ ROWS: Final = [
         ),
     ),
     shared.instances((478,)),
-    Row(("clusterctl",), (487,), ("api/crds.py",), (DEFINITIONS, RELEASED)),
     *shared.pausing(
         (491,),
         (493,),

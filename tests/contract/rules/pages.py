@@ -54,9 +54,12 @@ rules, and `make reference` prints both.
 Each rule names a test that fails when the rule is broken, and that is tried: `make rules`, which
 CI runs, breaks each promise in a copy of the source, and has providers break each of their rules
 while the conformance kit does not look (`tests/contract/breaks`; the normal suite tries a tenth).
-Rules without such a test are those of which only an author knows whether they are kept, and kapy is
-no such author: `clusterctl` and `in-place` of each document, `clusterctl/variable-names` and
-`ipam/move-label`.
+Rules that only an author can keep are broken in kapy's own providers.
+
+The table has no row for the sections "Clusterctl support" of the documents: they refer to the
+document clusterctl, whose rules are in the table. The section "Clusterctl Move" of IPAM asks for a
+label `cluster.x-k8s.io/cluster-name` of pools; `clusterctl move` of v1.14 does not read it, and
+takes pools along by labels of their CRD, so that is the rule here.
 
 | document | rules | MUST | SHOULD | MAY | seen in files | in behaviour | by the author | promises |
 |---|---|---|---|---|---|---|---|---|

@@ -372,6 +372,19 @@ async def test_the_data_secret_gets_its_owner_back(plane: Plane) -> None:
     )
 
 
+async def test_a_config_that_is_changed_in_place_keeps_its_boot_data(plane: Plane) -> None:
+    await cluster(plane)
+    before = await machine(plane, "cp1", control_plane=True, **EC)
+    data = await user_data(plane, "cp1")
+    files = {"spec": {"files": [{"path": "/etc/herd", "content": "meadow"}]}}
+    await plane.client.patch(KubeadmConfig.RESOURCE, before.key, files)
+    await settled()
+    after = await config_of(plane, "cp1")
+    assert [one.path for one in after.spec.files] == ["/etc/herd"]
+    assert after.status.observed_generation > before.status.observed_generation
+    assert await user_data(plane, "cp1") == data
+
+
 async def test_what_was_lost_is_taken_from_the_machine(plane: Plane) -> None:
     await cluster(plane, ready=False)
     await machine(plane, "w1", **EC)

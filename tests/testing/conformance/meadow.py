@@ -23,6 +23,7 @@ CONDITIONS: Final = {
 }
 DOMAINS: Final = "status.failureDomains"
 TIMEOUT: Final = "spec.machineTemplate.spec.deletion.node{}TimeoutSeconds"
+MOVED: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "MeadowCluster": {
         **CONDITIONS,
@@ -193,7 +194,10 @@ def ipam() -> Draft:
     """An IPAM provider, with one kind of pools."""
     draft = Draft("ipam")
     pool = crd("MeadowPool", CONDITIONS)
-    pool["metadata"]["labels"] = {"cluster.x-k8s.io/provider": draft.label}
+    pool["metadata"]["labels"] = {
+        "cluster.x-k8s.io/provider": draft.label,
+        MOVED: "",
+    }
     draft.drop(*FIELDS, *TEMPLATES)
     draft.components.append(pool)
     for name in ("cluster-template.yaml", "clusterclass-meadow.yaml", "clusterclass-brook.yaml"):
@@ -261,7 +265,11 @@ def _metadata() -> dict[str, Any]:
 
 
 def _controllers() -> list[dict[str, Any]]:
-    container = {"name": "manager", "image": "registry.example/meadow/controller:v1.2.3"}
+    container = {
+        "name": "manager",
+        "image": "registry.example/meadow/controller:v1.2.3",
+        "args": ["--zone=${MEADOW_ZONE:=north}", "--feature-gates=MachinePool=${EXP_MACHINE_POOL}"],
+    }
     containers = {"containers": [container]}
     metadata = {"name": "meadow-controller", "namespace": "meadow-system"}
     return [

@@ -12,7 +12,16 @@ from kapy.testing.conformance.check import report_of
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.rules import RULES, Checked
-from tests.testing.conformance.meadow import DOMAINS, FIELDS, KINDS, TIMEOUT, Draft, group_of, ipam
+from tests.testing.conformance.meadow import (
+    DOMAINS,
+    FIELDS,
+    KINDS,
+    MOVED,
+    TIMEOUT,
+    Draft,
+    group_of,
+    ipam,
+)
 
 Mutation = Callable[[Draft], None]
 TEMPLATE: Final = "cluster-template.yaml"
@@ -54,6 +63,16 @@ def renamed(kind: str) -> Mutation:
 
 def no_status(kind: str) -> Mutation:
     return lambda draft: draft.crd(kind)["spec"]["versions"][0]["subresources"].pop("status")
+
+
+def argument(text: str) -> Mutation:
+    """The manager gets another argument."""
+
+    def change(draft: Draft) -> None:
+        [manager] = draft.of("Deployment")["spec"]["template"]["spec"]["containers"]
+        manager["args"].append(text)
+
+    return change
 
 
 def no_claims(verb: str, resource: str) -> Mutation:
@@ -343,6 +362,7 @@ MUTANTS: Final[dict[str, list[Mutation]]] = shared_mutants() | {
     "clusterctl/template-names": [
         lambda draft: draft.objects.update({"flock.yaml": draft.objects[TEMPLATE]})
     ],
+    "clusterctl/variable-names": [argument("--zone=${ZONE}"), argument("--zone=${EXPORT_ZONE}")],
     "clusterctl/template-namespace": [added(TEMPLATE)],
     "clusterctl/template-one-namespace": [inside("MachinePool", TEMPLATE, "namespace", "a")],
     "clusterctl/common-variables": [inside("Cluster", TEMPLATE, "name", "my-${NAME}")],
@@ -368,6 +388,9 @@ MUTANTS: Final[dict[str, list[Mutation]]] = shared_mutants() | {
         patched(path="/spec/template", value={"specs": {}}),
     ],
     "ipam/status-subresource": [no_status("MeadowPool")],
+    "ipam/move-label": [
+        lambda draft: draft.crd("MeadowPool")["metadata"]["labels"].pop(MOVED),
+    ],
     "ipam/rights": [
         no_claims("watch", "ipaddressclaims"),
         no_claims("create", "ipaddresses"),

@@ -35,6 +35,8 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
         printed = served_version(one, schema, _columns(one), stored=one is kind)
         versions[kind.RESOURCE].append(printed)
     labels = {Label.PROVIDER: provider.label}
+    if provider.type == "ipam":  # nothing owns pools, and they move with those who use them
+        labels[Label.CLUSTERCTL_MOVE_HIERARCHY] = ""
     return [
         with_conversion(
             definition(

@@ -188,6 +188,7 @@ _CLUSTERCTL: Final[dict[str, Check[Any]]] = {
     "images": components.IMAGES,
     "labels": components.LABELS,
     "variables": components.VARIABLES,
+    "variable-names": components.VARIABLE_NAMES,
     "template-names": templates.NAMES,
     "template-namespace": templates.NAMESPACE,
     "template-one-namespace": templates.ONE_NAMESPACE,
@@ -210,6 +211,7 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
     yield "metadata", schemas.metadata(kinds)
     yield "conditions", schemas.stored_fields(kinds, _CONDITIONS.v1beta2)
     yield "status-subresource", subresources.status(kinds)
+    yield "move-label", definitions.moved(_IPAM)
     yield "rights", manager_rights.RIGHTS
     yield "taker-rights", manager_rights.TAKER_RIGHTS
 

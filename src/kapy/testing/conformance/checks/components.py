@@ -32,6 +32,9 @@ _CLUSTER_WIDE: Final = frozenset(
     }
 )
 _WITH_PODS: Final = ("Deployment", "DaemonSet", "StatefulSet")
+_SHARED: Final = re.compile(r"CAP[A-Z0-9]{1,5}_|EXP_|CLUSTER_TOPOLOGY$")
+"""Variables that Cluster API's own components share with all providers (feature gates,
+diagnostics), and those that begin with what a provider is called for short, as CAPD_."""
 _WITH_REGISTRY: Final = re.compile(r"(localhost|[^/]*[.:][^/]*)/.+")
 
 
@@ -167,6 +170,28 @@ def _is_labelled(one: Object, label: str) -> bool:
 
 
 LABELS: Final = Check(_with_whole, _unlabelled, _NONE)
+
+
+def _with_variables(release: Release) -> list[tuple[File, str]]:
+    if release.type is None or not release.label:
+        return []
+    name = release.label.removeprefix(f"{release.type.word}-")
+    return [(one, name) for one in release.components if one.variables]
+
+
+def _foreign_variables(judged: tuple[File, str]) -> Iterator[Finding]:
+    file, provider = judged
+    prefix = provider.upper().replace("-", "_")
+    for one in file.variables:
+        if not (one.upper().startswith(prefix) or _SHARED.match(one)):
+            evidence = f"does not begin with the name of the provider, {provider}"
+            mend = f"call it {prefix}_{one}: users have one configuration for all providers"
+            yield Finding(file.name, "", f"${{{one}}}", evidence, mend)
+
+
+VARIABLE_NAMES: Final = Check(
+    _with_variables, _foreign_variables, "there are no variables in a components file"
+)
 
 
 def _all_files(release: Release) -> list[File]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
 
+from kapy.api.names import Label
 from kapy.clusterctl.install.checks import UNCHECKED_NAME
 from kapy.contract.crd_names import crd_name
 from kapy.contract.resolve import version_priority
@@ -160,6 +161,22 @@ def _contract_label(one: Definition) -> Iterator[Finding]:
             "metadata.labels",
             f"labels of contracts: {told}",
             f"add {CONTRACTS[-1]}, with the versions of the CRD that keep that contract",
+        )
+
+
+def moved(role: Role) -> Check[Definition]:
+    """A label by which `clusterctl move` takes the objects along."""
+    return Check(mains_of(role), _moved, _NO_KIND)
+
+
+def _moved(one: Definition) -> Iterator[Finding]:
+    wanted = (Label.CLUSTERCTL_MOVE_HIERARCHY, Label.CLUSTERCTL_MOVE)
+    if not any(label in one.object.labels for label in wanted):
+        yield fault(
+            one.object,
+            "metadata.labels",
+            f"has neither {wanted[0]} nor {wanted[1]}",
+            f"add {wanted[0]}: the pools stay behind when their addresses are moved",
         )
 
 

@@ -42,7 +42,11 @@ DOCUMENT: Final = Document(
         ),
         *shared.conditions(_rows, _KIND),
         shared.failures(_rows, _KIND),
-        shared.in_place(_rows, f"{_KIND}: support for in-place changes"),
+        shared.in_place(
+            _rows,
+            f"{_KIND}: support for in-place changes",
+            "the controller makes no new boot data",
+        ),
         *shared.template(_rows, _KIND, always=True),
         shared.dry_run(_rows, _KIND),
         shared.immutable(_rows, _KIND),
@@ -60,7 +64,6 @@ DOCUMENT: Final = Document(
             Checked.AUTHOR,
         ),
         shared.instances(_rows, "Support for running multiple instances"),
-        shared.clusterctl(_rows),
         *shared.pausing(_rows, _KIND),
         _rows.should(
             "data-secret-once",

@@ -126,7 +126,8 @@ DOCUMENT: Final = Document(
             "variable-names",
             "Variables",
             "Names of variables begin with the name of the provider.",
-            Checked.AUTHOR,
+            Checked.STATIC,
+            "there are variables in a components file",
         ),
         _rows.should(
             "variables-told",

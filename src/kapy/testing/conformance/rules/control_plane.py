@@ -132,7 +132,16 @@ DOCUMENT: Final = Document(
             f"{_KIND}: initialization completed",
             "It is set when requests are answered, and never taken back.",
         ),
-        shared.in_place(_rows, f"{_KIND}: in-place updates"),
+        _rows.must(
+            "in-place",
+            f"{_KIND}: in-place updates",
+            "The hook CanUpdateMachine decides. A Machine that is updated in place, its "
+            "infrastructure machine and its bootstrap config get the desired spec and the "
+            "annotation in-place-updates.internal.cluster.x-k8s.io/update-in-progress; then the "
+            "hook UpdateMachine is pending on the Machine.",
+            Checked.AUTHOR,
+            "updates in place are supported",
+        ),
         *shared.conditions(_rows, _KIND),
         shared.failures(_rows, _KIND),
         *shared.template(_rows, _KIND, always=False),
@@ -179,7 +188,6 @@ DOCUMENT: Final = Document(
             when=_MACHINES,
         ),
         shared.instances(_rows, "Support for running multiple instances"),
-        shared.clusterctl(_rows),
         *shared.pausing(_rows, _KIND),
         *shared.workflow(
             _rows,

@@ -61,7 +61,6 @@ CLUSTER: Final = Document(
             "What has the annotation cluster.x-k8s.io/managed-by is left alone.",
         ),
         shared.instances(_cluster, "Multi tenancy"),
-        shared.clusterctl(_cluster),
         *shared.pausing(_cluster, _CLUSTER),
         shared.finalizer(_cluster, "Normal resource"),
         *shared.workflow(
@@ -132,12 +131,15 @@ MACHINE: Final = Document(
         *shared.conditions(_machine, _MACHINE),
         shared.failures(_machine, _MACHINE),
         shared.old_failures(_machine, _MACHINE),
-        shared.in_place(_machine, f"{_MACHINE}: support for in-place changes"),
+        shared.in_place(
+            _machine,
+            f"{_MACHINE}: support for in-place changes",
+            "the controller leaves them to it, or works together with it",
+        ),
         *shared.template(_machine, _MACHINE, always=True),
         shared.dry_run(_machine, _MACHINE),
         shared.immutable(_machine, _MACHINE),
         shared.instances(_machine, "Multi tenancy"),
-        shared.clusterctl(_machine),
         *shared.pausing(_machine, _MACHINE),
         _machine.may(
             "autoscaling",
@@ -240,7 +242,6 @@ POOL: Final = Document(
         shared.dry_run(_pool, _POOL),
         shared.immutable(_pool, _POOL),
         shared.instances(_pool, "Multi tenancy"),
-        shared.clusterctl(_pool),
     ],
     promises.infra_machine_pool(_pool),
 )

@@ -75,8 +75,9 @@ DOCUMENT: Final = Document(
         _rows.should(
             "move-label",
             "Clusterctl Move",
-            "Pools that move with a Cluster have the label cluster.x-k8s.io/cluster-name.",
-            Checked.AUTHOR,
+            "Pools move with a Cluster: their CRD has the label "
+            "clusterctl.cluster.x-k8s.io/move-hierarchy or clusterctl.cluster.x-k8s.io/move.",
+            Checked.STATIC,
         ),
         _rows.must(
             "taker-rights",

@@ -172,13 +172,16 @@ def failures(rows: Rows, kind: str) -> Rule:
     )
 
 
-def in_place(rows: Rows, section: str) -> Rule:
-    """In-place updates."""
+def in_place(rows: Rows, section: str, controller: str) -> Rule:
+    """Changes in place of objects that an Update Extension changes.
+
+    controller: what the object's controller does when the object changes.
+    """
     return rows.should(
         "in-place",
         section,
-        "Changes in place are the Update Extension's: controllers leave them to it, and validation "
-        "lets fields change that may change in place.",
+        f"An Update Extension makes changes in place: {controller}, and validation lets fields "
+        "change that may change in place.",
         Checked.AUTHOR,
         "updates in place are supported",
     )
@@ -191,16 +194,6 @@ def instances(rows: Rows, section: str) -> Rule:
         section,
         "Controllers know --namespace and --watch-filter.",
         when="several instances of the provider may run",
-    )
-
-
-def clusterctl(rows: Rows) -> Rule:
-    """The other document."""
-    return rows.should(
-        "clusterctl",
-        "Clusterctl support",
-        "Who wants to be installed by clusterctl keeps its contract, too (the rules clusterctl/…).",
-        Checked.AUTHOR,
     )
 
 
