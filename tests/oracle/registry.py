@@ -27,7 +27,9 @@ PURE: Final[Mapping[str, str]] = {
 OWN: Final[Mapping[str, str]] = {
     "admission": "tests.oracle.admission",
     "conversion": "tests.oracle.conversion",
+    "extension": "tests.oracle.extension",
     "gotemplate": "tests.topology.recorded_templates",
+    "traces": "tests.oracle.traces",
     "variables": "tests.oracle.variables",
 }
 """Topics that are replayed in a way of their own: the module of each has `play`."""

@@ -13,7 +13,7 @@ import gzip
 import importlib.util
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -74,8 +74,9 @@ class Recorded:
     workload: Document
 
     @classmethod
-    def read(cls, name: str) -> Recorded:
-        folder = TRACES / name
+    def read(cls, name: str, stories: Path = TRACES) -> Recorded:
+        """The story of a name. stories: the folder of all stories."""
+        folder = stories / name
         story = yaml.load((folder / "story.yaml").read_text())
         text = gzip.decompress((folder / "final.yaml.gz").read_bytes()).decode()
         found = {stage["stage"]: stage["objects"] for stage in yaml.load_all(text)}
@@ -231,6 +232,20 @@ def _without_number(name: str) -> str:
 
 def _last_number(name: str) -> int:
     return int(re.findall(r":(\d+)}", name)[-1])
+
+
+def unexplained(
+    recorded: Recorded, stages: Mapping[str, list[Document]], explained: Iterable[str]
+) -> dict[str, list[str]]:
+    """By stage, what is not as it was recorded. explained: patterns of what may differ."""
+    found: dict[str, list[str]] = {}
+    patterns = list(explained)
+    for stage, objects in stages.items():
+        lines = differences(recorded.stages[stage], objects)
+        found[stage] = [
+            one for one in lines if not any(re.search(each, f"{stage}: {one}") for each in patterns)
+        ]
+    return found
 
 
 def differences(recorded: list[Document], given: list[Document]) -> list[str]:

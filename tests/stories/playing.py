@@ -1,0 +1,61 @@
+"""Plays a recorded story that needs no extension, and compares what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.oracle.topic import compared
+from tests.stories.plane import own_kinds, running
+from tests.stories.recorded import Player, Recorded, unexplained
+
+OTHERWISE: Final = {
+    r"controlPlaneEndpoint|apiServerEndpoint": "an own loopback address for each cluster,"
+    " where upstream has a port for each",
+    r"\.status\.selector: .*machine-template-hash": "the hash of a template is not upstream's",
+    r"^users-added: MachineHealthCheck/.*\.(targets|expectedMachines)": "upstream's health check"
+    " has not seen yet that a control plane Machine is gone",
+}
+"""What may differ, and why."""
+
+
+async def endings_of(recorded: Recorded) -> dict[str, list[str]]:
+    """By stage, and for the workload cluster, what is not as it was recorded."""
+    kinds = own_kinds()
+    async with running() as plane:
+        story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
+        await story.create([namespace_of(recorded)])
+        clock, connections = plane.runtime.clock, plane.connections
+        player = Player(story, kinds, recorded.name, clock, connections, recorded.stages)
+        await player.play(recorded.steps)
+    endings = unexplained(recorded, player.stages, OTHERWISE)
+    wanted = {
+        path: recorded.workload[path]["body"]["items"]
+        for path in player.workload
+        if path in recorded.workload
+    }
+    endings["workload-cluster"] = list(compared(put_there(wanted), put_there(player.workload)))
+    return endings
+
+
+def namespace_of(recorded: Recorded) -> Document:
+    """The namespace in which a story was recorded has its name."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": recorded.name}}
+
+
+def put_there(answers: Mapping[str, Sequence[Document]]) -> dict[str, object]:
+    """What a ClusterResourceSet put into a workload cluster, where there was one: values of
+    ConfigMaps, and the names of a Secret's."""
+    return {
+        f"{path} {one['metadata']['namespace']}/{name}": (
+            sorted({**one.get("data", {}), **one.get("stringData", {})})
+            if path.endswith("secrets")
+            else one.get("data")
+        )
+        for path, items in answers.items()
+        for one in items
+        if (name := one["metadata"]["name"]).startswith("from-crs")
+    }

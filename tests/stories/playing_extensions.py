@@ -1,0 +1,284 @@
+"""Plays a recorded story with an extension that answers as upstream's test extension did."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.engine.options import ManagerOptions
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.testing.story import Story
+from tests.hooks.extension import Extension, Network
+from tests.oracle.topic import compared
+from tests.stories.plane import own_kinds
+from tests.stories.playing import namespace_of
+from tests.stories.recorded import Player, Recorded, unexplained
+from tests.stories.recorded_calls import NAME, Session, plain, without_repeats
+from tests.stories.test_extensions import OPEN, discovered, running_with
+
+FORCED: Final = 2
+"""How often the recorder had each hook that may wait do so."""
+LASTS: Final = 20
+"""Seconds that upstream's test extension takes to update a Machine."""
+IN_PLACE: Final = ("canupdatemachine", "canupdatemachineset", "updatemachine")
+_GATES: Final = replace(EMBEDDED_GATES, runtime_sdk=True, in_place_updates=True)
+_WITH_UPDATES: Final = Settings(controlling=Controlling(manager=ManagerOptions(gates=_GATES)))
+
+ELSEWHERE: Final = {
+    "canupdatemachineset": "updates in place are not asked about",
+    "discovery": "tests/core/extensionconfig",
+    "generatepatches": "the number of topology reconciles is not upstream's",
+    "validatetopology": "the number of topology reconciles is not upstream's",
+}
+"""Hooks of a life whose calls are not compared, and why."""
+
+OTHERWISE: Final = {
+    r"ConfigMap/.*hookresponses": "upstream's test extension writes down what it answers",
+    r"ExtensionConfig/rec": "it was not recorded with the namespace",
+    r"controlPlaneEndpoint|apiServerEndpoint": "an own loopback address for each cluster",
+    r"\.status\.selector: .*machine-template-hash": "the hash of a template is not upstream's",
+}
+"""What may differ in every story with an extension, and why."""
+
+OTHERWISE_IN_A_LIFE: Final = {
+    r"^blocked-create: Cluster/life: .*(InternalError|check controller logs|Unknown.*became)": (
+        "upstream counts no machines before there is a topology"
+    ),
+    r"^blocked-create: Cluster/life: .*Available.message": "the same",
+    r"^(upgraded|generate-.*): Cluster/life: .*(upgrade-step|Available.message)": (
+        "upstream has not yet told that the last hook has been asked"
+    ),
+    r"^generate-patches-failed: Cluster/life: .*message": "the sentence names the class, too",
+}
+"""What may differ in `ext-life`, too."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a story. endings: by stage, what is not as it was recorded. asked: the calls
+    of the extension, as hook and request."""
+
+    session: Session
+    endings: dict[str, list[str]]
+    asked: Sequence[tuple[str, Document]]
+
+    @property
+    def order(self) -> list[str]:
+        """The calls that are compared, in their order; repeats are one."""
+        return without_repeats(
+            told(hook, request) for hook, request in self.asked if _is_compared(self.session, hook)
+        )
+
+    @property
+    def recorded_order(self) -> list[str]:
+        """The same of the recording."""
+        found = re.findall(r"^\s*[\d.]+s  (\w+) +(.*?) *->", self.session.sequence, re.MULTILINE)
+        return without_repeats(
+            " ".join((hook, *sorted(one for one in facts.split() if "ubernetesVersion=" in one)))
+            for hook, facts in found
+            if _is_compared(self.session, hook)
+        )
+
+    def requests(self) -> dict[str, list[str]]:
+        """By call, what of its request is not as it was recorded.
+
+        A request of a life has the same fields. Of updates in place the first request of each hook
+        is among those that were made: whichever Machine comes first here.
+        """
+        if is_in_place(self.session):
+            return {hook: list(self._first(hook)) for hook in IN_PLACE}
+        recorded = {told(one["hook"], one["request"]): one["request"] for one in self.session.calls}
+        found: dict[str, list[str]] = {
+            one: [] for one in recorded if one.split()[0] not in ELSEWHERE
+        }
+        for hook, request in self.asked:
+            call = told(hook, request)
+            wanted = sorted(recorded.get(call, request))
+            if wanted != sorted(request):
+                found.setdefault(call, []).append(f"has {sorted(request)}, recorded {wanted}")
+        return found
+
+    def _first(self, hook: str) -> Iterator[str]:
+        first = plain(next(one["request"] for one in self.session.calls if one["hook"] == hook))
+        given = [plain(request) for of, request in self.asked if of == hook]
+        if first not in given:
+            yield f"none of {len(given)} requests is as the first one that was recorded"
+            yield from compared(first, given[0] if given else None)
+
+
+def is_in_place(session: Session) -> bool:
+    """Whether Machines are updated in place in the story."""
+    return any(one["hook"] == "updatemachine" for one in session.calls)
+
+
+def _is_compared(session: Session, hook: str) -> bool:
+    return hook in IN_PLACE if is_in_place(session) else hook not in ELSEWHERE
+
+
+def told(hook: str, request: Document) -> str:
+    """A call, with what of its request tells the steps of an upgrade apart."""
+    fields = (f"{key}={request[key]}" for key in request if key.endswith("ubernetesVersion"))
+    return " ".join((hook, *sorted(fields)))
+
+
+async def played(recorded: Recorded, session: Session) -> Played:
+    """Play a story to its end."""
+    in_place, kinds = is_in_place(session), own_kinds()
+    extension = Updating(session) if in_place else Answering(session)
+    settings = _WITH_UPDATES if in_place else OPEN
+    async with running_with(Network(**{"127.0.0.1": extension}), settings) as plane:
+        story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
+        await story.create([session.config])
+        await discovered(story, NAME)
+        await story.create([namespace_of(recorded)])
+        clock, connections = plane.runtime.clock, plane.connections
+        player = Attentive(story, kinds, recorded.name, clock, connections, recorded.stages)
+        player.extension = extension
+        await player.play(recorded.steps)
+    explained = OTHERWISE if in_place else OTHERWISE | OTHERWISE_IN_A_LIFE
+    asked = [
+        (extension.handlers[one.handler][0].lower(), one.request)
+        for one in extension.asked
+        if one.handler in extension.handlers
+    ]
+    return Played(session, unexplained(recorded, player.stages, explained), asked)
+
+
+class Answering(Extension):
+    """Answers as upstream's test extension did; what depends on the request is computed."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._calls = session.calls
+        answers = {one["hook"]: one["response"] for one in self._calls if one["code"] == 200}
+        self.waits = dict.fromkeys(answers, FORCED)
+        self.failing_until = 0.0
+        for one in session.handlers:
+            hook = one["requestHook"]["hook"]
+            name = one["name"].removesuffix(f".{NAME}")
+            self.handlers[name] = hook, self._answering(hook.lower(), answers)
+
+    def _answering(self, hook: str, answers: dict[str, Any]) -> Any:
+        def answer(request: Document) -> Document:
+            if hook == "generatepatches":
+                return self._patches(request)
+            waiting = [one for one in self._calls if one["hook"] == hook and one["overridden"]]
+            if waiting and self.waits[hook]:
+                self.waits[hook] -= 1
+                return dict(waiting[0]["response"])
+            if hook == "discovervariables":
+                return dict(answers[hook])
+            if hook == "generateupgradeplan":
+                return plan(request)
+            return {}
+
+        return answer
+
+    def _patches(self, request: Document) -> Document:
+        if asyncio.get_running_loop().time() < self.failing_until:
+            return {"status": "Failure", "message": "patches not available"}
+        return {"items": [self._patched(one) for one in request["items"]]}
+
+    def _patched(self, item: Document) -> Document:
+        text = self._recorded_patches[_place(item)]
+        for variable in item.get("variables") or ():
+            if variable["name"] == "builtin" and "controlPlane" in variable["value"]:
+                version = variable["value"]["controlPlane"].get("version", "")
+                text = re.sub(r"kubernetesVersion=v[\d.]+", f"kubernetesVersion={version}", text)
+        encoded = base64.b64encode(text.encode()).decode()
+        return {"uid": item["uid"], "patchType": "JSONPatch", "patch": encoded}
+
+    @cached_property
+    def _recorded_patches(self) -> dict[tuple[str, str], str]:
+        """A patch for each place, as text."""
+        found = {}
+        for call in self._calls:
+            if call["hook"] == "generatepatches" and call["response"].get("items"):
+                places = {one["uid"]: _place(one) for one in call["request"]["items"]}
+                for one in call["response"]["items"]:
+                    found[places[one["uid"]]] = base64.b64decode(one["patch"]).decode()
+        return found
+
+
+def plan(request: Document) -> Document:
+    """The versions after the one that the control plane has."""
+    chain = ["v1.33.0", "v1.34.8", "v1.35.0"]
+    ahead = chain[chain.index(request["fromControlPlaneKubernetesVersion"]) + 1 :]
+    return {"controlPlaneUpgrades": [{"version": one} for one in ahead]}
+
+
+def _place(item: Document) -> tuple[str, str]:
+    holder = item["holderReference"]
+    return holder["kind"], holder["fieldPath"]
+
+
+class Updating(Extension):
+    """Upstream's test extension, with the answers that the recorder forced upon it."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(
+            can_update_machine=("CanUpdateMachine", self._can_update),
+            can_update_machineset=("CanUpdateMachineSet", self._can_update_set),
+            update_machine=("UpdateMachine", self._update),
+        )
+        self._calls = session.calls
+        self.forced = [
+            one["response"]
+            for one in self._calls
+            if one["hook"] == "updatemachine" and one["overridden"]
+        ]
+        self.began: dict[str, float] = {}
+
+    def _can_update(self, request: Document) -> Document:
+        files = request["desired"]["bootstrapConfig"]["spec"]["files"]
+        return next(
+            one["response"]
+            for one in self._calls
+            if one["hook"] == "canupdatemachine"
+            and one["request"]["desired"]["bootstrapConfig"]["spec"]["files"] == files
+        )
+
+    def _can_update_set(self, request: Document) -> Document:
+        domain = request["desired"]["machineSet"]["spec"]["template"]["spec"].get("failureDomain")
+        if request["current"]["machineSet"]["spec"]["template"]["spec"].get("failureDomain") == (
+            domain
+        ):
+            return {}  # it is another template, of which it can do nothing
+        return next(one["response"] for one in self._calls if one["hook"] == "canupdatemachineset")
+
+    def _update(self, request: Document) -> Document:
+        """What was forced came first: twice that it is not done (a third time is held out), and
+        that the disk is full when files were changed again."""
+        content = request["desired"]["bootstrapConfig"]["spec"]["files"][0]["content"]
+        fails = self.forced and self.forced[0].get("status") == "Failure"
+        if self.forced and fails == (content == "2"):
+            return dict(self.forced.pop(0))
+        now, name = asyncio.get_running_loop().time(), request["desired"]["machine"]["metadata"]
+        began = self.began.setdefault(f"{name['name']}/{content}", now)
+        if now - began < LASTS:
+            return {"retryAfterSeconds": 5, "message": "Extension is updating Machine"}
+        return {"message": "Extension completed updating Machine"}
+
+
+class Attentive(Player):
+    """Does what the recorder did to the extension, and looks when the recorder looked."""
+
+    extension: Extension
+
+    async def step(self, step: Document) -> None:
+        label = step["label"] if step["do"] == "snapshot" else ""
+        if label in ("kcp-updating", "kcp-update-failed"):
+            await asyncio.sleep(2)
+        if isinstance(self.extension, Answering):
+            if step["do"] == "merge-patch" and "controlPlane" in str(step["body"]):
+                self.extension.failing_until = asyncio.get_running_loop().time() + 2
+            if "blocked" in label or "failed" in label:
+                await asyncio.sleep(1)
+        await super().step(step)
