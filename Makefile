@@ -9,12 +9,13 @@ RUN := $(VENVS)/.venv
 TEST := $(VENVS)/.venv-test
 CHECK := $(VENVS)/.venv-check
 DIST := $(VENVS)/.venv-dist
+DOCS := $(VENVS)/.venv-docs
 ARGS ?=
 WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-recorded samples soak rules mutations differential check format bench reference dist clean
+.PHONY: help quickstart test test-quick test-real test-recorded samples soak rules mutations differential check format bench reference docs dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -31,6 +32,7 @@ help:
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
 	@echo "make reference    print docs/reference (api, commands), docs/contracts and docs/concepts/runtime-sdk.md"
+	@echo "make docs         build the site of the documentation into build/docs"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -55,6 +57,9 @@ $(TEST)/.made: pyproject.toml
 
 $(CHECK)/.made: pyproject.toml
 	$(call environment,$(CHECK),-e '.[test$(comma)check]')
+
+$(DOCS)/.made: pyproject.toml
+	$(call environment,$(DOCS),-e '.[docs]')
 
 $(DIST)/.made: pyproject.toml
 	$(call environment,$(DIST),build)
@@ -117,10 +122,15 @@ reference: $(RUN)/.made $(TEST)/.made
 	$(RUN)/bin/python -m kapy.hooks.openapi.pages docs/reference
 	$(TEST)/bin/python -m tests.contract.rules.pages docs/contracts
 	$(RUN)/bin/python -m tests.hooks.proposal.pages docs/concepts/runtime-sdk.md
+	$(TEST)/bin/python -m tests.library.surface docs/reference/public-surface.md
+
+docs: $(DOCS)/.made
+	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
+	@echo "open build/docs/index.html"
 
 dist: $(DIST)/.made
 	rm -rf dist
 	$(DIST)/bin/python -m build --outdir dist .
 
 clean:
-	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) $(DOCS) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -16,27 +16,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kapy.testing.planes import BackgroundPlane as BackgroundPlane
-    from kapy.testing.planes import BadTestPlane as BadTestPlane
-    from kapy.testing.planes import RunningPlane as RunningPlane
-    from kapy.testing.planes import background_plane as background_plane
-    from kapy.testing.planes import on_virtual_time as on_virtual_time
-    from kapy.testing.planes import plane as plane
-
-_OF_PLANES = frozenset(
-    (
-        "BackgroundPlane",
-        "BadTestPlane",
-        "RunningPlane",
-        "background_plane",
-        "on_virtual_time",
-        "plane",
+    from kapy.testing.planes import (
+        BackgroundPlane,
+        BadTestPlane,
+        RunningPlane,
+        background_plane,
+        on_virtual_time,
+        plane,
     )
-)
+
+__all__ = [
+    "BackgroundPlane",
+    "BadTestPlane",
+    "RunningPlane",
+    "background_plane",
+    "on_virtual_time",
+    "plane",
+]
 
 
 def __getattr__(name: str) -> Any:
     """A plane is all of kapy: it is imported with the first test that has one."""
-    if name not in _OF_PLANES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("kapy.testing.planes"), name)
