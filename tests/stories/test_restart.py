@@ -8,19 +8,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
-from kapy._aio.clock import loop_clock
+from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
+from kapy.api.machine_pool import MachinePool
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.manifests import class_sample
 from kapy.apps.settings import Settings
 from kapy.kube import Document, yaml
-from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
+from kapy.kube.names import CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS
 from kapy.testing.story import Story
 from tests.core.topology.herd import is_settled
 from tests.stories.plane import own_kinds
 
-KINDS = (*own_kinds(), NAMESPACES, CONFIG_MAPS, SECRETS)
+BUILT_IN = (CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS)
+KINDS = (*own_kinds(), *BUILT_IN)
 
 ADDONS = """
 apiVersion: v1
@@ -37,11 +39,39 @@ spec:
   strategy: Reconcile
 """
 
+POOL = """
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachinePool
+metadata: {name: pool, namespace: default}
+spec: {backend: {}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfig
+metadata: {name: pool, namespace: default}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachinePool
+metadata: {name: pool, namespace: default}
+spec:
+  clusterName: capybara
+  replicas: 2
+  template:
+    spec:
+      clusterName: capybara
+      version: v1.34.0
+      bootstrap:
+        configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfig, name: pool}
+      infrastructureRef:
+        apiGroup: infrastructure.cluster.x-k8s.io
+        kind: DevMachinePool
+        name: pool
+"""
+
 
 @asynccontextmanager
-async def plane(folder: Path, seed: int) -> AsyncIterator[Story]:
-    settings = Settings(data=folder)
-    async with management_plane(settings, clock=loop_clock(), random=Random(seed)) as there:
+async def plane(folder: Path, seed: int, clock: Clock) -> AsyncIterator[Story]:
+    settings = Settings(data=folder, inventory=True)
+    async with management_plane(settings, clock=clock, random=Random(seed)) as there:
         yield Story(there.client, KINDS)
 
 
@@ -54,15 +84,17 @@ async def objects(story: Story) -> dict[tuple[str, str], Document]:
 
 
 async def test_a_restart_changes_no_object(tmp_path: Path) -> None:
-    async with plane(tmp_path, 0) as story:
+    clock = loop_clock()
+    async with plane(tmp_path, 0, clock) as story:
         await story.create(class_sample())
-        await story.create(yaml.load_all(ADDONS))
+        await story.create([*yaml.load_all(ADDONS), *yaml.load_all(POOL)])
+        await story.until(MachinePool, "pool", lambda one: one.status.phase == "Running")
         await story.until(Cluster, "capybara", is_settled)
         await story.until(ClusterResourceSet, "addons", lambda one: one.status.conditions)
         await story.settle(300)
         before = await objects(story)
     assert len(before) > 20
-    async with plane(tmp_path, 1) as story:
+    async with plane(tmp_path, 1, clock) as story:
         await asyncio.sleep(600)
         after = await objects(story)
     assert {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 _PIECE: Final = 1 << 16
@@ -27,11 +27,17 @@ class ByteStream(Protocol):
 class Channel:
     """A ByteStream whose bytes somebody else carries.
 
-    send: takes what is written, and None after all of it.
+    send: takes what is written, and None after all of it. room: waits until more may be written,
+    None where that is always so.
     """
 
-    def __init__(self, send: Callable[[bytes | None], None]) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes | None], None],
+        room: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
         self._send = send
+        self._room = room
         self._came = bytearray()
         self._ended = self._closed = False
         self._failure: OSError | None = None
@@ -75,6 +81,11 @@ class Channel:
     def write(self, data: bytes) -> None:
         if not self._closed and data:
             self._send(data)
+
+    async def drain(self) -> None:
+        """Wait until the other side has taken most of what was written."""
+        if self._room is not None:
+            await self._room()
 
     def close(self) -> None:
         if not self._closed:

@@ -20,6 +20,8 @@ class SpdyProtocol(asyncio.Protocol):
         self._session = Session(client=client)
         self._channels: dict[int, Channel] = {}
         self._transport: asyncio.Transport | None = None
+        self._room = asyncio.Event()
+        self._room.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are none of asyncio's
@@ -44,8 +46,15 @@ class SpdyProtocol(asyncio.Protocol):
             self.close()
         self._flush()
 
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._room.set()
         failure = exc if isinstance(exc, OSError) else _cut_off()
         for channel in self._channels.values():
             channel.fail(failure)
@@ -66,7 +75,7 @@ class SpdyProtocol(asyncio.Protocol):
             self._transport.close()
 
     def _made(self, stream: int) -> Channel:
-        channel = self._channels[stream] = Channel(partial(self._send, stream))
+        channel = self._channels[stream] = Channel(partial(self._send, stream), self._room.wait)
         return channel
 
     def _send(self, stream: int, data: bytes | None) -> None:

@@ -37,6 +37,7 @@ from kapy.apiserver.parameters import check_timeout
 from kapy.apiserver.plane import Convert, Plane
 from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.refusals import (
+    NothingRuns,
     PageNotFound,
     method_not_allowed,
     method_unknown,
@@ -116,10 +117,12 @@ class Server:
 
     metrics: what `/metrics` shows; without a plane, the `families` of the server and its process.
     audit: who writes down what is asked, None where nobody does. pages: more that is no resource,
-    by path, for GET by who may.
+    by path, for GET by who may. pods: answers what only the kubelet of a pod can, if one runs here.
     """
 
-    __slots__ = ("access", "audit", "families", "health", "inflight", "metrics", "pages", "plane")
+    __slots__ = (
+        "access", "audit", "families", "health", "inflight", "metrics", "pages", "plane", "pods",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -136,6 +139,7 @@ class Server:
         self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
         self.audit: Auditor | None = None
         self.pages: dict[str, Callable[[Request], Reply]] = {}
+        self.pods: Callable[[Request], Reply | None] | None = None
 
     @classmethod
     def open(
@@ -190,6 +194,8 @@ class Server:
             else:
                 verb = info.verb
                 reply = await self._resource(request, user, route, info)
+        except NothingRuns as error:  # whoever may not was answered 403
+            reply = self._of_kubelet(request) or failure(error, request)
         except Exception as error:
             reply = failure(error, request)
         tally = plane.traffic.tally(request, route, verb)
@@ -214,6 +220,10 @@ class Server:
             route = None
         verb = "" if route is None else info.verb
         self.plane.traffic.tally(request, route, verb).refused += 1
+
+    def _of_kubelet(self, request: Request) -> Reply | None:
+        """The answer of a pod's kubelet, None where there is none."""
+        return None if self.pods is None else self.pods(request)
 
     def _route(self, request: Request, user: User, info: RequestInfo) -> Route | None:
         """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""

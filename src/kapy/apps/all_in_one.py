@@ -29,7 +29,8 @@ from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
 from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
-from kapy.apps.built_in import add_statuses, install_inventory
+from kapy.apps.built_in import add_statuses, install_inventory, install_pod
+from kapy.apps.built_in_pod import ManagerPod
 from kapy.apps.clock_watch import ClockWatch, steady_clock
 from kapy.apps.controllers import add_controllers
 from kapy.apps.conversion import converted, either
@@ -164,6 +165,9 @@ async def _started(
         _show_calls(server, controllers.calls)
     if settings.inventory:
         add_statuses(runtime)
+        if "infrastructure-dev" not in settings.controlling.without:
+            server.pods = ManagerPod(controllers.in_memory)
+            await install_pod(client, clock())
     access = None
     if settings.serving is not None and made is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, made))

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Final
 
 from kapy import CLUSTER_API, __version__
+from kapy.apps.built_in_pod import POD
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.inventory import BUILT_IN, DEFINITION, PROVIDERS, installed_of
@@ -24,7 +26,7 @@ from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound
-from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ _BUILT_IN: Final = tuple(
     )
 )
 _MARK: Final[Mapping[str, str]] = {BUILT_IN: __version__}
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 _WHY: Final = "runs inside this management plane, as long as the plane does"
 
 
@@ -76,8 +79,9 @@ def marked(crd: Document) -> Document:
 
 async def install_inventory(client: Client) -> None:
     """Write the Provider objects and Deployments that are not there, or of another version."""
-    with suppress(AlreadyExists):
-        await client.create(CRDS, DEFINITION)
+    if not (await client.list(CRDS, fields=f"metadata.name={Key.of(DEFINITION).name}")).items:
+        with suppress(AlreadyExists):
+            await client.create(CRDS, DEFINITION)
     there = {Key.of(one): one for one in (await client.list(PROVIDERS)).items}
     for one in _BUILT_IN:
         wanted = _provider(one)
@@ -99,6 +103,19 @@ async def _install(client: Client, one: _BuiltIn) -> None:
             await client.create(resource, document)
 
 
+async def install_pod(client: Client, now: datetime) -> None:
+    """Write the infrastructure manager's pod if it is not there; its ports are those of clusters in
+    memory (`built_in_pod`)."""
+    if (await client.list(PODS, POD.namespace, fields=f"metadata.name={POD.name}")).items:
+        return
+    of_infrastructure = _BUILT_IN[-1]
+    selector = {"control-plane": "controller-manager", **of_infrastructure.labels}
+    with suppress(AlreadyExists):
+        await client.create(PODS, _pod(selector))
+        status = _pod_status(now.strftime(_TIME))
+        await client.patch(PODS, POD, {"status": status}, subresource="status")
+
+
 def add_statuses(runtime: Runtime) -> Controller:
     """Tell the truth of the built-in Deployments, also when somebody scales them."""
     deployments = runtime.cache.informer(DEPLOYMENTS)
@@ -111,7 +128,7 @@ async def _tell(runtime: Runtime, deployments: Informer[Document], key: Key) -> 
     document = deployments.raw(key)
     if document is None or BUILT_IN not in (document["metadata"].get("annotations") or {}):
         return DONE
-    now = runtime.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = runtime.clock().strftime(_TIME)
     status = _status(document["metadata"].get("generation", 0), now)
     if _without_times(document.get("status") or {}) != _without_times(status):
         with suppress(Conflict, NotFound):  # what was written meanwhile comes, and is looked at
@@ -186,3 +203,23 @@ def _deployment(one: _BuiltIn) -> Document:
             },
         },
     }
+
+
+def _pod(labels: dict[str, str]) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": POD.name,
+            "namespace": POD.namespace,
+            "labels": labels,
+            "annotations": dict(_MARK),
+        },
+        "spec": {"containers": [{"name": "manager", "image": f"kapy:{__version__}"}]},
+    }
+
+
+def _pod_status(now: str) -> Document:
+    types = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+    conditions = [{"type": one, "status": "True", "lastTransitionTime": now} for one in types]
+    return {"phase": "Running", "podIP": "127.0.0.1", "startTime": now, "conditions": conditions}

@@ -42,10 +42,12 @@ class Controllers:
     """What was added to a runtime.
 
     services: to be run beside it, by name. calls: of runtime extensions, where they are called.
+    in_memory: the clusters that exist in this process only.
     """
 
     connections: Connections
     services: dict[str, Service]
+    in_memory: InMemory
     calls: WatchedPost | None = None
 
 
@@ -57,7 +59,11 @@ def add_controllers(
     sockets: workload clusters listen, for kubectl, and those of other providers are reached.
     post: the way to extensions, made where they are called.
     """
-    in_memory = InMemory(clock=runtime.clock, elsewhere=over_network if sockets else None)
+    in_memory = InMemory(
+        clock=runtime.clock,
+        elsewhere=over_network if sockets else None,
+        host=told.workload_host,
+    )
     connections = Connections(runtime, dial=in_memory.dial)
     in_memory.subscribe(connections.poke)
     pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
@@ -78,4 +84,5 @@ def add_controllers(
     if sockets and "infrastructure-dev" not in told.without:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
-    return Controllers(connections, services, None if doors is None else doors.called.calls)
+    calls = None if doors is None else doors.called.calls
+    return Controllers(connections, services, in_memory, calls)

@@ -90,7 +90,8 @@ class Controlling:
     machine_labels, machine_annotations: which more of them a Node gets from its Machine.
     token_life: how long a bootstrap token lasts. extensions: how runtime extensions are called.
     without: managers whose controllers do not run, as somebody else's do (`kapy manager`, or
-    upstream's).
+    upstream's). workload_host: the address of all workload clusters in memory, each with a port of
+    its own; "" for a loopback address for each.
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS
@@ -102,6 +103,7 @@ class Controlling:
     token_life: timedelta = timedelta(minutes=15)
     extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
     without: frozenset[ManagerName] = frozenset()
+    workload_host: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

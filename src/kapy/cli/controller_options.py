@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar, get_args
@@ -41,7 +42,8 @@ def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATE
         raise click.UsageError(str(error)) from None
     for sentence in notices(told.manager.gates):
         click.echo(sentence, err=True)
-    return replace(told, without=frozenset(given["without"]))
+    host = os.environ.get("POD_IP", "")
+    return replace(told, without=frozenset(given["without"]), workload_host=host)
 
 
 def flag_option(flag: Flag) -> Callable[[F], F]:

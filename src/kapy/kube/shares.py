@@ -31,3 +31,11 @@ def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
         )
     hundredths = whole(number) * total
     return -(-hundredths // 100) if round_up else hundredths // 100
+
+
+def int_value(value: int | str) -> int:
+    """A number as it is, or the number that a text is: 0 for a text that is none, as Go's
+    `IntOrString.IntValue` has it."""
+    if isinstance(value, int):
+        return value
+    return whole(value) if WHOLE_NUMBER.fullmatch(value) else 0

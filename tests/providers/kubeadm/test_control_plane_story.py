@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from datetime import timedelta
 
+import pytest
+
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
@@ -322,11 +324,14 @@ async def test_coredns_is_brought_to_the_version_that_is_asked_for(hands: Hands)
     assert await names(hands) == before  # no machine is replaced for it
 
 
-async def test_without_surge_a_machine_goes_before_the_next_one_comes(hands: Hands) -> None:
+@pytest.mark.parametrize("surge", [0, "0", '0"', "none"])
+async def test_without_surge_a_machine_goes_before_the_next_one_comes(
+    surge: int | str, hands: Hands
+) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     old = {one.metadata.name for one in await hands.machines()}
-    rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}}
+    rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}}
     seen = len(hands.plane.counted.requests)
     await change(hands, {"version": "v1.35.0", "rollout": rollout})
     await until(hands, at(3, "v1.35.0"))

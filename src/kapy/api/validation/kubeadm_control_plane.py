@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from kapy.api.features import FeatureGates
 from kapy.api.kubeadm import ClusterConfiguration, LocalEtcd
@@ -22,8 +22,8 @@ from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
-from kapy.kube.digits import whole
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
+from kapy.kube.shares import int_value
 from kapy.kube.version import InvalidVersion, Version, compare, parse_image_tag, parse_tolerant
 
 CA_CERTIFICATE_DAYS: Final = 3650
@@ -133,7 +133,8 @@ def _rollout_errors(
     where = f"{path}.rollout.strategy"
     if strategy.type != "RollingUpdate":
         yield required(f"{where}.type", "only RollingUpdate is supported")
-    surge = _int_value(strategy.rolling_update.max_surge)
+    told = strategy.rolling_update.max_surge
+    surge = None if told is None else int_value(told)
     if surge == 0 and replicas is not None and replicas < 3:
         problem = (
             "when KubeadmControlPlane is configured to scale-in, replica count needs to be at "
@@ -165,13 +166,6 @@ def _validity_errors(
         where = f"{path}.rollout.before.certificatesExpiryDays"
         problem = f"must be less than certificateValidityPeriodDays ({days})"
         yield invalid(where, before, problem)
-
-
-def _int_value(value: Any) -> int | None:
-    """A number, or the number that a text is (0 if it is none)."""
-    if not isinstance(value, str):
-        return value if value is None else int(value)
-    return whole(value) if re.fullmatch(r"[+-]?[0-9]+", value) else 0
 
 
 def _cluster_errors(

@@ -69,6 +69,10 @@ class InMemory:
         """The workload cluster at an address."""
         return self._by_endpoint.get(Endpoint(host, port))
 
+    def on_port(self, port: int) -> list[WorkloadCluster]:
+        """The workload clusters whose endpoint has a port."""
+        return [one for one in self._clusters.values() if one.endpoint.port == port]
+
     def subscribe(self, notice: Notice) -> None:
         """Call `notice(cluster)` when the API server of a cluster begins or ceases to answer."""
         self._on_answer.append(notice)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine import DevMachine, InMemoryMachineBackendSpec
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.infrastructure import PoolInstance
-from kapy.api.names import ConditionType
-from kapy.kube import Document
+from kapy.api.names import ConditionType, Label
+from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memory
+from kapy.providers.inmemory.fleet import InMemory
 from kapy.sdk import (
     InfraMachinePoolProvider,
     MachinePoolOrder,
@@ -35,17 +36,27 @@ KIND: Final = DevMachine.RESOURCE.kind
 
 
 class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
-    """Pools of the in-memory backend. machines: their DevMachines."""
+    """Pools of the in-memory backend. in_memory: the clusters. machines: their DevMachines.
+
+    A pool without a backend is in memory where its cluster is: extensions that are made on
+    upstream's types drop `backend.inMemory`, which upstream's pools do not have.
+    """
 
     machine_kind = KIND
     needs_bootstrap_data = False
 
-    def __init__(self, runtime: Runtime, machines: PoolMachines) -> None:
+    def __init__(self, runtime: Runtime, in_memory: InMemory, machines: PoolMachines) -> None:
+        self._in_memory = in_memory
         self._machines = machines
         self._typed = runtime.cache.informer(DevMachine).shared  # read only
 
     def serves(self, document: Document) -> bool:
-        return is_in_memory(document)
+        if is_in_memory(document):
+            return True
+        metadata = document["metadata"]
+        cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
+        known = self._in_memory.get(Key(metadata.get("namespace", ""), cluster))
+        return known is not None and not (document.get("spec") or {}).get("backend")
 
     async def converge(self, order: Order) -> PoolProvisioned | Waiting:
         documents = await self._machines.converge(
@@ -72,20 +83,24 @@ class _Maker:
         self._domains = [_annotation(one, FAILURE_DOMAIN) for one in others]
 
     def __call__(self) -> Document:
-        order, backend = self._order, self._order.object.spec.backend.in_memory
-        assert backend is not None  # `serves` said so
+        order = self._order
         annotations = {VERSION: order.version}
         if domain := pick_fewest(order.failure_domains, self._domains, self._domains):
             annotations[FAILURE_DOMAIN] = domain
             self._domains.append(domain)
-        spec = {"backend": {"inMemory": encode(backend)}}
+        spec = {"backend": {"inMemory": encode(_backend(order))}}
         return {"metadata": {"annotations": annotations}, "spec": spec}
 
 
 def _is_current(machine: DevMachine, order: Order) -> bool:
     """Whether the machine was made for the version and the start-up times that are wanted now."""
     made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
-    return made_for == (order.version, order.object.spec.backend.in_memory)
+    return made_for == (order.version, _backend(order))
+
+
+def _backend(order: Order) -> InMemoryMachineBackendSpec:
+    """How long the parts of its machines take to start."""
+    return order.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
 
 
 def _annotation(document: Document, name: str) -> str:

@@ -14,6 +14,7 @@ from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.machines import DevMachines
 from kapy.providers.inmemory.pools import DevMachinePools
+from kapy.providers.inmemory.reopening import PoolTokens
 from kapy.remote.secrets import CLUSTER_CA, secret_name
 from kapy.sdk import (
     DONE,
@@ -44,6 +45,10 @@ def add_to(
     def opened(cluster: Key) -> None:
         for key in machines_of(cluster):
             machine_controller.enqueue(key)
+        if pools is not None:
+            tokens.restore(cluster)
+            for one in pool_objects.indexed(BY_CLUSTER, str(cluster)):
+                pools.enqueue(Key.of(one))
 
     clusters = DevClusters(runtime, in_memory, opened)
     machine_controller = add_infra_machine(
@@ -75,17 +80,21 @@ def add_to(
         load_balancer=clusters,
     )
     controllers = [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
+    pools = None
     if runtime.options.gates.machine_pool:
-        controllers.append(_pools(runtime, concurrency))
+        pools = _pools(runtime, in_memory, concurrency)
+        tokens = PoolTokens(runtime, in_memory, secrets)
+        pool_objects = runtime.cache.informer(DevMachinePool.RESOURCE)
+        controllers.append(pools)
     return controllers
 
 
-def _pools(runtime: Runtime, concurrency: int) -> Controller:
+def _pools(runtime: Runtime, in_memory: InMemory, concurrency: int) -> Controller:
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     controller = add_infra_machine_pool(
         runtime,
         DevMachinePool,
-        DevMachinePools(runtime, machines),
+        DevMachinePools(runtime, in_memory, machines),
         finalizer=Finalizer.DEV_MACHINE_POOL,
         concurrency=concurrency,
     )

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from typing import NamedTuple
+from uuid import UUID
 
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
@@ -43,11 +45,13 @@ from kapy.sdk import Endpoint
 
 @dataclass(slots=True)
 class Milestones:
-    """When the parts of a machine were up; None: not yet. begun: when it was ordered."""
+    """When the parts of a machine were up; None: not yet. begun: when it was ordered. registered:
+    its Node was made in this process."""
 
     begun: datetime
     vm: datetime | None = None
     node: datetime | None = None
+    registered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +146,14 @@ class WorkloadCluster:
             self._members.discard(name)
 
     def start_node(self, host: Host) -> None:
-        """The kubelet of a machine registers its Node."""
+        """The kubelet of a machine registers its Node: the same one as before a restart."""
+        milestones = self.machines.setdefault(host.name, Milestones(self._clock()))
+        uid = "" if milestones.registered else _node_uid(host)
+        milestones.registered = True
         ensure_node(
             self.objects,
             host.name,
+            uid=uid,
             provider_id=host.provider_id,
             version=host.version,
             control_plane=host.control_plane,
@@ -242,3 +250,9 @@ class WorkloadCluster:
 
     def _now(self) -> str:
         return stamp(self._clock())
+
+
+def _node_uid(host: Host) -> str:
+    """What the first Node of a machine has, in whichever process it is made."""
+    digest = blake2b(f"{host.uid}/node".encode(), digest_size=16).digest()
+    return str(UUID(bytes=digest, version=4))

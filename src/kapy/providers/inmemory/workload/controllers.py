@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from kapy.kube import Document
+from kapy.kube.digits import whole
 from kapy.kube.generated_names import suffix
+from kapy.kube.shares import WHOLE_NUMBER
 from kapy.providers.inmemory.workload.deployed import JOBS, Deployed, is_active
 from kapy.providers.inmemory.workload.scheduling import accepts
 
@@ -86,7 +88,7 @@ def _made_newest(here: Deployed, new: Document, sets: Sequence[Document]) -> Doc
     """The ReplicaSet with the highest revision: it gets a new one when it is used again."""
     notes = new["metadata"].get("annotations") or {}
     highest = _last_revision([one for one in sets if one is not new])
-    if int(notes.get(REVISION, "0")) > highest:
+    if _last_revision([new]) > highest:
         return new
     metadata = {**new["metadata"], "annotations": {**notes, REVISION: str(highest + 1)}}
     here.write("replicasets.apps", new, metadata=metadata)
@@ -95,7 +97,7 @@ def _made_newest(here: Deployed, new: Document, sets: Sequence[Document]) -> Doc
 
 def _last_revision(sets: Sequence[Document]) -> int:
     numbers = [(one["metadata"].get("annotations") or {}).get(REVISION, "0") for one in sets]
-    return max((int(one) for one in numbers if one.isdecimal()), default=0)
+    return max((whole(one) for one in numbers if WHOLE_NUMBER.fullmatch(one)), default=0)
 
 
 def _scale(here: Deployed, sets: Sequence[Document], replicas: int) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from kapy.api.cluster import Cluster
+from kapy.api.times import stamp
 from kapy.kube import Document
-from kapy.kube.names import CONFIG_MAPS, NAMESPACES
+from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.kube.yaml import YamlError, dump, load
 from kapy.providers.inmemory.workload.addons import (
     IMAGES,
@@ -173,3 +175,18 @@ def _kubelet(domain: str) -> dict[str, str]:
 def _cluster_info(settings: Settings) -> str:
     authority = b64encode(settings.certificate_authority).decode()
     return _CLUSTER_INFO.format(authority=authority, server=settings.server)
+
+
+def ensure_token(objects: Objects, token_id: str, token_secret: str, end: datetime) -> None:
+    """A bootstrap token, by which machines are let in until its end."""
+    data = {
+        "token-id": token_id,
+        "token-secret": token_secret,
+        "expiration": stamp(end),
+        "usage-bootstrap-signing": "true",
+        "usage-bootstrap-authentication": "true",
+        "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+    }
+    encoded = {name: b64encode(value.encode()).decode() for name, value in data.items()}
+    secret: Document = {"type": "bootstrap.kubernetes.io/token", "data": encoded}
+    objects.ensure(SECRETS, SYSTEM, f"bootstrap-token-{token_id}", lambda: secret)

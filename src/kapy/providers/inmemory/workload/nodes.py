@@ -39,9 +39,16 @@ _UNKNOWN: Final = (
 
 
 def ensure_node(
-    objects: Objects, name: str, *, provider_id: str, version: str, control_plane: bool, now: str
+    objects: Objects,
+    name: str,
+    *,
+    uid: str,
+    provider_id: str,
+    version: str,
+    control_plane: bool,
+    now: str,
 ) -> None:
-    """A Node that is ready. now: RFC 3339."""
+    """A Node that is ready. uid: "" for any new one. now: RFC 3339."""
 
     def make() -> Document:
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
@@ -59,7 +66,8 @@ def ensure_node(
             "capacity": _CAPACITY,
             "allocatable": _CAPACITY,
         }
-        return {"metadata": {"labels": labels}, "spec": spec, "status": status}
+        metadata: Document = {"labels": labels} | ({"uid": uid} if uid else {})
+        return {"metadata": metadata, "spec": spec, "status": status}
 
     objects.ensure(NODES, "", name, make)
 

@@ -7,7 +7,6 @@ from typing import Any
 from kapy._aio.clock import Clock
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.pages import version
-from kapy.apiserver.refusals import NothingRuns
 from kapy.apiserver.request_info import request_info
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving.forwarding import is_port_forward
@@ -46,10 +45,6 @@ class WorkloadServer(Server):
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
         reply = await super().__call__(request)
-        if reply.status == NothingRuns.code and self.ports is not None and is_port_forward(request):
-            asked = request_info(request)  # whoever may not was answered 403
-            if self.ports.has(asked.namespace, asked.name):
-                return self.ports.of(asked.namespace, asked.name)
         if reply.status == 404 and request.path.startswith(usage.ROOT):
             return usage.answer(self.plane, request) or reply
         if usage.is_discovery(request) and reply.status == 200:
@@ -60,3 +55,11 @@ class WorkloadServer(Server):
             said |= {"emulationMajor": major, "emulationMinor": minor}
             return Reply(200, {**version(), **said})
         return reply
+
+    def _of_kubelet(self, request: Request) -> Reply | None:
+        if self.ports is None or not is_port_forward(request):
+            return None
+        asked = request_info(request)
+        if not self.ports.has(asked.namespace, asked.name):
+            return None
+        return self.ports.of(asked.namespace, asked.name)

@@ -9,6 +9,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.shares import int_value
 from kapy.providers.kubeadm.controlplane.components import components_of
 from kapy.providers.kubeadm.controlplane.creation import create_machine, failure_domains
 from kapy.providers.kubeadm.controlplane.in_place import update_in_place
@@ -80,7 +81,7 @@ def max_surge(kcp: KubeadmControlPlane) -> int:
     """How many Machines more than wanted there may be in a rollout: 1 or 0."""
     strategy = kcp.spec.rollout.strategy
     surge = strategy.rolling_update.max_surge if strategy is not None else None
-    return 1 if surge is None else int(surge)
+    return 1 if surge is None else int_value(surge)
 
 
 def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:

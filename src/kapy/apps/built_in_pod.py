@@ -1,0 +1,82 @@
+"""The pod of the plane's infrastructure manager, whose ports are those of clusters in memory.
+
+Upstream's test framework reaches such clusters through that pod: it forwards the port of a
+cluster's endpoint. Clusters on loopback addresses of their own share a port; then nobody can tell
+which of them is meant, and the connection is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from kapy._aio.byte_streams import ByteStream, Channel
+from kapy.apiserver.request_info import request_info
+from kapy.apiserver.serving.forwarding import PortForward, is_port_forward
+from kapy.kube import Key
+from kapy.kube.http import Reply, Request
+from kapy.providers.inmemory import InMemory
+
+POD: Final = Key("capd-system", "capd-controller-manager-0")
+_PIECE: Final = 1 << 16
+
+
+class ManagerPod:
+    """What its kubelet would answer. clusters: whose ports it has."""
+
+    def __init__(self, clusters: InMemory) -> None:
+        self._clusters = clusters
+
+    def __call__(self, request: Request) -> Reply | None:
+        if not is_port_forward(request):
+            return None
+        asked = request_info(request)
+        if Key(asked.namespace, asked.name) != POD:
+            return None
+        return PortForward(101, {}, connect=self._connect)
+
+    async def _connect(self, port: int, stream: ByteStream) -> None:
+        found = self._clusters.on_port(port)
+        if len(found) != 1:
+            raise ConnectionRefusedError(_refusal(port, len(found)))
+        assert isinstance(stream, Channel)
+        reader, writer = await asyncio.open_connection(*found[0].endpoint)
+        try:
+            await _carry(reader, writer, stream)
+        finally:
+            writer.close()
+
+
+def _refusal(port: int, clusters: int) -> str:
+    if not clusters:
+        return f"no workload cluster in memory listens on port {port}"
+    return (
+        f"{clusters} workload clusters share port {port}, each at an address of its own; start the "
+        "plane with the environment variable POD_IP set to an address of this machine, and each "
+        "cluster has a port of its own"
+    )
+
+
+async def _carry(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: Channel
+) -> None:
+    """Carry bytes both ways until the cluster's side or the client's has ended."""
+
+    async def to_client() -> None:
+        with suppress(OSError):
+            while data := await reader.read(_PIECE):
+                stream.write(data)
+                await stream.drain()
+
+    async def to_cluster() -> None:
+        with suppress(OSError):
+            while data := await stream.read():
+                writer.write(data)
+                await writer.drain()
+
+    async with asyncio.TaskGroup() as group:
+        ways = [group.create_task(to_client()), group.create_task(to_cluster())]
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for one in ways:
+            one.cancel()

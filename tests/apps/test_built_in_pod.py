@@ -1,0 +1,94 @@
+"""The pod of the plane's infrastructure manager: ports of clusters in memory, forwarded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.byte_streams import ByteStream
+from kapy._aio.clock import system_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.built_in_pod import POD, ManagerPod
+from kapy.apps.settings import Controlling, Serving, Settings
+from kapy.kube import Key
+from kapy.kube.errors import ApiError
+from kapy.kube.names import DEPLOYMENTS, PODS
+from kapy.providers.inmemory import InMemory
+from kapy.remote.port_forward import forwarded
+from kapy.sdk import Endpoint
+
+pytestmark = pytest.mark.sockets
+MUCH = bytes(range(256)) * 4096
+
+
+@asynccontextmanager
+async def served(folder: Path, controlling: Controlling | None = None) -> AsyncIterator[Plane]:
+    settings = Settings(
+        serving=Serving(port=0, pki=folder / "pki"),
+        inventory=True,
+        controlling=controlling or Controlling(),
+    )
+    async with management_plane(settings, clock=system_clock) as plane:
+        yield plane
+
+
+@asynccontextmanager
+async def echo() -> AsyncIterator[int]:
+    """A port that says everything again."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def said(stream: ByteStream, length: int) -> bytes:
+    found = b""
+    while len(found) < length and (data := await stream.read()):
+        found += data
+    return found
+
+
+async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> None:
+    async with served(tmp_path) as plane, echo() as port:
+        assert plane.access is not None
+        clusters = InMemory(clock=system_clock)
+        clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))
+        plane.server.pods = ManagerPod(clusters)
+        async with asyncio.timeout(60), forwarded(plane.access, *POD) as ports:
+            stream = ports.stream(port)
+            stream.write(MUCH)
+            assert await said(stream, len(MUCH)) == MUCH
+            with pytest.raises(OSError, match="no workload cluster in memory listens on port 1"):
+                await ports.stream(1).read()
+            clusters.open(Key("default", "red"), "red", Endpoint("127.0.0.2", port))
+            with pytest.raises(OSError, match=f"2 workload clusters share port {port}.*POD_IP"):
+                await ports.stream(port).read()
+        with pytest.raises(ApiError, match="nothing runs them"):
+            async with forwarded(plane.access, POD.namespace, "other"):
+                pass
+
+
+async def test_the_pod_is_that_of_the_managers_deployment(tmp_path: Path) -> None:
+    async with served(tmp_path) as plane:
+        assert isinstance(plane.server.pods, ManagerPod)
+        pod = await plane.client.get(PODS, POD)
+        (deployment,) = (await plane.client.list(DEPLOYMENTS, POD.namespace)).items
+    selected = deployment["spec"]["selector"]["matchLabels"]
+    assert pod["metadata"]["labels"].items() >= selected.items()
+    assert pod["status"]["phase"] == "Running"
+
+
+async def test_a_manager_elsewhere_has_no_pod_here(tmp_path: Path) -> None:
+    without = Controlling(without=frozenset(["infrastructure-dev"]))
+    async with served(tmp_path, without) as plane:
+        assert plane.server.pods is None
+        assert (await plane.client.list(PODS)).items == []

@@ -1,0 +1,51 @@
+"""Run upstream's end-to-end specs against planes of kapy.
+
+    python -m tests.real.specs [--jobs N] [--folder FOLDER] [NAME ...]
+
+Without names: every spec that a plane with in-memory machines is enough for. `list` prints all of
+them. Each has a plane of its own. The result is one line per spec: passed or not, and its seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.real.specs import parts
+from tests.real.specs.catalogue import SPECS
+from tests.real.specs.run import Result, runner
+
+
+def main() -> int:
+    """0 where all specs passed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.real.specs")
+    parser.add_argument("--jobs", type=int, default=2, help="specs at a time")
+    parser.add_argument("--folder", type=Path, default=parts.CACHE / "runs", help="of logs")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    told = parser.parse_args()
+    if told.names == ["list"]:
+        for name, spec in SPECS.items():
+            print(f"{name:26} {spec.needs and 'needs ' + spec.needs}".rstrip())  # noqa: T201
+        return 0
+    if unknown := [one for one in told.names if one not in SPECS]:
+        sys.exit(f"no spec is called {', '.join(unknown)}; `list` prints all names")
+    if lack := parts.missing():
+        sys.exit(lack)
+    wanted = told.names or [name for name, spec in SPECS.items() if not spec.needs]
+    failed = []
+    with runner(told.folder) as run, ThreadPoolExecutor(told.jobs) as pool:
+        for result in pool.map(run, wanted):
+            parts.tell(_line(result))
+            failed += [] if result.passed else [result.name]
+    return 1 if failed else 0
+
+
+def _line(result: Result) -> str:
+    verdict = "passed" if result.passed else f"FAILED, see {result.log}"
+    return f"{result.name}: {verdict} ({result.seconds:.0f} s)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Upstream's specs by short names: the pattern that selects each, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One spec. focus: a pattern of Ginkgo's that selects it alone. needs: "" where a plane with
+    in-memory machines is enough, else what is missing there, in one line."""
+
+    focus: str
+    needs: str = ""
+
+
+DOCKER: Final = "real nodes: images of nodes, and a management cluster that runs Pods"
+KUBETEST: Final = "Kubernetes' conformance tests, an image that runs on real nodes"
+
+SPECS: Final = {
+    "quick-start": Spec("quick-start Should"),
+    "quick-start-class": Spec("quick-start with ClusterClass .PR-Blocking"),
+    "quick-start-v1beta1": Spec("quick-start with v1beta1 ClusterClass"),
+    "quick-start-ipv6": Spec("quick-start with IPv6"),
+    "quick-start-ignition": Spec("quick-start with Ignition"),
+    "quick-start-ipv4-primary": Spec("dualstack and ipv4 primary", KUBETEST),
+    "quick-start-ipv6-primary": Spec("dualstack and ipv6 primary", KUBETEST),
+    "quick-start-no-workers": Spec("without any worker definitions"),
+    "class-changes": Spec("ClusterClass changes"),
+    "class-rollout": Spec("ClusterClass rollouts"),
+    "upgrade": Spec("upgrading .* using ClusterClass .ClusterClass. Should"),
+    "upgrade-ha": Spec("with a HA control plane .ClusterClass. Should create and upgrade"),
+    "upgrade-scale-in": Spec("using scale-in rollout"),
+    "upgrade-conformance": Spec("and testing K8S conformance", KUBETEST),
+    "upgrade-runtimesdk": Spec("upgrading .* using ClusterClass with RuntimeSDK"),
+    "upgrade-namespaces": Spec("upgrading .* using ClusterClass in a different NS"),
+    "upgrade-chained": Spec("performing chained upgrades"),
+    "in-place": Spec("in-place updating"),
+    "deletion": Spec("cluster deletion"),
+    "scale": Spec("machinery for scale testing"),
+    "workers-scale": Spec("MachineDeployment scale out/in"),
+    "workers-remediation": Spec("MachineDeployment remediation"),
+    "rollout-taints": Spec("KCP and MachineDeployment rolling upgrades"),
+    "control-plane-adoption": Spec("KCP adoption"),
+    "infrastructure-adoption": Spec("KCP infra adoption"),
+    "control-plane-remediation": Spec("KCP remediation"),
+    "machine-pool": Spec("MachinePools"),
+    "node-drain": Spec("Node drain"),
+    "autoscaler": Spec("autoscaler"),
+    "join-old-nodes": Spec("kubeadm with an older version"),
+    "clusterctl-upgrade-1.11": Spec("v1.11=>current", DOCKER),
+    "clusterctl-upgrade-1.12": Spec("v1.12=>current", DOCKER),
+    "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass"),
+    "clusterctl-upgrade-latest": Spec("on K8S latest ci mgmt cluster", DOCKER),
+    "self-hosted": Spec("self-hosted clusters using ClusterClass .ClusterClass", DOCKER),
+    "self-hosted-ha": Spec("self-hosted clusters using ClusterClass with a HA", DOCKER),
+    "self-hosted-single": Spec("single-node self-hosted", DOCKER),
+    "conformance": Spec("testing K8S conformance .Conformance. .K8s-Install. ", KUBETEST),
+    "conformance-latest": Spec("K8S conformance with K8S latest ci", KUBETEST),
+}

@@ -1,0 +1,91 @@
+"""One spec: a plane, the program of upstream's specs, and what came out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.real.specs import config, parts
+from tests.real.specs.bed import Bed, NotReady, bed, kapy
+from tests.real.specs.catalogue import SPECS
+from tests.real.specs.releases import released
+
+LIMIT: Final = "60m"
+OLD: Final = ("v1.11.0", "v1.12.0", "v1.13.0")
+"""Released versions that the specs look for, whichever of them runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a spec. log: its output."""
+
+    name: str
+    passed: bool
+    seconds: float
+    log: Path
+
+
+@contextmanager
+def runner(folder: Path) -> Iterator[Callable[[str], Result]]:
+    """Runs specs by name. folder: of everything that they write."""
+    parts.build()
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = config.written(folder, kapy())
+    with released(OLD, _file_of_release, folder) as environment:
+        yield lambda name: _run(name, folder / name, settings, environment)
+
+
+def _run(name: str, folder: Path, settings: Path, environment: dict[str, str]) -> Result:
+    shutil.rmtree(folder, ignore_errors=True)
+    log, begun = folder / "spec.log", time.monotonic()
+    try:
+        with bed(folder) as made:
+            begun = time.monotonic()
+            passed = _passes(name, made, log, settings, environment)
+    except NotReady as error:
+        log.write_text(f"the plane was not ready: {error}")
+        passed = False
+    return Result(name, passed, time.monotonic() - begun, log)
+
+
+def _passes(name: str, made: Bed, log: Path, settings: Path, environment: dict[str, str]) -> bool:
+    command = [
+        *(str(parts.specs()), f"--ginkgo.focus={SPECS[name].focus}", "--ginkgo.v"),
+        *("--ginkgo.no-color", f"--ginkgo.timeout={LIMIT}", "--test.timeout=0"),
+        f"--e2e.config={settings}",
+        f"--e2e.artifacts-folder={made.folder / 'artifacts'}",
+        "--e2e.use-existing-cluster",
+    ]
+    told = {
+        **os.environ,
+        **environment,
+        "KUBECONFIG": str(made.kubeconfig),
+        "CAPI_KUSTOMIZE_PATH": str(parts.kustomize()),
+        "DOCKER_HOST": f"unix://{made.folder / 'no-docker.sock'}",
+        "HOME": str(made.folder),
+    }
+    with log.open("wb") as said:
+        ended = subprocess.run(
+            command,
+            cwd=parts.source() / "test" / "e2e",
+            env=told,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    return ended.returncode == 0 and " 1 Passed" in log.read_text(errors="replace")
+
+
+def _file_of_release(version: str, name: str) -> bytes | None:
+    """A file of an old release of upstream."""
+    if name == "metadata.yaml":
+        return (parts.source() / "metadata.yaml").read_bytes()
+    return None
