@@ -48,9 +48,10 @@ class _Machines:
         for key, one in found.items():
             if Annotation.PAUSED not in (one["metadata"].get("annotations") or {}):
                 continue
-            if key not in self.processes:
+            leaves = "deletionTimestamp" in one["metadata"]
+            if not leaves and key not in self.processes:
                 self._begin(key, one)
-            elif self.processes[key].poll() == 0:
+            elif leaves or self.processes[key].poll() == 0:
                 patch = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
                 run(self.client.patch(DevMachine.RESOURCE, key, patch))
 
