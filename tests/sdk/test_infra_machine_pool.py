@@ -15,23 +15,27 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Label
 from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.meta import read
 from kapy.kube.names import EVENTS, Resource
 from kapy.sdk import (
+    DONE,
+    Controller,
     InfraMachinePoolProvider,
     MachinePoolOrder,
     PoolMachines,
     PoolProvisioned,
     Released,
+    Result,
     Waiting,
     add_infra_machine_pool,
 )
 from kapy.testing.conformance.behaviour import check_infra_machine_pool
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 
+CORE = "cluster.x-k8s.io/v1beta2"
 GROUP = "infrastructure.cluster.x-k8s.io"
 POOLS = Resource(GROUP, "v1", "papermachinepools", "PaperMachinePool")
 SHEETS = Resource(GROUP, "v1", "papersheets", "PaperSheet")
@@ -217,6 +221,37 @@ async def test_machines_without_a_machine_are_let_go_too() -> None:
             assert len(made) == 2
             assert await machines.release(order) == Released()
             assert not (await bench.client.list(SHEETS, "default")).items
+
+
+async def test_a_machine_that_its_machine_owns_wakes_its_pool_when_it_goes() -> None:
+    looks: list[Key] = []
+
+    async def look(of: Key) -> Result:
+        looks.append(of)
+        return DONE
+
+    async with provider_bench([POOLS, SHEETS]) as bench:
+        machines = PoolMachines(bench.runtime, SHEETS, POOLS)
+        controller = Controller("pads", look)
+        machines.wake(controller)
+        bench.runtime.add(controller)
+        async with bench.running():
+            await bench.cluster("blue")
+            pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
+            await bench.machine_pool("blue", "other", POOL)
+            infra = await bench.client.get(POOLS, key("mp"))
+            order: MachinePoolOrder[Document] = MachinePoolOrder(
+                key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool
+            )
+            (made,) = await machines.converge(order, dict, lambda _: True)
+            owner = {"apiVersion": CORE, "kind": "Machine", "name": "m", "uid": "m"}
+            patch = {"metadata": {"ownerReferences": [owner]}}  # as core does it
+            await bench.client.patch(SHEETS, Key.of(made), patch)
+            await asyncio.sleep(5)
+            looks.clear()
+            await bench.client.delete(SHEETS, Key.of(made))
+            await asyncio.sleep(5)
+            assert looks == [key("mp")]
 
 
 async def test_a_mistake_is_an_event_that_says_which() -> None:

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Label
-from kapy.contract.external import owner_keys
 from kapy.contract.infra_machine import InfraMachine
+from kapy.engine.cache import Change
 from kapy.engine.controller import REPORTED, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -27,7 +28,7 @@ from kapy.kube.generated_names import generated_name
 from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
-from kapy.kube.names import Resource
+from kapy.kube.names import GroupKind, Resource, split_api_version
 from kapy.sdk.answers import Released, Waiting
 from kapy.sdk.infra_machine_pool import MachinePoolOrder
 from kapy.sdk.ownership import machine_of
@@ -46,7 +47,8 @@ class PoolMachines:
     def __init__(self, runtime: Runtime, resource: Resource, pools: Resource) -> None:
         self._client = runtime.client
         self._resource = resource
-        self._pools = pools
+        self._pools = runtime.cache.informer(pools)
+        self._manager = f"{pools.kind.lower()}-controller"
         self._objects = runtime.cache.informer(resource)
         self._objects.add_index(BY_POOL, _pool_of)
         self._machines = runtime.cache.informer(Machine.RESOURCE)
@@ -54,8 +56,16 @@ class PoolMachines:
         self._begun: dict[str, list[str]] = {}
 
     def wake(self, controller: Controller) -> None:
-        """Wake the pool of an object that changed."""
-        controller.watch(self._objects, owner_keys(self._pools.group_kind), gather=REPORTED)
+        """Wake the pool of an object that changed: once it has a Machine, only its labels tell
+        which that is."""
+        pools = self._pools
+        pools.add_index(BY_POOL, _pool_that_owns)
+
+        def of_pool(change: Change) -> Iterable[Key]:
+            values = _pool_of(change.document)
+            return {Key.of(one) for value in values for one in pools.indexed(BY_POOL, value)}
+
+        controller.watch(self._objects, of_pool, gather=REPORTED)
 
     def of(self, order: MachinePoolOrder[Any]) -> Sequence[Document]:
         """The objects that there are, in the order of names."""
@@ -104,10 +114,6 @@ class PoolMachines:
         if not left:
             return Released()
         return Waiting(because=f"{left} machines are still there", poll_after=None)
-
-    @property
-    def _manager(self) -> str:
-        return f"{self._pools.kind.lower()}-controller"
 
     def _member(self, document: Document, *, current: bool) -> Member:
         machine, metadata = self._machine_of(document), document["metadata"]
@@ -184,6 +190,16 @@ def _pool_of(document: Document) -> Iterable[str]:
     if Label.POOL_NAME in labels:
         cluster = Key(metadata["namespace"], labels.get(Label.CLUSTER_NAME, ""))
         yield _index(cluster, labels[Label.POOL_NAME])
+
+
+def _pool_that_owns(document: Document) -> Iterable[str]:
+    """The pool of the object that makes its machines."""
+    metadata = document["metadata"]
+    cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
+    for ref in metadata.get("ownerReferences") or ():
+        group, _ = split_api_version(ref["apiVersion"])
+        if GroupKind(group, ref["kind"]) == MachinePool.RESOURCE.group_kind:
+            yield _index(Key(metadata["namespace"], cluster), label_value(ref["name"]))
 
 
 def _index(cluster: Key, pool: str) -> str:
