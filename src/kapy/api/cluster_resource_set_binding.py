@@ -11,34 +11,57 @@ from kapy.kube.names import Resource
 
 Hash = Annotated[
     str,
-    rules("A hash of the source when it was applied last.", min_length=1, max_length=256),
+    rules(
+        "hash is a hash of the content of the source when it was applied last. A "
+        "different hash causes another application with the strategy Reconcile.",
+        min_length=1,
+        max_length=256,
+    ),
 ]
 LastAppliedTime = Annotated[
-    str | None, rules("When it was last tried to apply the source.", format="date-time")
+    str | None,
+    rules(
+        "lastAppliedTime is the time at which the source was applied last, successfully or not.",
+        format="date-time",
+    ),
 ]
-SetName = Annotated[str, rules("The ClusterResourceSet's name.", min_length=1, max_length=253)]
+SetName = Annotated[
+    str,
+    rules(
+        "clusterResourceSetName is the name of the ClusterResourceSet.",
+        min_length=1,
+        max_length=253,
+    ),
+]
 
 
 class ResourceBinding(Model, kw_only=True):
-    """What became of one source in the cluster."""
+    """ResourceBinding is the result of the application of one source to the cluster."""
 
     name: SourceName
     kind: SourceKind
     hash: Hash = ""
     last_applied_time: LastAppliedTime = None
     applied: Annotated[
-        bool, rules("Whether all of the source's objects are in the cluster.", zero="kept")
+        bool,
+        rules(
+            "applied tells whether all objects of the source have been applied successfully.",
+            zero="kept",
+        ),
     ]
 
 
 class ResourceSetBinding(Model):
-    """What became of one ClusterResourceSet in the cluster."""
+    """ResourceSetBinding is the result of the application of one ClusterResourceSet to the
+    cluster.
+    """
 
     cluster_resource_set_name: SetName
     resources: Annotated[
         list[ResourceBinding],
         rules(
-            "What became of each of its sources.",
+            "resources are the results for each source of the ClusterResourceSet. At most "
+            "100 are stored.",
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
@@ -46,21 +69,32 @@ class ResourceSetBinding(Model):
 
 
 class ClusterResourceSetBindingSpec(Model, kw_only=True):
-    """What is in one cluster."""
+    """ClusterResourceSetBindingSpec is the record of what was applied to one cluster."""
 
     bindings: Annotated[
         list[ResourceSetBinding],
         rules(
-            "What became of each ClusterResourceSet that selects the cluster.",
+            "bindings are the results for each ClusterResourceSet that selects the cluster. "
+            "At most 100 are stored.",
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    cluster_name: Annotated[str, rules("The Cluster's name.", min_length=1, max_length=63)]
+    cluster_name: Annotated[
+        str,
+        rules(
+            "clusterName is the name of the Cluster to which the objects are applied. It "
+            "equals the name of the ClusterResourceSetBinding. This field is immutable.",
+            min_length=1,
+            max_length=63,
+        ),
+    ]
 
 
 class ClusterResourceSetBinding(Object, kw_only=True):
-    """Tells what ClusterResourceSets have put into one cluster."""
+    """ClusterResourceSetBinding records which objects of ClusterResourceSets have been applied
+    to one cluster. The ClusterResourceSet controller creates it.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "addons.cluster.x-k8s.io",
@@ -69,4 +103,10 @@ class ClusterResourceSetBinding(Object, kw_only=True):
         "ClusterResourceSetBinding",
     )
 
-    spec: Annotated[ClusterResourceSetBindingSpec, rules("What is in the cluster.")]
+    spec: Annotated[
+        ClusterResourceSetBindingSpec,
+        rules(
+            "spec is the record of what was applied to the cluster. The ClusterResourceSet "
+            "controller writes it."
+        ),
+    ]

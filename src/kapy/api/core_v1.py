@@ -10,82 +10,142 @@ from kapy.kube.model import Model, rules
 
 
 class NodeSwapStatus(Model):
-    """What a Node has of swap."""
+    """NodeSwapStatus is the swap memory of a Node."""
 
-    capacity: Annotated[int | None, rules("Its size in bytes.", format="int64")] = None
+    capacity: Annotated[
+        int | None, rules("capacity is the size of the swap memory in bytes.", format="int64")
+    ] = None
 
 
 class NodeSystemInfo(Model):
-    """What a Node says about its system."""
+    """NodeSystemInfo is the system information that the kubelet of a Node reports."""
 
     ZEROS: ClassVar[bool] = True
 
-    machine_id: Annotated[str, rules("The system's own identifier.")] = field(name="machineID")
-    system_uuid: Annotated[str, rules("The hardware's identifier.")] = field(name="systemUUID")
-    boot_id: Annotated[str, rules("Another one for each boot.")] = field(name="bootID")
-    kernel_version: Annotated[str, rules("The kernel's version.")]
-    os_image: Annotated[str, rules("The operating system's name and release.")]
-    container_runtime_version: Annotated[str, rules("The container runtime and its version.")]
-    kubelet_version: Annotated[str, rules("The kubelet's version.")]
-    kube_proxy_version: Annotated[
-        str, rules("The version of kube-proxy; Kubernetes does not keep it up any more.")
+    machine_id: Annotated[
+        str,
+        rules(
+            "machineID is the machine identifier of the operating system, as in /etc/machine-id."
+        ),
+    ] = field(name="machineID")
+    system_uuid: Annotated[
+        str, rules("systemUUID is the identifier of the hardware or virtual machine.")
+    ] = field(name="systemUUID")
+    boot_id: Annotated[str, rules("bootID is the identifier of the current boot.")] = field(
+        name="bootID"
+    )
+    kernel_version: Annotated[
+        str, rules("kernelVersion is the version of the kernel, as uname -r prints it.")
     ]
-    operating_system: Annotated[str, rules("The kind of operating system.")]
-    architecture: Annotated[str, rules("The processor architecture.")]
-    swap: Annotated[NodeSwapStatus | None, rules("What there is of swap.")] = None
+    os_image: Annotated[
+        str, rules("osImage is the name of the operating system, as in /etc/os-release.")
+    ]
+    container_runtime_version: Annotated[
+        str,
+        rules(
+            "containerRuntimeVersion is the name and version of the container runtime, for "
+            "example containerd://2.1.0."
+        ),
+    ]
+    kubelet_version: Annotated[str, rules("kubeletVersion is the version of the kubelet.")]
+    kube_proxy_version: Annotated[
+        str,
+        rules(
+            "kubeProxyVersion is the version of kube-proxy. It is deprecated. Kubernetes no "
+            "longer maintains it."
+        ),
+    ]
+    operating_system: Annotated[
+        str, rules("operatingSystem is the type of the operating system, for example linux.")
+    ]
+    architecture: Annotated[
+        str, rules("architecture is the processor architecture, for example amd64.")
+    ]
+    swap: Annotated[NodeSwapStatus | None, rules("swap is information about swap memory.")] = None
 
 
 class ConfigMapKeySelector(Model, kw_only=True):
-    """Names one key of a ConfigMap."""
+    """ConfigMapKeySelector is a reference to a key of a ConfigMap."""
 
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    name: Annotated[str, rules("The ConfigMap's name.", default="")] = ""
-    key: Annotated[str, rules("The key.")]
-    optional: Annotated[bool | None, rules("Whether the ConfigMap or its key may be missing.")] = (
-        None
-    )
+    name: Annotated[
+        str,
+        rules(
+            'name is the name of the ConfigMap. The schema defaults it to "", which selects '
+            "no ConfigMap.",
+            default="",
+        ),
+    ] = ""
+    key: Annotated[str, rules("key is the key in the data of the ConfigMap.")]
+    optional: Annotated[
+        bool | None,
+        rules("optional tells whether the ConfigMap or its key may be absent. Defaults to false."),
+    ] = None
 
 
 class FileKeySelector(Model):
-    """Names one key in a file of a volume."""
+    """FileKeySelector is a reference to a key in a file of environment variables."""
 
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    volume_name: Annotated[str, rules("The volume's name.")]
-    path: Annotated[str, rules("The file's path within the volume.")]
-    key: Annotated[str, rules("The key.")]
+    volume_name: Annotated[str, rules("volumeName is the name of the volume with the file.")]
+    path: Annotated[
+        str,
+        rules("path is the relative path of the file in the volume. It must not contain two dots."),
+    ]
+    key: Annotated[str, rules("key is the key in the file.")]
     optional: Annotated[
-        bool | None, rules("Whether the file or its key may be missing.", default=False)
+        bool | None,
+        rules(
+            "optional tells whether the file or its key may be absent. Defaults to false.",
+            default=False,
+        ),
     ] = None
 
 
 class ObjectFieldSelector(Model, kw_only=True):
-    """Names a field of the Pod."""
+    """ObjectFieldSelector is a reference to a field of the Pod."""
 
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
     api_version: Annotated[
-        str, rules("The API version that the path belongs to; v1 unless said.")
+        str,
+        rules(
+            "apiVersion is the API version to which the field path refers. If it is not set, "
+            "it defaults to v1."
+        ),
     ] = ""
-    field_path: Annotated[str, rules("The field's path.")]
+    field_path: Annotated[
+        str, rules("fieldPath is the path of the field, for example metadata.name or status.podIP.")
+    ]
 
 
 class ResourceFieldSelector(Model, kw_only=True):
-    """Names a resource of a container."""
+    """ResourceFieldSelector is a reference to a resource of a container."""
 
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    container_name: Annotated[str, rules("The container's name.")] = ""
-    resource: Annotated[str, rules("The resource, as in limits.cpu.")]
+    container_name: Annotated[
+        str,
+        rules(
+            "containerName is the name of the container. If it is not set, the container "
+            "itself is meant."
+        ),
+    ] = ""
+    resource: Annotated[
+        str,
+        rules("resource is the name of the resource, for example limits.cpu or requests.memory."),
+    ]
     divisor: Annotated[
         int | str,
         rules(
-            "The unit to count in; 0 stands for 1.",
+            "divisor is the unit of the value as a quantity, for example 1Mi. If it is not "
+            "set, it defaults to 1.",
             pattern=QUANTITY,
             zero="written",
             form="quantity",
@@ -94,83 +154,156 @@ class ResourceFieldSelector(Model, kw_only=True):
 
 
 class SecretKeySelector(Model, kw_only=True):
-    """Names one key of a Secret."""
+    """SecretKeySelector is a reference to a key of a Secret."""
 
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    name: Annotated[str, rules("The Secret's name.", default="")] = ""
-    key: Annotated[str, rules("The key.")]
-    optional: Annotated[bool | None, rules("Whether the Secret or its key may be missing.")] = None
+    name: Annotated[
+        str,
+        rules(
+            'name is the name of the Secret. The schema defaults it to "", which selects no '
+            "Secret.",
+            default="",
+        ),
+    ] = ""
+    key: Annotated[str, rules("key is the key in the data of the Secret.")]
+    optional: Annotated[
+        bool | None,
+        rules("optional tells whether the Secret or its key may be absent. Defaults to false."),
+    ] = None
 
 
 class EnvVarSource(Model):
-    """Where the value of an environment variable comes from; one of these."""
+    """EnvVarSource is the source of the value of an environment variable. Exactly one field
+    must be set.
+    """
 
-    field_ref: Annotated[ObjectFieldSelector | None, rules("A field of the Pod.")] = None
-    resource_field_ref: Annotated[
-        ResourceFieldSelector | None, rules("A resource of a container.")
+    field_ref: Annotated[
+        ObjectFieldSelector | None,
+        rules("fieldRef takes the value from a field of the Pod, for example status.podIP."),
     ] = None
-    config_map_key_ref: Annotated[ConfigMapKeySelector | None, rules("A key of a ConfigMap.")] = (
-        None
-    )
-    secret_key_ref: Annotated[SecretKeySelector | None, rules("A key of a Secret.")] = None
-    file_key_ref: Annotated[FileKeySelector | None, rules("A key in a file of a volume.")] = None
+    resource_field_ref: Annotated[
+        ResourceFieldSelector | None,
+        rules(
+            "resourceFieldRef takes the value from a resource of the container, for example "
+            "limits.cpu."
+        ),
+    ] = None
+    config_map_key_ref: Annotated[
+        ConfigMapKeySelector | None,
+        rules("configMapKeyRef takes the value from a key of a ConfigMap."),
+    ] = None
+    secret_key_ref: Annotated[
+        SecretKeySelector | None, rules("secretKeyRef takes the value from a key of a Secret.")
+    ] = None
+    file_key_ref: Annotated[
+        FileKeySelector | None,
+        rules("fileKeyRef takes the value from a key in a file of a volume."),
+    ] = None
 
 
 class EnvVar(Model):
-    """One environment variable."""
+    """EnvVar is an environment variable of a container."""
 
     ZEROS: ClassVar[bool] = True
 
-    name: Annotated[str, rules("Its name.")]
-    value: Annotated[str, rules("Its value, in which $(NAME) stands for an earlier variable.")] = ""
-    value_from: Annotated[EnvVarSource | None, rules("Where to take the value from instead.")] = (
-        None
-    )
+    name: Annotated[str, rules("name is the name of the environment variable.")]
+    value: Annotated[
+        str,
+        rules(
+            "value is the value of the environment variable. $(NAME) is replaced by the "
+            "value of an earlier variable. $$ stands for one dollar sign. Defaults to the "
+            "empty string."
+        ),
+    ] = ""
+    value_from: Annotated[
+        EnvVarSource | None,
+        rules("valueFrom is the source of the value. It must not be set together with value."),
+    ] = None
 
 
 class Taint(Model, kw_only=True):
-    """A taint of a Node."""
+    """Taint is a taint of a Node. It keeps Pods without a matching toleration away from the
+    Node.
+    """
 
     ZEROS: ClassVar[bool] = True
 
-    key: Annotated[str, rules("The taint's key.")]
-    value: Annotated[str, rules("The taint's value.")] = ""
-    effect: Annotated[str, rules("What it does to Pods that do not tolerate it.")]
-    time_added: Annotated[str | None, rules("When it was put there.", format="date-time")] = None
+    key: Annotated[str, rules("key is the key of the taint.")]
+    value: Annotated[str, rules("value is the value of the taint. It may be empty.")] = ""
+    effect: Annotated[
+        str,
+        rules(
+            "effect is the effect of the taint on Pods that do not tolerate it. Allowed "
+            "values are NoSchedule, PreferNoSchedule and NoExecute."
+        ),
+    ]
+    time_added: Annotated[
+        str | None, rules("timeAdded is the time at which the taint was added.", format="date-time")
+    ] = None
 
 
 class LocalObjectReference(Model):
-    """Names an object in the same namespace."""
+    """LocalObjectReference is a reference to an object in the same namespace."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    name: Annotated[str, rules("The object's name.", default="")] = ""
+    name: Annotated[
+        str,
+        rules(
+            'name is the name of the object. The schema defaults it to "", which selects no '
+            "object.",
+            default="",
+        ),
+    ] = ""
 
 
 class ObjectReference(Model):
-    """Names an object of any kind."""
+    """ObjectReference is a reference to an object of any kind."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    kind: Annotated[str, rules("The object's kind.")] = ""
-    namespace: Annotated[str, rules("The object's namespace.")] = ""
-    name: Annotated[str, rules("The object's name.")] = ""
-    uid: Annotated[str, rules("The object's unique identifier.")] = ""
-    api_version: Annotated[str, rules("The API group and version of the object's kind.")] = ""
-    resource_version: Annotated[str, rules("The version of the object that is meant.")] = ""
-    field_path: Annotated[str, rules("The part of the object that is meant.")] = ""
+    kind: Annotated[str, rules("kind is the kind of the object.")] = ""
+    namespace: Annotated[
+        str,
+        rules(
+            "namespace is the namespace of the object. It is empty for objects without a namespace."
+        ),
+    ] = ""
+    name: Annotated[str, rules("name is the name of the object.")] = ""
+    uid: Annotated[str, rules("uid is the unique identifier of the object.")] = ""
+    api_version: Annotated[str, rules("apiVersion is the API group and version of the object.")] = (
+        ""
+    )
+    resource_version: Annotated[
+        str,
+        rules(
+            "resourceVersion is the resource version of the object to which the reference was made."
+        ),
+    ] = ""
+    field_path: Annotated[
+        str,
+        rules(
+            "fieldPath is the path of the part of the object to which the reference refers. "
+            "It is empty for the whole object."
+        ),
+    ] = ""
 
 
 class TypedLocalObjectReference(Model, kw_only=True):
-    """Names an object of any kind in the same namespace."""
+    """TypedLocalObjectReference is a reference to an object of any kind in the same namespace."""
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
     ZEROS: ClassVar[bool] = True
 
     api_group: Annotated[
-        str | None, rules("The API group of the object's kind; none is core's.", zero="written")
+        str | None,
+        rules(
+            "apiGroup is the API group of the object. If it is not set, the object belongs "
+            "to the core API group.",
+            zero="written",
+        ),
     ] = None
-    kind: Annotated[str, rules("The object's kind.")]
-    name: Annotated[str, rules("The object's name.")]
+    kind: Annotated[str, rules("kind is the kind of the object.")]
+    name: Annotated[str, rules("name is the name of the object.")]

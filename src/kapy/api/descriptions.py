@@ -5,8 +5,9 @@ docstring for a type. It is inherited in two ways:
 
 - A Struct of an older version that says nothing has the description of the Struct of the same name
   in the newest version, and so has each of its fields that has the same name there.
-- `rules(same_as="MachineSpec.version")` names another field whose description this one has. When
-  the text begins with the name of that field, the printed text begins with the name of this one.
+- `rules(same_as="MachineSpec.version")` names another field whose description this one has, even
+  if the type of this one has a description. When the text begins with the name of that field, the
+  printed text begins with the name of this one.
 
 Descriptions are looked up when CRDs and reference pages are printed, never when an object is read.
 """
@@ -31,32 +32,32 @@ class Descriptions:
     """The descriptions of Structs and of their fields, by the name of the Struct."""
 
     def __init__(self, newest: Iterable[type[msgspec.Struct]]) -> None:
-        self._types: dict[str, str] = {}
-        self._fields: dict[str, dict[str, Any]] = {}
+        self.types: dict[str, str] = {}
+        self.fields: dict[str, dict[str, Any]] = {}
         for info in inspect.multi_type_info(newest):
-            for of in _structs(info, set()):
+            for of in structs_in(info, set()):
                 name = of.cls.__name__
-                self._types[name] = _docstring(of.cls)
-                self._fields[name] = {one.encode_name: extra_schema(one.type) for one in of.fields}
+                self.types[name] = _docstring(of.cls)
+                self.fields[name] = {one.encode_name: extra_schema(one.type) for one in of.fields}
 
     def of_type(self, struct: type[msgspec.Struct]) -> str:
         """The description of a Struct; "" when it has none."""
-        return _docstring(struct) or self._types.get(struct.__name__, "")
+        return _docstring(struct) or self.types.get(struct.__name__, "")
 
     def of_field(self, struct: str, name: str, extra: dict[str, Any]) -> str:
         """The description of a field; "" when it has none, or has that of a Struct that is not
         known here. extra: what its `rules` say. Raises LookupError."""
-        if "description" in extra:
-            return str(extra["description"])
         if SAME_AS not in extra:
-            inherited = self._fields.get(struct, {}).get(name, {})
+            if "description" in extra:
+                return str(extra["description"])
+            inherited = self.fields.get(struct, {}).get(name, {})
             return self.of_field(struct, name, inherited) if inherited else ""
         owner, _, source = str(extra[SAME_AS]).partition(".")
-        if owner not in self._fields:
+        if owner not in self.fields:
             return ""
-        if source not in self._fields[owner]:
+        if source not in self.fields[owner]:
             raise LookupError(f"{struct}.{name} is the same as {owner}.{source}, which is unknown")
-        text = self.of_field(owner, source, self._fields[owner][source])
+        text = self.of_field(owner, source, self.fields[owner][source])
         return f"{name}{text.removeprefix(source)}" if text.startswith(f"{source} ") else text
 
 
@@ -66,7 +67,7 @@ def descriptions() -> Descriptions:
     return Descriptions([kind.type_of() for kind in KINDS])
 
 
-def _structs(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
+def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
     """Every Struct in a type, each of them once."""
     match of:
         case inspect.StructType(cls=cls):
@@ -74,14 +75,14 @@ def _structs(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
                 seen.add(cls)
                 yield of
                 for field in of.fields:
-                    yield from _structs(field.type, seen)
+                    yield from structs_in(field.type, seen)
         case inspect.Metadata(type=inner):
-            yield from _structs(inner, seen)
+            yield from structs_in(inner, seen)
         case inspect.UnionType(types=types):
             for one in types:
-                yield from _structs(one, seen)
+                yield from structs_in(one, seen)
         case inspect.ListType(item_type=inner) | inspect.DictType(value_type=inner):
-            yield from _structs(inner, seen)
+            yield from structs_in(inner, seen)
 
 
 def _docstring(struct: type[msgspec.Struct]) -> str:

@@ -22,85 +22,130 @@ from kapy.kube.names import Resource
 
 
 class DockerMachineBackendSpec(Container):
-    """A machine made of a container."""
+    """DockerMachineBackendSpec configures a machine that is a container."""
 
     bootstrap_timeout: BootstrapTimeout = None
 
 
 class CommonProvisioningSettings(Model):
-    """How long something takes to start."""
+    """CommonProvisioningSettings configures how long the simulated start of a component takes."""
 
     startup_duration: Annotated[
-        str, rules("How long it takes.", required=True, form="duration", zero="written")
+        str,
+        rules(
+            "startupDuration is the time from the start of the component until it is ready, "
+            "as a duration, for example 10s.",
+            required=True,
+            form="duration",
+            zero="written",
+        ),
     ] = "0s"
     startup_jitter: Annotated[
-        str, rules("Up to which part of that it takes longer, as in 0.2.")
+        str,
+        rules(
+            "startupJitter is the largest random fraction of startupDuration by which the "
+            "start takes longer, for example 0.2 for up to 20 percent."
+        ),
     ] = ""
 
 
 Provisioning = Annotated[
-    CommonProvisioningSettings, rules("How long it takes to start.", zero="written")
+    CommonProvisioningSettings,
+    rules("provisioning configures how long the simulated start takes.", zero="written"),
 ]
 
 
 class InMemoryVMSpec(Model):
-    """How a virtual machine starts."""
+    """InMemoryVMSpec configures the simulated virtual machine."""
 
     provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
 
 
 class InMemoryNodeSpec(Model):
-    """How a Node starts."""
+    """InMemoryNodeSpec configures the simulated Node."""
 
     provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
 
 
 class InMemoryAPIServerSpec(Model):
-    """How an API server starts."""
+    """InMemoryAPIServerSpec configures the simulated API server of a control plane machine."""
 
     provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
 
 
 class InMemoryEtcdSpec(Model):
-    """How an etcd member starts."""
+    """InMemoryEtcdSpec configures the simulated etcd member of a control plane machine."""
 
     provisioning: Provisioning = field(default_factory=CommonProvisioningSettings)
 
 
 class InMemoryMachineBackendSpec(Model):
-    """A machine made of nothing but memory, and how long its parts take to start."""
+    """InMemoryMachineBackendSpec configures a machine that is simulated in memory. A component
+    that is not set starts at once.
+    """
 
-    vm: Annotated[InMemoryVMSpec | None, rules("The virtual machine.")] = None
-    node: Annotated[InMemoryNodeSpec | None, rules("The Node.")] = None
+    vm: Annotated[
+        InMemoryVMSpec | None,
+        rules("vm configures the simulated virtual machine. The other components start after it."),
+    ] = None
+    node: Annotated[InMemoryNodeSpec | None, rules("node configures the simulated Node.")] = None
     api_server: Annotated[
-        InMemoryAPIServerSpec | None, rules("The API server, on a control plane machine.")
+        InMemoryAPIServerSpec | None,
+        rules(
+            "apiServer configures the simulated API server. It is used for control plane "
+            "machines only."
+        ),
     ] = None
     etcd: Annotated[
-        InMemoryEtcdSpec | None, rules("The etcd member, on a control plane machine.")
+        InMemoryEtcdSpec | None,
+        rules(
+            "etcd configures the simulated etcd member. It is used for control plane machines only."
+        ),
     ] = None
 
 
 class DevMachineBackendSpec(Model):
-    """What the machine is made with; one of these."""
+    """DevMachineBackendSpec selects the backend of a machine. Exactly one field should be set."""
 
-    docker: Annotated[DockerMachineBackendSpec | None, rules("A container.")] = None
-    in_memory: Annotated[InMemoryMachineBackendSpec | None, rules("Nothing but memory.")] = None
+    docker: Annotated[
+        DockerMachineBackendSpec | None,
+        rules(
+            "docker configures a machine that is a container. It defaults to an empty "
+            "configuration if no backend is set."
+        ),
+    ] = None
+    in_memory: Annotated[
+        InMemoryMachineBackendSpec | None,
+        rules("inMemory configures a machine that is simulated in memory."),
+    ] = None
 
 
 class DevMachineSpec(Model):
-    """What the machine should be."""
+    """DevMachineSpec is the desired state of a DevMachine."""
 
     provider_id: MachineProviderID = field(default="", name="providerID")
     backend: Annotated[
         DevMachineBackendSpec,
-        rules("What the machine is made with.", required=True, zero="written"),
+        rules(
+            "backend selects the backend of the machine. Defaults to docker.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DevMachineBackendSpec)
 
 
 class DevMachineStatus(Model):
-    """What was seen of the machine."""
+    """DevMachineStatus is the observed state of a DevMachine."""
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the DevMachine's current state. Types are "
+            "Ready and Paused. The docker backend adds ContainerProvisioned, CGroupsReady, "
+            "PreLoadedImagesReady and BootstrapCompleted. The inMemory backend adds "
+            "VMProvisioned, NodeProvisioned, APIServerProvisioned and EtcdProvisioned."
+        ),
+    ] = field(default_factory=list)
     initialization: Milestones = field(default_factory=Initialization)
     addresses: Addresses = field(default_factory=list)
     failure_domain: MachineFailureDomain = ""
@@ -108,56 +153,79 @@ class DevMachineStatus(Model):
 
 
 class DevMachineTemplateResource(Model):
-    """What DevMachines made of the template look like."""
+    """DevMachineTemplateResource describes the DevMachines that are created from a template."""
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the DevMachines.")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        DevMachineSpec, rules("What they should be.", required=True, zero="written")
+        DevMachineSpec,
+        rules(
+            "spec is the desired state of the DevMachines. This field is immutable. To roll "
+            "out new machines, create another template and refer to it.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DevMachineSpec)
 
 
 class DevMachineTemplateSpec(Model):
-    """What a DevMachineTemplate holds."""
+    """DevMachineTemplateSpec is the desired state of a DevMachineTemplate."""
 
     template: Annotated[
         DevMachineTemplateResource,
-        rules("What DevMachines look like.", required=True, zero="written"),
+        rules(
+            "template describes the DevMachines that are created. Its spec is immutable.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DevMachineTemplateResource)
 
 
 class MachineTemplateStatus(Model):
-    """What is known about machines made of the template."""
+    """MachineTemplateStatus is the observed state of a template of machines."""
 
     capacity: Capacity = field(default_factory=dict)
 
 
 class DevMachine(Object, kw_only=True):
-    """Infrastructure of one machine for development and tests."""
+    """DevMachine is the infrastructure of one machine for development and tests. It is a
+    container or is simulated in memory.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devmachines", "DevMachine"
     )
 
-    spec: Annotated[DevMachineSpec, rules("The machine as it is wanted.", zero="written")] = field(
-        default_factory=DevMachineSpec
-    )
+    spec: Annotated[
+        DevMachineSpec, rules("spec is the desired state of the DevMachine.", zero="written")
+    ] = field(default_factory=DevMachineSpec)
     status: Annotated[
-        DevMachineStatus, rules("The machine as it was seen last.", zero="written")
+        DevMachineStatus,
+        rules(
+            "status is the observed state of the DevMachine. The infrastructure provider "
+            "writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=DevMachineStatus)
 
 
 class DevMachineTemplate(Object, kw_only=True):
-    """What DevMachines are made of."""
+    """DevMachineTemplate is a template from which DevMachines are created."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devmachinetemplates", "DevMachineTemplate"
     )
 
     spec: Annotated[
-        DevMachineTemplateSpec, rules("The template as it is wanted.", zero="written")
+        DevMachineTemplateSpec,
+        rules("spec is the desired state of the DevMachineTemplate.", zero="written"),
     ] = field(default_factory=DevMachineTemplateSpec)
     status: Annotated[
-        MachineTemplateStatus, rules("What is known about such machines.", zero="written")
+        MachineTemplateStatus,
+        rules(
+            "status is the observed state of the DevMachineTemplate. The infrastructure "
+            "provider writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=MachineTemplateStatus)

@@ -29,76 +29,108 @@ from kapy.kube.names import Resource
 
 
 class DevMachinePoolBackendSpec(Model):
-    """What the machines are made with; one of these."""
+    """DevMachinePoolBackendSpec selects the backend of the machines of a pool. Exactly one
+    field should be set.
+    """
 
-    docker: Annotated[Container | None, rules("Containers.")] = None
+    docker: Annotated[
+        Container | None, rules("docker configures machines that are containers.")
+    ] = None
     in_memory: Annotated[
         InMemoryMachineBackendSpec | None,
-        rules("Nothing but memory, and how long its parts take to start."),
+        rules("inMemory configures machines that are simulated in memory."),
     ] = None
 
 
 class DevMachinePoolSpec(Model):
-    """What the pool should be."""
+    """DevMachinePoolSpec is the desired state of a DevMachinePool."""
 
     provider_id: PoolProviderID = field(default="", name="providerID")
     provider_id_list: ProviderIDs = field(default_factory=list, name="providerIDList")
     backend: Annotated[
-        DevMachinePoolBackendSpec, rules("What the machines are made with.", zero="written")
+        DevMachinePoolBackendSpec,
+        rules(
+            "backend selects the backend of the machines of the pool. A change replaces the "
+            "machines by a rollout.",
+            zero="written",
+        ),
     ] = field(default_factory=DevMachinePoolBackendSpec)
 
 
 class DevMachinePoolStatus(Model):
-    """What was seen of the pool."""
+    """DevMachinePoolStatus is the observed state of a DevMachinePool."""
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the DevMachinePool's current state. Types "
+            "are Ready, ReplicasReady and Paused."
+        ),
+    ] = field(default_factory=list)
     initialization: Milestones = field(default_factory=Initialization)
     ready: PoolReady = False
     replicas: PoolReplicas = 0
     observed_generation: ObservedGeneration = 0
     infrastructure_machine_kind: InfrastructureMachineKind = ""
-    instances: Annotated[list[PoolInstance], rules("The machines of the pool.")] = field(
-        default_factory=list
-    )
+    instances: Annotated[
+        list[PoolInstance], rules("instances are the observed machines of the pool.")
+    ] = field(default_factory=list)
 
 
 class DevMachinePoolTemplateResource(Model):
-    """What DevMachinePools made of the template look like."""
+    """DevMachinePoolTemplateResource describes the DevMachinePools that are created from a
+    template.
+    """
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the DevMachinePools.")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        DevMachinePoolSpec, rules("What they should be.", required=True, zero="written")
+        DevMachinePoolSpec,
+        rules("spec is the desired state of the DevMachinePools.", required=True, zero="written"),
     ] = field(default_factory=DevMachinePoolSpec)
 
 
 class DevMachinePoolTemplateSpec(Model):
-    """What a DevMachinePoolTemplate holds."""
+    """DevMachinePoolTemplateSpec is the desired state of a DevMachinePoolTemplate."""
 
     template: Annotated[
         DevMachinePoolTemplateResource,
-        rules("What DevMachinePools look like.", required=True, zero="written"),
+        rules(
+            "template describes the DevMachinePools that are created.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DevMachinePoolTemplateResource)
 
 
 class DevMachinePool(Object, kw_only=True):
-    """Infrastructure of a pool of machines for development and tests."""
+    """DevMachinePool is the infrastructure of a pool of machines for development and tests.
+    The machines are containers or are simulated in memory.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "devmachinepools", "DevMachinePool"
     )
 
-    spec: Annotated[DevMachinePoolSpec, rules("The pool as it is wanted.", zero="written")] = field(
-        default_factory=DevMachinePoolSpec
-    )
+    spec: Annotated[
+        DevMachinePoolSpec,
+        rules("spec is the desired state of the DevMachinePool.", zero="written"),
+    ] = field(default_factory=DevMachinePoolSpec)
     status: Annotated[
-        DevMachinePoolStatus, rules("The pool as it was seen last.", zero="written")
+        DevMachinePoolStatus,
+        rules(
+            "status is the observed state of the DevMachinePool. The infrastructure provider "
+            "writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=DevMachinePoolStatus)
 
 
 class DevMachinePoolTemplate(Object, kw_only=True):
-    """What DevMachinePools are made of."""
+    """DevMachinePoolTemplate is a template from which DevMachinePools are created.
+    ClusterClasses refer to it.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
@@ -108,5 +140,6 @@ class DevMachinePoolTemplate(Object, kw_only=True):
     )
 
     spec: Annotated[
-        DevMachinePoolTemplateSpec, rules("The template as it is wanted.", zero="written")
+        DevMachinePoolTemplateSpec,
+        rules("spec is the desired state of the DevMachinePoolTemplate.", zero="written"),
     ] = field(default_factory=DevMachinePoolTemplateSpec)

@@ -16,52 +16,77 @@ from kapy.kube.names import Resource
 
 
 class DockerClusterSpec(Model):
-    """What the infrastructure should be."""
+    """DockerClusterSpec is the desired state of a DockerCluster."""
 
     control_plane_endpoint: Annotated[
-        APIEndpoint, rules("Where the cluster's API server is reached; the provider fills it in.")
+        APIEndpoint,
+        rules(
+            "controlPlaneEndpoint is the address of the workload cluster's API server. The "
+            "provider sets the host. The port defaults to 6443."
+        ),
     ] = field(default_factory=APIEndpoint)
     failure_domains: FailureDomains = field(default_factory=list)
     load_balancer: LoadBalancer = field(default_factory=DockerLoadBalancer)
 
 
 class DockerClusterTemplateResource(Model):
-    """What DockerClusters made of the template look like."""
+    """DockerClusterTemplateResource describes the DockerClusters that are created from a
+    template.
+    """
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the DockerClusters.")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        DockerClusterSpec, rules("What they should be.", required=True, zero="written")
+        DockerClusterSpec,
+        rules(
+            "spec is the desired state of the DockerClusters. This field is immutable. To "
+            "change it, create another template and refer to it.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DockerClusterSpec)
 
 
 class DockerClusterTemplateSpec(Model):
-    """What a DockerClusterTemplate holds."""
+    """DockerClusterTemplateSpec is the desired state of a DockerClusterTemplate."""
 
     template: Annotated[
         DockerClusterTemplateResource,
-        rules("What DockerClusters look like.", required=True, zero="written"),
+        rules(
+            "template describes the DockerClusters that are created. Its spec is immutable.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DockerClusterTemplateResource)
 
 
 class DockerCluster(Object, kw_only=True):
-    """Infrastructure of a cluster made of containers. Deprecated: use a DevCluster."""
+    """DockerCluster is the infrastructure of a cluster of containers. It is deprecated. Use
+    DevCluster instead.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "dockerclusters", "DockerCluster"
     )
 
     spec: Annotated[
-        DockerClusterSpec, rules("The infrastructure as it is wanted.", zero="written")
+        DockerClusterSpec, rules("spec is the desired state of the DockerCluster.", zero="written")
     ] = field(default_factory=DockerClusterSpec)
     status: Annotated[
-        InfraClusterStatus, rules("The infrastructure as it was seen last.", zero="written")
+        InfraClusterStatus,
+        rules(
+            "status is the observed state of the DockerCluster. The infrastructure provider "
+            "writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=InfraClusterStatus)
 
 
 class DockerClusterTemplate(Object, kw_only=True):
-    """What DockerClusters are made of. Deprecated: use a DevClusterTemplate."""
+    """DockerClusterTemplate is a template from which DockerClusters are created. It is
+    deprecated. Use DevClusterTemplate instead.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
@@ -71,5 +96,6 @@ class DockerClusterTemplate(Object, kw_only=True):
     )
 
     spec: Annotated[
-        DockerClusterTemplateSpec, rules("The template as it is wanted.", zero="written")
+        DockerClusterTemplateSpec,
+        rules("spec is the desired state of the DockerClusterTemplate.", zero="written"),
     ] = field(default_factory=DockerClusterTemplateSpec)

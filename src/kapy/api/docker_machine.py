@@ -27,7 +27,7 @@ from kapy.kube.names import Resource
 
 
 class DockerMachineSpec(Model):
-    """What the machine should be."""
+    """DockerMachineSpec is the desired state of a DockerMachine."""
 
     provider_id: MachineProviderID = field(default="", name="providerID")
     custom_image: CustomImage = ""
@@ -37,12 +37,24 @@ class DockerMachineSpec(Model):
 
 
 class DockerMachineStatus(Model):
-    """What was seen of the machine."""
+    """DockerMachineStatus is the observed state of a DockerMachine."""
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the DockerMachine's current state. Types are "
+            "Ready, ContainerProvisioned, CGroupsReady, PreLoadedImagesReady, "
+            "BootstrapCompleted and Paused."
+        ),
+    ] = field(default_factory=list)
     initialization: Milestones = field(default_factory=Initialization)
     load_balancer_configured: Annotated[
-        bool, rules("Whether the load balancer knows the machine.", zero="written")
+        bool,
+        rules(
+            "loadBalancerConfigured tells whether the load balancer of the cluster forwards "
+            "requests to this control plane machine.",
+            zero="written",
+        ),
     ] = False
     addresses: Addresses = field(default_factory=list)
     failure_domain: MachineFailureDomain = ""
@@ -50,42 +62,61 @@ class DockerMachineStatus(Model):
 
 
 class DockerMachineTemplateResource(Model):
-    """What DockerMachines made of the template look like."""
+    """DockerMachineTemplateResource describes the DockerMachines that are created from a
+    template.
+    """
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the DockerMachines.")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        DockerMachineSpec, rules("What they should be.", required=True, zero="written")
+        DockerMachineSpec,
+        rules(
+            "spec is the desired state of the DockerMachines. This field is immutable. To "
+            "roll out new machines, create another template and refer to it.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DockerMachineSpec)
 
 
 class DockerMachineTemplateSpec(Model):
-    """What a DockerMachineTemplate holds."""
+    """DockerMachineTemplateSpec is the desired state of a DockerMachineTemplate."""
 
     template: Annotated[
         DockerMachineTemplateResource,
-        rules("What DockerMachines look like.", required=True, zero="written"),
+        rules(
+            "template describes the DockerMachines that are created. Its spec is immutable.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DockerMachineTemplateResource)
 
 
 class DockerMachine(Object, kw_only=True):
-    """A machine made of a container. Deprecated: use a DevMachine."""
+    """DockerMachine is a machine that is a container. It is deprecated. Use DevMachine instead."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "dockermachines", "DockerMachine"
     )
 
-    spec: Annotated[DockerMachineSpec, rules("The machine as it is wanted.", zero="written")] = (
-        field(default_factory=DockerMachineSpec)
-    )
+    spec: Annotated[
+        DockerMachineSpec, rules("spec is the desired state of the DockerMachine.", zero="written")
+    ] = field(default_factory=DockerMachineSpec)
     status: Annotated[
-        DockerMachineStatus, rules("The machine as it was seen last.", zero="written")
+        DockerMachineStatus,
+        rules(
+            "status is the observed state of the DockerMachine. The infrastructure provider "
+            "writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=DockerMachineStatus)
 
 
 class DockerMachineTemplate(Object, kw_only=True):
-    """What DockerMachines are made of. Deprecated: use a DevMachineTemplate."""
+    """DockerMachineTemplate is a template from which DockerMachines are created. It is
+    deprecated. Use DevMachineTemplate instead.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
@@ -95,8 +126,14 @@ class DockerMachineTemplate(Object, kw_only=True):
     )
 
     spec: Annotated[
-        DockerMachineTemplateSpec, rules("The template as it is wanted.", zero="written")
+        DockerMachineTemplateSpec,
+        rules("spec is the desired state of the DockerMachineTemplate.", zero="written"),
     ] = field(default_factory=DockerMachineTemplateSpec)
     status: Annotated[
-        MachineTemplateStatus, rules("What is known about such machines.", zero="written")
+        MachineTemplateStatus,
+        rules(
+            "status is the observed state of the DockerMachineTemplate. The infrastructure "
+            "provider writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=MachineTemplateStatus)

@@ -25,75 +25,111 @@ from kapy.kube.names import Resource
 
 
 class DockerMachinePoolSpec(Model):
-    """What the pool should be."""
+    """DockerMachinePoolSpec is the desired state of a DockerMachinePool."""
 
-    template: Annotated[Container, rules("What its machines are made of.", zero="written")] = field(
-        default_factory=Container
-    )
+    template: Annotated[
+        Container,
+        rules(
+            "template configures the containers of the pool. A change replaces the machines "
+            "by a rollout.",
+            zero="written",
+        ),
+    ] = field(default_factory=Container)
     provider_id: PoolProviderID = field(default="", name="providerID")
     provider_id_list: ProviderIDs = field(default_factory=list, name="providerIDList")
 
 
-Bootstrapped = Annotated[bool, rules("Whether the machine has set itself up. Deprecated.")]
+Bootstrapped = Annotated[
+    bool,
+    rules(
+        "bootstrapped tells whether the bootstrap commands of the machine have "
+        "succeeded. It is deprecated."
+    ),
+]
 
 
 class DockerPoolInstance(PoolInstance):
-    """One machine of a pool of containers, as it was seen."""
+    """DockerPoolInstance is the observed state of one machine of a pool of containers."""
 
     bootstrapped: Bootstrapped = False
 
 
 class DockerMachinePoolStatus(Model):
-    """What was seen of the pool."""
+    """DockerMachinePoolStatus is the observed state of a DockerMachinePool."""
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the DockerMachinePool's current state. Types "
+            "are Ready, ReplicasReady and Paused."
+        ),
+    ] = field(default_factory=list)
     ready: PoolReady = False
     replicas: PoolReplicas = 0
     observed_generation: ObservedGeneration = 0
-    instances: Annotated[list[DockerPoolInstance], rules("The machines of the pool.")] = field(
-        default_factory=list
-    )
+    instances: Annotated[
+        list[DockerPoolInstance], rules("instances are the observed machines of the pool.")
+    ] = field(default_factory=list)
     infrastructure_machine_kind: InfrastructureMachineKind = ""
     deprecated: Deprecated = None
 
 
 class DockerMachinePoolTemplateResource(Model):
-    """What DockerMachinePools made of the template look like."""
+    """DockerMachinePoolTemplateResource describes the DockerMachinePools that are created from
+    a template.
+    """
 
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: Annotated[
+        TemplateMeta, rules("metadata are the labels and annotations of the DockerMachinePools.")
+    ] = field(default_factory=TemplateMeta)
     spec: Annotated[
-        DockerMachinePoolSpec, rules("What they should be.", required=True, zero="written")
+        DockerMachinePoolSpec,
+        rules(
+            "spec is the desired state of the DockerMachinePools.", required=True, zero="written"
+        ),
     ] = field(default_factory=DockerMachinePoolSpec)
 
 
 class DockerMachinePoolTemplateSpec(Model):
-    """What a DockerMachinePoolTemplate holds."""
+    """DockerMachinePoolTemplateSpec is the desired state of a DockerMachinePoolTemplate."""
 
     template: Annotated[
         DockerMachinePoolTemplateResource,
-        rules("What DockerMachinePools look like.", required=True, zero="written"),
+        rules(
+            "template describes the DockerMachinePools that are created.",
+            required=True,
+            zero="written",
+        ),
     ] = field(default_factory=DockerMachinePoolTemplateResource)
 
 
 class DockerMachinePool(Object, kw_only=True):
-    """A pool of machines made of containers. Deprecated: use a DevMachinePool."""
+    """DockerMachinePool is a pool of machines that are containers. It is deprecated. Use
+    DevMachinePool instead.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io", "v1beta2", "dockermachinepools", "DockerMachinePool"
     )
 
-    spec: Annotated[DockerMachinePoolSpec, rules("The pool as it is wanted.", zero="written")] = (
-        field(default_factory=DockerMachinePoolSpec)
-    )
+    spec: Annotated[
+        DockerMachinePoolSpec,
+        rules("spec is the desired state of the DockerMachinePool.", zero="written"),
+    ] = field(default_factory=DockerMachinePoolSpec)
     status: Annotated[
-        DockerMachinePoolStatus, rules("The pool as it was seen last.", zero="written")
+        DockerMachinePoolStatus,
+        rules(
+            "status is the observed state of the DockerMachinePool. The infrastructure "
+            "provider writes it.",
+            zero="written",
+        ),
     ] = field(default_factory=DockerMachinePoolStatus)
 
 
 class DockerMachinePoolTemplate(Object, kw_only=True):
-    """What DockerMachinePools are made of. Deprecated: use a DevMachinePoolTemplate."""
+    """DockerMachinePoolTemplate is a template from which DockerMachinePools are created. It is
+    deprecated. Use DevMachinePoolTemplate instead.
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         "infrastructure.cluster.x-k8s.io",
@@ -103,5 +139,6 @@ class DockerMachinePoolTemplate(Object, kw_only=True):
     )
 
     spec: Annotated[
-        DockerMachinePoolTemplateSpec, rules("The template as it is wanted.", zero="written")
+        DockerMachinePoolTemplateSpec,
+        rules("spec is the desired state of the DockerMachinePoolTemplate.", zero="written"),
     ] = field(default_factory=DockerMachinePoolTemplateSpec)

@@ -13,7 +13,9 @@ from kapy.kube.model import Model, rules
 FailureDomains = Annotated[
     list[FailureDomain],
     rules(
-        "Failure domains to report; they mean nothing to containers.",
+        "failureDomains are the failure domains that the provider reports. They must be "
+        "sorted by name. controlPlane of each defaults to false. They do not change "
+        "where containers run. At most 100 are allowed.",
         min_items=1,
         max_items=100,
         x_kubernetes_list_type="map",
@@ -23,38 +25,88 @@ FailureDomains = Annotated[
 
 
 class DockerLoadBalancer(Model):
-    """The load balancer in front of a control plane of containers."""
+    """DockerLoadBalancer configures the load balancer container of a cluster."""
 
-    image_repository: Annotated[str, rules("The registry to pull its image from.")] = ""
-    image_tag: Annotated[str, rules("The tag of its image.")] = ""
+    image_repository: Annotated[
+        str,
+        rules(
+            "imageRepository is the container registry of the load balancer image. If it is "
+            "not set, it defaults to kindest."
+        ),
+    ] = ""
+    image_tag: Annotated[
+        str,
+        rules(
+            "imageTag is the tag of the load balancer image. If it is not set, the provider "
+            "selects it."
+        ),
+    ] = ""
     custom_ha_proxy_config_template_ref: Annotated[
-        LocalObjectReference | None, rules("A ConfigMap with a template of its configuration.")
+        LocalObjectReference | None,
+        rules(
+            "customHAProxyConfigTemplateRef is a reference to a ConfigMap whose key value "
+            "holds a Go template of the HAProxy configuration. If it is not set, a built-in "
+            "template is used."
+        ),
     ] = field(default=None, name="customHAProxyConfigTemplateRef")
 
 
 LoadBalancer = Annotated[
-    DockerLoadBalancer, rules("The load balancer in front of the control plane.", zero="written")
+    DockerLoadBalancer,
+    rules(
+        "loadBalancer configures the load balancer container in front of the control plane.",
+        zero="written",
+    ),
 ]
 
 
 class Mount(Model):
-    """A file or folder of the host that is mounted into a machine."""
+    """Mount is a file or directory of the host that is mounted into a machine."""
 
-    container_path: Annotated[str, rules("Its path in the machine.")] = ""
-    host_path: Annotated[str, rules("Its path on the host.")] = ""
-    read_only: Annotated[bool, rules("Whether the machine may only read it.")] = False
+    container_path: Annotated[
+        str,
+        rules("containerPath is the path at which the file or directory appears in the machine."),
+    ] = ""
+    host_path: Annotated[
+        str, rules("hostPath is the path of the file or directory on the host.")
+    ] = ""
+    read_only: Annotated[
+        bool,
+        rules("readOnly mounts the file or directory without write access. Defaults to false."),
+    ] = False
 
 
-CustomImage = Annotated[str, rules("The image to run, in the place of the usual one.")]
-PreLoadImages = Annotated[list[str], rules("Images to put into the machine before it starts.")]
-ExtraMounts = Annotated[list[Mount], rules("Files and folders of the host to mount.")]
+CustomImage = Annotated[
+    str,
+    rules(
+        "customImage is the container image of the machine, for example a self-built "
+        "node image. If it is not set, kindest/node with the Kubernetes version of the "
+        "Machine is used. In a DevMachine and a DockerMachine this field is immutable."
+    ),
+]
+PreLoadImages = Annotated[
+    list[str],
+    rules(
+        "preLoadImages are the names of images that are copied from the container engine "
+        "of the host into the machine before it starts."
+    ),
+]
+ExtraMounts = Annotated[
+    list[Mount],
+    rules("extraMounts are files and directories of the host that are mounted into the machine."),
+]
 BootstrapTimeout = Annotated[
-    str | None, rules("How long the machine may take to set itself up.", form="duration")
+    str | None,
+    rules(
+        "bootstrapTimeout is the time within which the bootstrap commands of the machine "
+        "must succeed, as a duration, for example 3m. Defaults to 5m.",
+        form="duration",
+    ),
 ]
 
 
 class Container(Model):
-    """What a machine of a pool of containers is made of."""
+    """Container configures the containers of a pool."""
 
     custom_image: CustomImage = ""
     pre_load_images: PreLoadImages = field(default_factory=list)
@@ -64,58 +116,122 @@ class Container(Model):
 MachineProviderID = Annotated[
     str,
     rules(
-        "What the provider calls the machine; its Node has the same.", min_length=1, max_length=512
+        "providerID is the identifier of the machine at the infrastructure provider. It "
+        "equals spec.providerID of the Node. The provider sets it.",
+        min_length=1,
+        max_length=512,
     ),
 ]
-PoolProviderID = Annotated[str, rules("What the provider calls the pool.")]
-ProviderIDs = Annotated[list[str], rules("What the provider calls the machines of the pool.")]
+PoolProviderID = Annotated[
+    str,
+    rules(
+        "providerID is the identifier of the pool at the infrastructure provider. The "
+        "provider sets it."
+    ),
+]
+ProviderIDs = Annotated[
+    list[str],
+    rules(
+        "providerIDList are the identifiers of the machines of the pool. The provider "
+        "sets them. The MachinePool controller copies them."
+    ),
+]
 
 
 class Initialization(Model):
-    """Milestones of the first provisioning."""
+    """Initialization records the milestones of the first provisioning. A milestone stays true
+    once it is reached.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     provisioned: Annotated[
-        bool | None, rules("Whether the infrastructure has been there once.")
+        bool | None,
+        rules(
+            "provisioned is true after the infrastructure has been provisioned for the first "
+            "time. It stays true afterwards."
+        ),
     ] = None
 
 
 Milestones = Annotated[
-    Initialization, rules("Milestones of the first provisioning; they are not taken back.")
+    Initialization,
+    rules(
+        "initialization records the milestones of the first provisioning. The "
+        "controllers of Cluster API read it."
+    ),
 ]
-Addresses = Annotated[list[MachineAddress], rules("Where the machine is reached.")]
+Addresses = Annotated[
+    list[MachineAddress],
+    rules("addresses are the addresses of the machine. The Machine controller copies them."),
+]
 MachineFailureDomain = Annotated[
-    str, rules("The failure domain that the machine is in.", min_length=1, max_length=256)
+    str,
+    rules(
+        "failureDomain is the name of the failure domain in which the machine runs.",
+        min_length=1,
+        max_length=256,
+    ),
 ]
 Capacity = Annotated[
     dict[str, Annotated[int | str, rules(pattern=QUANTITY)]],
-    rules("The resources of such a machine, for autoscalers that start at zero.", form="quantity"),
+    rules(
+        "capacity are the resources of a machine, for example cpu and memory, as "
+        "quantities. Autoscalers read them to scale up from zero replicas.",
+        form="quantity",
+    ),
 ]
 
 
-InstanceName = Annotated[str, rules("What the pool calls the machine.")]
-InstanceVersion = Annotated[str | None, rules("The Kubernetes version of the machine.")]
-InstanceReady = Annotated[bool, rules("Whether the machine is ready.", zero="written")]
+InstanceName = Annotated[str, rules("instanceName is the name of the machine in the pool.")]
+InstanceVersion = Annotated[str | None, rules("version is the Kubernetes version of the machine.")]
+InstanceReady = Annotated[bool, rules("ready tells whether the machine is ready.", zero="written")]
 
 
 class PoolInstance(Model):
-    """One machine of a pool, as it was seen."""
+    """PoolInstance is the observed state of one machine of a pool."""
 
     addresses: Addresses = field(default_factory=list)
     instance_name: InstanceName = ""
     provider_id: Annotated[
-        str | None, rules("What the provider calls the machine; its Node has the same.")
+        str | None,
+        rules(
+            "providerID is the identifier of the machine at the infrastructure provider. It "
+            "equals spec.providerID of the Node."
+        ),
     ] = field(default=None, name="providerID")
     version: InstanceVersion = None
     ready: InstanceReady = False
 
 
-PoolReady = Annotated[bool, rules("Whether the pool is ready.", zero="written")]
-PoolReplicas = Annotated[int, rules("How many machines there are.", format="int32", zero="written")]
+PoolReady = Annotated[
+    bool,
+    rules(
+        "ready tells whether the machines of the pool are provisioned. It is deprecated. "
+        "Use initialization instead.",
+        zero="written",
+    ),
+]
+PoolReplicas = Annotated[
+    int,
+    rules(
+        "replicas is the number of machines of the pool that exist.", format="int32", zero="written"
+    ),
+]
 ObservedGeneration = Annotated[
-    int, rules("The generation of the object that the status was computed from.", format="int64")
+    int,
+    rules(
+        "observedGeneration is the value of metadata.generation from which the status "
+        "was computed. The status is out of date while it is smaller than "
+        "metadata.generation.",
+        format="int64",
+    ),
 ]
 InfrastructureMachineKind = Annotated[
-    str, rules("The kind of the objects that stand for the pool's machines.")
+    str,
+    rules(
+        "infrastructureMachineKind is the kind of the infrastructure objects that "
+        "represent the machines of the pool. If it is set, the MachinePool controller "
+        "creates a Machine for each of them."
+    ),
 ]

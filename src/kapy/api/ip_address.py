@@ -11,40 +11,68 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
-Address = Annotated[str, rules("The address.", min_length=1, max_length=39)]
-Gateway = Annotated[str, rules("The gateway of the network.", min_length=1, max_length=39)]
+Address = Annotated[
+    str, rules("address is the IP address, as IPv4 or IPv6.", min_length=1, max_length=39)
+]
+Gateway = Annotated[
+    str,
+    rules("gateway is the IP address of the gateway of the network.", min_length=1, max_length=39),
+]
 ClusterName = Annotated[
-    str, rules("The Cluster that the claim belongs to.", min_length=1, max_length=63)
+    str,
+    rules(
+        "clusterName is the name of the Cluster to which the claim belongs. The claim is "
+        "moved together with this Cluster by clusterctl.",
+        min_length=1,
+        max_length=63,
+    ),
 ]
 
 
 class IPAddressClaimReference(Model):
-    """Names a claim."""
+    """IPAddressClaimReference is a reference to an IPAddressClaim in the same namespace."""
 
     name: Annotated[
-        str, rules("The claim's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the IPAddressClaim.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
 
 
 class IPAddressReference(Model):
-    """Names an address."""
+    """IPAddressReference is a reference to an IPAddress in the same namespace."""
 
     name: Annotated[
-        str, rules("The IPAddress's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules(
+            "name is the name of the IPAddress.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
 
 
 class IPPoolReference(Model):
-    """Names a pool of addresses, of a kind that an IPAM provider brings."""
+    """IPPoolReference is a reference to a pool of addresses. An IPAM provider defines the kind
+    of the pool.
+    """
 
     name: Annotated[
-        str, rules("The pool's name.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN)
+        str,
+        rules("name is the name of the pool.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN),
     ]
-    kind: Annotated[str, rules("The pool's kind.", min_length=1, max_length=63, pattern=KIND)]
+    kind: Annotated[
+        str, rules("kind is the kind of the pool.", min_length=1, max_length=63, pattern=KIND)
+    ]
     api_group: Annotated[
         str,
         rules(
-            "The API group of the pool's kind.",
+            "apiGroup is the API group of the pool.",
             min_length=1,
             max_length=253,
             pattern=DNS_SUBDOMAIN,
@@ -53,15 +81,22 @@ class IPPoolReference(Model):
 
 
 class IPAddressSpec(Model):
-    """An address, and for whom it is."""
+    """IPAddressSpec is the desired state of an IPAddress. It is immutable."""
 
-    claim_ref: Annotated[IPAddressClaimReference, rules("The claim that the address answers.")]
-    pool_ref: Annotated[IPPoolReference, rules("The pool that the address was taken from.")]
+    claim_ref: Annotated[
+        IPAddressClaimReference,
+        rules("claimRef is a reference to the IPAddressClaim for which the address was allocated."),
+    ]
+    pool_ref: Annotated[
+        IPPoolReference,
+        rules("poolRef is a reference to the pool from which the address was allocated."),
+    ]
     address: Address
     prefix: Annotated[
         int,
         rules(
-            "The length of the network's prefix in bits.",
+            "prefix is the length of the network's prefix in bits. Allowed values are 0 to "
+            "32 for IPv4 and 0 to 128 for IPv6.",
             format="int32",
             minimum=0,
             maximum=128,
@@ -72,43 +107,60 @@ class IPAddressSpec(Model):
 
 
 class IPAddressClaimSpec(Model, kw_only=True):
-    """What is asked for."""
+    """IPAddressClaimSpec is the desired state of an IPAddressClaim. It is immutable."""
 
     cluster_name: ClusterName = ""
-    pool_ref: Annotated[IPPoolReference, rules("The pool to take the address from.")]
+    pool_ref: Annotated[
+        IPPoolReference,
+        rules("poolRef is a reference to the pool from which an address is requested."),
+    ]
 
 
 class IPAddressClaimStatus(Model):
-    """What became of the claim."""
+    """IPAddressClaimStatus is the observed state of an IPAddressClaim."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    conditions: Conditions = field(default_factory=list)
+    conditions: Annotated[
+        Conditions,
+        rules(
+            "conditions are the observations of the IPAddressClaim's current state. The IPAM "
+            "provider decides on the types. Ready is usual."
+        ),
+    ] = field(default_factory=list)
     address_ref: Annotated[
         IPAddressReference | None,
-        rules("The address that answers the claim.", zero="omitted"),
+        rules(
+            "addressRef is a reference to the IPAddress that was allocated for the claim. "
+            "The IPAM provider sets it.",
+            zero="omitted",
+        ),
     ] = None
     deprecated: Deprecated = None
 
 
 class IPAddress(Object, kw_only=True):
-    """An address that was taken from a pool for a claim."""
+    """IPAddress is an IP address that an IPAM provider has allocated from a pool for a claim."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "ipam.cluster.x-k8s.io", "v1beta2", "ipaddresses", "IPAddress"
     )
 
-    spec: Annotated[IPAddressSpec, rules("The address, and for whom it is.")]
+    spec: Annotated[
+        IPAddressSpec,
+        rules("spec is the allocated address and its origin. This field is immutable."),
+    ]
 
 
 class IPAddressClaim(Object, kw_only=True):
-    """Asks a pool for an address."""
+    """IPAddressClaim requests the allocation of an IP address from a pool."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         "ipam.cluster.x-k8s.io", "v1beta2", "ipaddressclaims", "IPAddressClaim"
     )
 
-    spec: Annotated[IPAddressClaimSpec, rules("What is asked for.")]
-    status: Annotated[IPAddressClaimStatus, rules("What became of the claim.")] = field(
-        default_factory=IPAddressClaimStatus
-    )
+    spec: Annotated[IPAddressClaimSpec, rules("spec is the request. This field is immutable.")]
+    status: Annotated[
+        IPAddressClaimStatus,
+        rules("status is the observed state of the IPAddressClaim. The IPAM provider writes it."),
+    ] = field(default_factory=IPAddressClaimStatus)

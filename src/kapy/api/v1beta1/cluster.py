@@ -58,22 +58,26 @@ class ClusterSpec(OldModel):
 
 
 class ClusterV1Beta2Status(ConditionsStatus):
-    """What the version after this one reports of a Cluster."""
+    """ClusterV1Beta2Status groups the status fields of a Cluster that v1beta2 reports."""
 
     control_plane: Annotated[
-        ClusterControlPlaneStatus | None, rules("The control plane's Machines, counted.")
+        ClusterControlPlaneStatus | None, rules(same_as="ClusterStatus.controlPlane")
     ] = None
-    workers: Annotated[WorkersStatus | None, rules("The worker machines, counted.")] = None
+    workers: Annotated[WorkersStatus | None, rules(same_as="ClusterStatus.workers")] = None
 
 
 class ClusterStatus(OldModel):
     failure_domains: dict[str, FailureDomain] = field(default_factory=dict)
     failure_reason: Annotated[
-        str | None, rules("In one word, why the cluster failed for good.")
+        str | None, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
     ] = None
     failure_message: Annotated[
         str | None,
-        rules("In a sentence, why the cluster failed for good.", min_length=1, max_length=10240),
+        rules(
+            same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage",
+            min_length=1,
+            max_length=10240,
+        ),
     ] = None
     phase: Annotated[
         str,
@@ -82,10 +86,10 @@ class ClusterStatus(OldModel):
         ),
     ] = ""
     infrastructure_ready: Annotated[
-        bool, rules("Whether the infrastructure is there.", zero="written")
+        bool, rules(same_as="ClusterInitializationStatus.infrastructureProvisioned", zero="written")
     ] = False
     control_plane_ready: Annotated[
-        bool, rules("Whether the API server has answered once.", zero="written")
+        bool, rules(same_as="ClusterInitializationStatus.controlPlaneInitialized", zero="written")
     ] = False
     conditions: OldConditions = field(default_factory=list)
     observed_generation: Annotated[
@@ -93,7 +97,11 @@ class ClusterStatus(OldModel):
         rules(format="int64"),
     ] = 0
     v1beta2: Annotated[
-        ClusterV1Beta2Status | None, rules("What the version after this one reports.")
+        ClusterV1Beta2Status | None,
+        rules(
+            "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for "
+            "v1beta2."
+        ),
     ] = None
 
 

@@ -33,9 +33,7 @@ from kapy.kube.names import Resource
 
 
 class ControlPlaneClass(OldModel):
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the control plane and its Machines.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     ref: TemplateRef = None
     machine_infrastructure: LocalObjectTemplate | None = None
     machine_health_check: HealthCheck = None
@@ -43,7 +41,9 @@ class ControlPlaneClass(OldModel):
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="ControlPlaneClass.taints")] = field(
+        default_factory=list
+    )
     readiness_gates: ReadinessGates = field(default_factory=list)
 
 
@@ -58,7 +58,7 @@ class ClusterClassSpec(OldModel):
     ] = field(default_factory=list)
     infrastructure: LocalObjectTemplate = field(default_factory=LocalObjectTemplate)
     infrastructure_naming_strategy: Annotated[
-        ClassNaming | None, rules("How the infrastructure object is named.")
+        ClassNaming | None, rules(same_as="InfrastructureClass.naming")
     ] = None
     control_plane: ControlPlaneClass = field(default_factory=ControlPlaneClass)
     workers: WorkersClass = field(default_factory=WorkersClass)
@@ -94,7 +94,11 @@ class ClusterClassStatus(OldModel):
         rules(format="int64"),
     ] = 0
     v1beta2: Annotated[
-        ConditionsStatus | None, rules("What the version after this one reports.")
+        ConditionsStatus | None,
+        rules(
+            "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for "
+            "v1beta2."
+        ),
     ] = None
 
 

@@ -57,11 +57,17 @@ class PatchDefinition(OldModel):
 class ExternalPatchDefinition(OldModel):
     generate_extension: Annotated[
         str | None,
-        rules("The extension that makes the changes.", min_length=1, max_length=512),
+        rules(
+            same_as="ExternalPatchDefinition.generatePatchesExtension", min_length=1, max_length=512
+        ),
     ] = None
     validate_extension: Annotated[
         str | None,
-        rules("The extension that checks the result.", min_length=1, max_length=512),
+        rules(
+            same_as="ExternalPatchDefinition.validateTopologyExtension",
+            min_length=1,
+            max_length=512,
+        ),
     ] = None
     discover_variables_extension: Annotated[
         str | None,

@@ -59,9 +59,7 @@ class JSONSchemaProps(OldModel):
             x_kubernetes_list_map_keys=["rule"],
         ),
     ] = field(default_factory=list, name="x-kubernetes-validations")
-    metadata: Annotated[VariableSchemaMetadata | None, rules("What is noted about the value.")] = (
-        field(default=None, name="x-metadata")
-    )
+    metadata: VariableSchemaMetadata | None = field(default=None, name="x-metadata")
     int_or_string: Annotated[bool, new.INT_OR_STRING] = field(
         default=False, name="x-kubernetes-int-or-string"
     )
@@ -75,9 +73,12 @@ class VariableSchema(OldModel):
     schema: "JSONSchemaProps" = field(name="openAPIV3Schema")
 
 
-_Required = Annotated[bool, rules("Whether every Cluster must have a value for it.")]
-_Metadata = Annotated[ClusterClassVariableMetadata, rules("What is noted about the variable.")]
-_Schema = Annotated[VariableSchema, rules("What its values look like.")]
+_Required = bool
+_Metadata = Annotated[
+    ClusterClassVariableMetadata,
+    rules("metadata is metadata of the variable for tools. Cluster API does not read it."),
+]
+_Schema = VariableSchema
 
 
 class ClusterClassVariable(OldModel, kw_only=True):

@@ -19,12 +19,19 @@ from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
 from kapy.kube.model import rules
 
 TemplateRef = Annotated[
-    ObjectReference | None, rules("Names the template.", required=True, zero="written")
+    ObjectReference | None,
+    rules(
+        "ref is a reference to the template. The API version in it follows from the "
+        "contract. A change rolls out new Machines in all Clusters of the class if the "
+        "content of the template is different.",
+        required=True,
+        zero="written",
+    ),
 ]
 
 
 class LocalObjectTemplate(OldModel):
-    """A template that objects are made of."""
+    """LocalObjectTemplate is a template from which the objects of a Cluster are created."""
 
     ref: TemplateRef = None
 
@@ -40,32 +47,53 @@ class ClassNaming(OldModel):
 
 
 HealthCheck = Annotated[
-    MachineHealthCheckClass | None, rules("How unhealthy Machines are found and replaced.")
+    MachineHealthCheckClass | None,
+    rules(
+        "machineHealthCheck configures a MachineHealthCheck for the Machines. If it is "
+        "not set, there is none, unless the Cluster defines one."
+    ),
 ]
-Naming = Annotated[ClassNaming | None, rules("How the objects of the class are named.")]
-_ClassName = Annotated[str, rules("What Clusters call the class.", min_length=1, max_length=256)]
+Naming = Annotated[
+    ClassNaming | None,
+    rules(
+        "namingStrategy configures the names of the objects of the class. A change "
+        "applies to new objects only."
+    ),
+]
+_ClassName = Annotated[str, rules(min_length=1, max_length=256)]
 _MinReadySeconds = Annotated[
     int | None,
-    rules("How long a Machine must be ready to count as available.", format="int32"),
+    rules(format="int32"),
 ]
 
 
 class WorkerTemplate(OldModel):
-    """What the machines of a class are made of."""
+    """WorkerTemplate describes the machines of a class."""
 
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the objects of the class.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: Annotated[TemplateMeta, rules(same_as="MachineDeploymentClass.metadata")] = field(
+        default_factory=TemplateMeta
+    )
     bootstrap: Annotated[
         LocalObjectTemplate,
-        rules("The template of what turns the machines into Nodes.", required=True),
+        rules(
+            "bootstrap is the template of the bootstrap objects. A change rolls out new Machines.",
+            required=True,
+        ),
     ] = field(default_factory=LocalObjectTemplate)
     infrastructure: Annotated[
-        LocalObjectTemplate, rules("The template of the machines' infrastructure.", required=True)
+        LocalObjectTemplate,
+        rules(
+            "infrastructure is the template of the infrastructure objects. A change rolls "
+            "out new Machines.",
+            required=True,
+        ),
     ] = field(default_factory=LocalObjectTemplate)
 
 
-_Template = Annotated[WorkerTemplate, rules("What the machines of the class are made of.")]
+_Template = Annotated[
+    WorkerTemplate,
+    rules("template describes the machines of the class. A change rolls out new Machines."),
+]
 
 
 class MachineDeploymentClass(OldModel):
@@ -83,12 +111,15 @@ class MachineDeploymentClass(OldModel):
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="MachineDeploymentClass.taints")] = field(
+        default_factory=list
+    )
     min_ready_seconds: _MinReadySeconds = None
     readiness_gates: ReadinessGates = field(default_factory=list)
-    strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
-        None
-    )
+    strategy: Annotated[
+        MachineDeploymentStrategy | None,
+        rules(same_as="MachineDeploymentClassRolloutSpec.strategy"),
+    ] = None
 
 
 class MachinePoolClass(OldModel):
@@ -104,7 +135,9 @@ class MachinePoolClass(OldModel):
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="MachinePoolClass.taints")] = field(
+        default_factory=list
+    )
     min_ready_seconds: _MinReadySeconds = None
 
 

@@ -19,16 +19,19 @@ from kapy.api.v1beta1.model import OldModel
 from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
 from kapy.kube.model import rules
 
-_Rollout = Annotated[
-    ControlPlaneTopologyRolloutSpec, rules("When Machines are replaced.", zero="omitted")
-]
+_Rollout = Annotated[ControlPlaneTopologyRolloutSpec, rules(zero="omitted")]
 
 
 class ClusterVariable(OldModel, kw_only=True):
     name: Annotated[str, rules(min_length=1, max_length=256)]
     definition_from: Annotated[
         str,
-        rules("Which definition of the variable is meant; nobody asks any more.", max_length=256),
+        rules(
+            "definitionFrom is the origin of the definition of the variable. It is "
+            "deprecated and ignored, because all definitions of a variable must agree. At "
+            "most 256 characters are allowed.",
+            max_length=256,
+        ),
     ] = ""
     value: Any
 
@@ -36,7 +39,6 @@ class ClusterVariable(OldModel, kw_only=True):
 Variables = Annotated[
     list[ClusterVariable],
     rules(
-        "Values of variables that ClusterClasses define.",
         max_items=1000,
         x_kubernetes_list_type="map",
         x_kubernetes_list_map_keys=["name"],
@@ -49,49 +51,53 @@ class VariableOverrides(OldModel):
 
 
 class MachineHealthCheckTopology(MachineHealthCheckClass):
-    """How unhealthy Machines of one cluster are treated."""
+    """MachineHealthCheckTopology configures the MachineHealthCheck of some Machines of one
+    Cluster.
+    """
 
     enable: Annotated[
         bool | None,
-        rules("Whether there is a MachineHealthCheck; the ClusterClass decides unless said."),
+        rules(same_as="ControlPlaneTopologyHealthCheck.enabled"),
     ] = None
 
 
 _HealthCheck = Annotated[
-    MachineHealthCheckTopology | None, rules("How unhealthy Machines are found and replaced.")
+    MachineHealthCheckTopology | None,
+    rules(
+        "machineHealthCheck configures the MachineHealthCheck of the Machines. It takes "
+        "precedence over the ClusterClass."
+    ),
 ]
 
 
 class ControlPlaneTopology(OldModel):
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the control plane and its Machines.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     replicas: Annotated[int | None, rules(format="int32")] = None
     rollout: _Rollout = field(default_factory=ControlPlaneTopologyRolloutSpec)
     machine_health_check: _HealthCheck = None
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="ControlPlaneTopology.taints")] = field(
+        default_factory=list
+    )
     readiness_gates: ReadinessGates = field(default_factory=list)
     variables: VariableOverrides | None = None
 
 
-_Name = Annotated[str, rules("What it is called within the topology.", min_length=1, max_length=63)]
+_Name = Annotated[str, rules(min_length=1, max_length=63)]
 _Replicas = Annotated[
     int | None,
-    rules("How many there should be; an autoscaler decides when absent.", format="int32"),
+    rules(format="int32"),
 ]
 _MinReadySeconds = Annotated[
     int | None,
-    rules("How long a Machine must be ready to count as available.", format="int32"),
+    rules(format="int32"),
 ]
 
 
 class MachineDeploymentTopology(OldModel, kw_only=True):
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the MachineDeployment and its Machines.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     class_: Annotated[
         str,
         rules(min_length=1, max_length=256),
@@ -106,20 +112,20 @@ class MachineDeploymentTopology(OldModel, kw_only=True):
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="MachineDeploymentTopology.taints")] = field(
+        default_factory=list
+    )
     min_ready_seconds: _MinReadySeconds = None
     readiness_gates: ReadinessGates = field(default_factory=list)
     rollout: _Rollout = field(default_factory=ControlPlaneTopologyRolloutSpec)
-    strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
-        None
-    )
+    strategy: Annotated[
+        MachineDeploymentStrategy | None, rules(same_as="MachineDeploymentRolloutSpec.strategy")
+    ] = None
     variables: VariableOverrides | None = None
 
 
 class MachinePoolTopology(OldModel, kw_only=True):
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the MachinePool and its machines.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     class_: Annotated[str, rules(min_length=1, max_length=256)]
     name: _Name
     failure_domains: Annotated[
@@ -129,7 +135,9 @@ class MachinePoolTopology(OldModel, kw_only=True):
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Taints = field(default_factory=list)
+    taints: Annotated[Taints, rules(same_as="MachinePoolTopology.taints")] = field(
+        default_factory=list
+    )
     min_ready_seconds: _MinReadySeconds = None
     replicas: _Replicas = None
     variables: VariableOverrides | None = None
@@ -155,22 +163,35 @@ class WorkersTopology(OldModel):
 
 
 class Topology(OldModel, kw_only=True):
-    class_: Annotated[str, rules("The ClusterClass's name.", min_length=1, max_length=253)] = field(
-        name="class"
-    )
+    class_: Annotated[
+        str,
+        rules(
+            "class is the name of the ClusterClass of the cluster. A change moves the "
+            "Cluster to another class, which must be compatible.",
+            min_length=1,
+            max_length=253,
+        ),
+    ] = field(name="class")
     class_namespace: Annotated[
         str,
         rules(
-            "The ClusterClass's namespace; the Cluster's own unless said.",
+            "classNamespace is the namespace of the ClusterClass. If it is not set, it "
+            "defaults to the namespace of the Cluster.",
             min_length=1,
             max_length=63,
             pattern=DNS_LABEL,
         ),
     ] = ""
     version: Annotated[str, rules(min_length=1, max_length=256)]
-    rollout_after: Annotated[str | None, rules("Nobody reads it any more.", format="date-time")] = (
-        None
-    )
+    rollout_after: Annotated[
+        str | None,
+        rules(
+            "rolloutAfter was a time for a rollout of the whole cluster. It is deprecated "
+            "and ignored. Set rolloutAfter of the control plane and of each "
+            "MachineDeployment instead.",
+            format="date-time",
+        ),
+    ] = None
     control_plane: ControlPlaneTopology = field(default_factory=ControlPlaneTopology)
     workers: WorkersTopology | None = None
     variables: Variables = field(default_factory=list)

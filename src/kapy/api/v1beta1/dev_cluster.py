@@ -31,9 +31,7 @@ class DevClusterSpec(OldModel):
 
 
 class DevClusterTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[DevClusterSpec, rules(required=True)] = field(default_factory=DevClusterSpec)
 
 

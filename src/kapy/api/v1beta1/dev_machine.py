@@ -27,9 +27,7 @@ class DevMachineStatus(OldModel):
 
 
 class DevMachineTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[DevMachineSpec, rules(required=True)] = field(default_factory=DevMachineSpec)
 
 

@@ -19,9 +19,7 @@ class DockerClusterSpec(OldModel):
 
 
 class DockerClusterTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[DockerClusterSpec, rules(required=True)] = field(
         default_factory=DockerClusterSpec
     )

@@ -29,9 +29,7 @@ class DockerMachineStatus(OldModel):
 
 
 class DockerMachineTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[DockerMachineSpec, rules(required=True)] = field(
         default_factory=DockerMachineSpec
     )

@@ -40,9 +40,7 @@ class DockerMachinePoolStatus(OldModel):
 
 
 class DockerMachinePoolTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[DockerMachinePoolSpec, rules(required=True)] = field(
         default_factory=DockerMachinePoolSpec
     )

@@ -37,13 +37,13 @@ class FailureDomain(OldModel):
 
 
 class ConditionsStatus(OldModel):
-    """The conditions of the version after this one."""
+    """ConditionsStatus groups the conditions that v1beta2 reports."""
 
     conditions: Conditions = field(default_factory=list)
 
 
 class ReplicasStatus(ConditionsStatus):
-    """The conditions and counters of the version after this one."""
+    """ReplicasStatus groups the conditions and numbers of replicas that v1beta2 reports."""
 
     ready_replicas: ReadyReplicas = None
     available_replicas: AvailableReplicas = None
@@ -51,12 +51,12 @@ class ReplicasStatus(ConditionsStatus):
 
 
 class MachineNamingStrategy(OldModel):
-    """How Machines are named."""
+    """MachineNamingStrategy configures the names of Machines."""
 
     template: Annotated[
         str,
         rules(
-            "A Go template of names, with .cluster.name, .machineSet.name and .random.",
+            same_as="MachineNamingSpec.template",
             min_length=1,
             max_length=256,
         ),
@@ -66,22 +66,41 @@ class MachineNamingStrategy(OldModel):
 OldConditions = V1Beta1Conditions
 """The conditions of this version."""
 
-V1Beta2 = Annotated[ConditionsStatus | None, rules("What the version after this one reports.")]
+V1Beta2 = Annotated[
+    ConditionsStatus | None,
+    rules(
+        "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for v1beta2."
+    ),
+]
 V1Beta2Replicas = Annotated[
-    ReplicasStatus | None, rules("What the version after this one reports.")
+    ReplicasStatus | None,
+    rules(
+        "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for v1beta2."
+    ),
 ]
 
-FailureReason = Annotated[str | None, rules("In one word, why it failed for good.")]
+FailureReason = Annotated[
+    str | None, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
+]
 FailureMessage = Annotated[
     str | None,
-    rules("In a sentence, why it failed for good.", min_length=1, max_length=10240),
+    rules(
+        same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage", min_length=1, max_length=10240
+    ),
 ]
 OldGeneration = Annotated[
     int,
-    rules("The generation of the object that the status was computed from.", format="int64"),
+    rules(
+        "observedGeneration is the value of metadata.generation from which the status "
+        "was computed. The status is out of date while it is smaller than "
+        "metadata.generation.",
+        format="int64",
+    ),
 ]
 
 
-def counter(sentence: str) -> msgspec.Meta:
-    """A number of machines that is written even when it is zero."""
-    return rules(sentence, format="int32", zero="written")
+def counter(same_as: str = "") -> msgspec.Meta:
+    """A number of machines that is written even when it is zero. same_as: the field whose
+    description it has, unless that of the same name in the newest version."""
+    named = {"same_as": same_as} if same_as else {}
+    return rules(format="int32", zero="written", **named)

@@ -10,14 +10,25 @@ from kapy.api.patterns import REPLICA_RANGE
 from kapy.api.v1beta1.model import OldModel
 from kapy.kube.model import rules
 
-_Timeout = Annotated[str, rules("How long it must last.", required=True, form="duration")]
+_Timeout = Annotated[
+    str,
+    rules(
+        "timeout is the time for which the condition must have this status before the "
+        "Machine is unhealthy, as a duration, for example 5m. With 0s the Machine is "
+        "unhealthy at once.",
+        required=True,
+        form="duration",
+    ),
+]
 
 
 class UnhealthyCondition(OldModel):
-    """A condition of a Node that is a sign of ill health when it lasts."""
+    """UnhealthyCondition is a condition status of a Node that makes the Machine of the Node
+    unhealthy when it lasts.
+    """
 
-    type: Annotated[str, rules("The condition's type.", min_length=1)]
-    status: Annotated[str, rules("The condition's bad status.", min_length=1)]
+    type: Annotated[str, rules(same_as="UnhealthyNodeCondition.type", min_length=1)]
+    status: Annotated[str, rules(same_as="UnhealthyNodeCondition.status", min_length=1)]
     timeout: _Timeout = "0s"
 
 
@@ -31,16 +42,18 @@ class UnhealthyMachineCondition(OldModel):
 
 
 class MachineHealthCheckClass(OldModel):
-    """How unhealthy Machines are treated, as a ClusterClass says it."""
+    """MachineHealthCheckClass configures the MachineHealthCheck of some Machines in a
+    ClusterClass.
+    """
 
     unhealthy_conditions: Annotated[
         list[UnhealthyCondition],
-        rules("Conditions of the Node that make a Machine unhealthy, any of them.", max_items=100),
+        rules(same_as="HealthChecks.unhealthyNodeConditions", max_items=100),
     ] = field(default_factory=list)
     unhealthy_machine_conditions: Annotated[
         list[UnhealthyMachineCondition],
         rules(
-            "Conditions of the Machine that make it unhealthy, any of them.",
+            same_as="HealthChecks.unhealthyMachineConditions",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -49,14 +62,18 @@ class MachineHealthCheckClass(OldModel):
     max_unhealthy: Annotated[
         int | str | None,
         rules(
-            "Remediation is allowed while no more Machines than this (number or percentage) are "
-            "unhealthy."
+            "maxUnhealthy is the number of unhealthy Machines up to which remediation is "
+            "allowed. It is an absolute number or a percentage of the selected Machines, "
+            "which is rounded down. It is ignored if unhealthyRange is set. Defaults to "
+            "100%."
         ),
     ] = None
     unhealthy_range: Annotated[
         str | None,
         rules(
-            "Remediation is allowed while the number of unhealthy Machines is in this range.",
+            "unhealthyRange is the range of the number of unhealthy Machines in which "
+            "remediation is allowed, for example [3-5]. Both bounds are included. It takes "
+            "precedence over maxUnhealthy.",
             min_length=1,
             max_length=32,
             pattern=REPLICA_RANGE,
@@ -65,11 +82,13 @@ class MachineHealthCheckClass(OldModel):
     node_startup_timeout: Annotated[
         str | None,
         rules(
-            "How long a Machine may take until it has a Node; 0 is without a limit.",
+            "nodeStartupTimeout is the time within which a Machine must have a Node, as a "
+            "duration, for example 10m. After that it is unhealthy. With 0s there is no "
+            "limit. Defaults to 10m0s.",
             form="duration",
         ),
     ] = None
     remediation_template: Annotated[
         ObjectReference | None,
-        rules("A template of the objects that ask somebody else to remediate."),
+        rules(same_as="Remediation.templateRef"),
     ] = None

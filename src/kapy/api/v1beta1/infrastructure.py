@@ -14,12 +14,16 @@ class APIEndpoint(OldModel):
     port: Annotated[int, rules(zero="written")] = 0
 
 
-Ready = Annotated[bool, rules("Whether the infrastructure is there.", zero="written")]
-FailureDomains = Annotated[dict[str, FailureDomain], rules("The failure domains that there are.")]
-Addresses = Annotated[list[MachineAddress], rules("Where the machine is reached.")]
-ProviderID = Annotated[
-    str | None, rules("What the provider calls the machine; its Node has the same.")
+Ready = Annotated[
+    bool,
+    rules(
+        "ready is true after the infrastructure has been provisioned for the first time.",
+        zero="written",
+    ),
 ]
+FailureDomains = dict[str, FailureDomain]
+Addresses = list[MachineAddress]
+ProviderID = str | None
 
 
 class InfraClusterStatus(OldModel):

@@ -11,13 +11,17 @@ from kapy.kube import Document
 from kapy.kube.model import rules
 
 _Name = Annotated[str, rules(min_length=1, max_length=253)]
-_ExtraArgs = Annotated[
-    dict[str, str], rules("Command line arguments beyond kubeadm's own, by their names.")
-]
-_ExtraEnvs = Annotated[list[EnvVar], rules("Environment variables for the Pod.", max_items=100)]
+_ExtraArgs = dict[str, str]
+_ExtraEnvs = Annotated[list[EnvVar], rules(max_items=100)]
 
-ApiVersion = Annotated[str, rules("The version of kubeadm's own API; not looked at.")]
-Kind = Annotated[str, rules("What kubeadm's own API calls this; not looked at.")]
+ApiVersion = Annotated[
+    str,
+    rules(
+        "apiVersion is the version of the API of kubeadm. It is ignored. Cluster API "
+        "selects the version according to the Kubernetes version."
+    ),
+]
+Kind = Annotated[str, rules("kind is the kind in the API of kubeadm. It is ignored.")]
 
 
 class HostPathMount(kubeadm.HostPathMount):
@@ -42,7 +46,12 @@ class APIServer(ControlPlaneComponent):
     ] = field(default_factory=list, name="certSANs")
     timeout_for_control_plane: Annotated[
         str | None,
-        rules("How long for the API server to be healthy; 4m unless said.", form="duration"),
+        rules(
+            "timeoutForControlPlane is the time within which the API server must become "
+            "healthy, as a duration, for example 4m0s. If it is not set, it defaults to "
+            "4m0s.",
+            form="duration",
+        ),
     ] = None
 
 
@@ -82,13 +91,37 @@ class Etcd(OldModel):
 
 
 class Networking(OldModel):
-    """The networks of a cluster; they come from the Cluster, not from here."""
+    """Networking configures the networks of the cluster. Cluster API takes absent values from
+    the Cluster.
+    """
 
     service_subnet: Annotated[
-        str, rules("Addresses for Services.", min_length=1, max_length=1024)
+        str,
+        rules(
+            "serviceSubnet are the IP address ranges of Services in CIDR notation. Cluster "
+            "API uses those of the Cluster instead.",
+            min_length=1,
+            max_length=1024,
+        ),
     ] = ""
-    pod_subnet: Annotated[str, rules("Addresses for Pods.", min_length=1, max_length=1024)] = ""
-    dns_domain: Annotated[str, rules("The domain of Services.", min_length=1, max_length=253)] = ""
+    pod_subnet: Annotated[
+        str,
+        rules(
+            "podSubnet are the IP address ranges of Pods in CIDR notation. Cluster API uses "
+            "those of the Cluster instead.",
+            min_length=1,
+            max_length=1024,
+        ),
+    ] = ""
+    dns_domain: Annotated[
+        str,
+        rules(
+            "dnsDomain is the DNS domain of Services. Cluster API uses that of the Cluster "
+            "instead.",
+            min_length=1,
+            max_length=253,
+        ),
+    ] = ""
 
 
 class ClusterConfiguration(OldModel):
@@ -96,12 +129,17 @@ class ClusterConfiguration(OldModel):
     kind: Kind = ""
     etcd: Etcd = field(default_factory=Etcd)
     networking: Annotated[
-        Networking, rules("Networks; the Cluster's are used, whatever this says.")
+        Networking,
+        rules(
+            "networking configures the networks of the cluster. Cluster API uses "
+            "spec.clusterNetwork of the Cluster instead."
+        ),
     ] = field(default_factory=Networking)
     kubernetes_version: Annotated[
         str,
         rules(
-            "A Kubernetes version; the Machine's is used, whatever this says.",
+            "kubernetesVersion is the Kubernetes version of the control plane. Cluster API "
+            "uses the version of the Machine instead.",
             min_length=1,
             max_length=256,
         ),
@@ -138,7 +176,8 @@ class ClusterConfiguration(OldModel):
     cluster_name: Annotated[
         str,
         rules(
-            "A cluster's name; the Cluster's is used, whatever this says.",
+            "clusterName is the name of the cluster. Cluster API uses the name of the "
+            "Cluster instead.",
             min_length=1,
             max_length=63,
         ),

@@ -136,21 +136,37 @@ class KubeadmConfigSpec(OldModel):
     ] = ""
     verbosity: Annotated[int | None, rules(format="int32")] = None
     use_experimental_retry_join: Annotated[
-        bool, rules("Whether kubeadm join was tried again; it has no effect any more.")
+        bool,
+        rules(
+            "useExperimentalRetryJoin repeated a failed kubeadm join. It is deprecated and "
+            "has no effect."
+        ),
     ] = False
     ignition: IgnitionSpec | None = None
 
 
 class KubeadmConfigStatus(OldModel):
-    ready: Annotated[bool, rules("Whether the boot data is there.", zero="written")] = False
+    ready: Annotated[
+        bool,
+        rules(
+            "ready is true after the Secret with the bootstrap data has been created.",
+            zero="written",
+        ),
+    ] = False
     data_secret_name: Annotated[str | None, rules(min_length=1, max_length=253)] = None
     failure_reason: Annotated[
         str,
-        rules("In one word, why the object failed for good.", min_length=1, max_length=256),
+        rules(
+            same_as="MachineSetV1Beta1DeprecatedStatus.failureReason", min_length=1, max_length=256
+        ),
     ] = ""
     failure_message: Annotated[
         str,
-        rules("In a sentence, why the object failed for good.", min_length=1, max_length=10240),
+        rules(
+            same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage",
+            min_length=1,
+            max_length=10240,
+        ),
     ] = ""
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
@@ -158,9 +174,7 @@ class KubeadmConfigStatus(OldModel):
 
 
 class KubeadmConfigTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: KubeadmConfigSpec = field(default_factory=KubeadmConfigSpec)
 
 

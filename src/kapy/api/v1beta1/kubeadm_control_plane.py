@@ -30,14 +30,14 @@ from kapy.kube.names import Resource
 
 
 class KubeadmControlPlaneMachineTemplate(OldModel):
-    metadata: Annotated[
-        TemplateMeta, rules("Labels and annotations for the Machines and what belongs to them.")
-    ] = field(default_factory=TemplateMeta)
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     infrastructure_ref: Annotated[
         ObjectReference,
-        rules("The provider's template that their infrastructure is made of.", required=True),
+        rules(same_as="KubeadmControlPlaneMachineTemplateSpec.infrastructureRef", required=True),
     ] = field(default_factory=ObjectReference)
-    readiness_gates: ReadinessGates = field(default_factory=list)
+    readiness_gates: Annotated[
+        ReadinessGates, rules(same_as="KubeadmControlPlaneMachineTemplateSpec.readinessGates")
+    ] = field(default_factory=list)
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
@@ -45,79 +45,102 @@ class KubeadmControlPlaneMachineTemplate(OldModel):
 
 
 class RolloutBefore(OldModel):
-    """What control plane Machines are replaced ahead of."""
+    """RolloutBefore lists events before which Machines are replaced."""
 
     certificates_expiry_days: Annotated[
         int | None,
         rules(
-            "So many days before its certificates run out, a Machine is replaced.", format="int32"
+            same_as="KubeadmControlPlaneRolloutBeforeSpec.certificatesExpiryDays", format="int32"
         ),
     ] = None
 
 
 class RollingUpdate(kubeadm_control_plane.KubeadmControlPlaneRolloutStrategyRollingUpdate):
-    """The size of the steps."""
+    """RollingUpdate configures the steps of a rolling update."""
 
     SCHEMA: ClassVar[Document] = {}
 
 
 class RolloutStrategy(OldModel):
-    """How control plane Machines are replaced."""
+    """RolloutStrategy selects how old Machines are replaced."""
 
     type: Annotated[
-        str, rules("Step by step (RollingUpdate); there is no other way.", enum=["RollingUpdate"])
+        str, rules(same_as="KubeadmControlPlaneRolloutStrategy.type", enum=["RollingUpdate"])
     ] = ""
-    rolling_update: Annotated[RollingUpdate | None, rules("The size of the steps.")] = None
+    rolling_update: Annotated[
+        RollingUpdate | None, rules(same_as="KubeadmControlPlaneRolloutStrategy.rollingUpdate")
+    ] = None
 
 
 class RemediationStrategy(OldModel):
-    """How unhealthy control plane Machines are replaced."""
+    """RemediationStrategy configures the replacement of unhealthy control plane Machines."""
 
     max_retry: Annotated[
         int | None,
-        rules(
-            "How often the same slot is tried again; without a limit unless said.", format="int32"
-        ),
+        rules(same_as="KubeadmControlPlaneRemediationSpec.maxRetry", format="int32"),
     ] = None
     retry_period: Annotated[
         str,
-        rules("How long to wait before it is tried again.", zero="written", form="duration"),
+        rules(
+            "retryPeriod is the time between two retries, as a duration, for example 5m. "
+            "Defaults to 0s, with which the controller retries at once.",
+            zero="written",
+            form="duration",
+        ),
     ] = "0s"
     min_healthy_period: Annotated[
         str | None,
         rules(
-            "How long a machine must be healthy before a failure is no retry; 1h unless said.",
+            "minHealthyPeriod is the time after which a failure of a replacement no longer "
+            "counts as a retry, as a duration, for example 1h. Defaults to 1h.",
             form="duration",
         ),
     ] = None
 
 
 class MachineNamingStrategy(kubeadm_control_plane.KubeadmControlPlaneMachineNamingSpec):
-    """How the control plane's Machines are named."""
+    """MachineNamingStrategy configures the names of control plane Machines."""
 
     SCHEMA: ClassVar[Document] = {}
 
 
-_RolloutBefore = Annotated[RolloutBefore | None, rules("What Machines are replaced ahead of.")]
+_RolloutBefore = Annotated[
+    RolloutBefore | None,
+    rules("rolloutBefore lists events before which Machines are replaced by a rollout."),
+]
 _RolloutAfter = Annotated[
     str | None,
     rules(
-        "Machines that are older than this moment are replaced once it has passed.",
+        "rolloutAfter is a time in the format of RFC 3339. Once it has passed, Machines "
+        "that were created before it are replaced by a rollout, even if nothing else has "
+        "changed.",
         format="date-time",
     ),
 ]
 _RolloutStrategy = Annotated[
     RolloutStrategy | None,
     rules(
-        "How Machines are replaced.",
+        "rolloutStrategy selects how old Machines are replaced. Defaults to the type "
+        "RollingUpdate with a maxSurge of 1.",
         default={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
     ),
 ]
 _RemediationStrategy = Annotated[
-    RemediationStrategy | None, rules("How unhealthy Machines are replaced.")
+    RemediationStrategy | None,
+    rules(
+        "remediationStrategy configures the replacement of Machines that a "
+        "MachineHealthCheck has marked as unhealthy. A change is applied in place."
+    ),
 ]
-_MachineNaming = Annotated[MachineNamingStrategy | None, rules("How Machines are named.")]
-_ConfigSpec = Annotated[KubeadmConfigSpec, rules("How the machines are set up.", required=True)]
+_MachineNaming = Annotated[
+    MachineNamingStrategy | None,
+    rules(
+        "machineNamingStrategy configures the names of new Machines. Their bootstrap and "
+        "infrastructure objects have the same names. A change is applied in place. "
+        "Existing Machines keep their names."
+    ),
+]
+_ConfigSpec = Annotated[KubeadmConfigSpec, rules(required=True)]
 
 
 class KubeadmControlPlaneSpec(OldModel, kw_only=True):
@@ -139,25 +162,43 @@ class KubeadmControlPlaneSpec(OldModel, kw_only=True):
 
 class LastRemediationStatus(OldModel):
     machine: Annotated[str, rules(min_length=1, max_length=253)]
-    timestamp: Annotated[str, rules("When that began.", format="date-time")]
+    timestamp: Annotated[str, rules(same_as="LastRemediationStatus.time", format="date-time")]
     retry_count: Annotated[int, rules(format="int32")]
 
 
 class KubeadmControlPlaneStatus(OldModel):
     selector: Selector = ""
-    replicas: Annotated[int, counter("How many Machines there are.")] = 0
+    replicas: Annotated[int, counter()] = 0
     version: Annotated[
         str | None,
         rules(min_length=1, max_length=256),
     ] = None
-    updated_replicas: Annotated[int, counter("How many Machines have the newest template.")] = 0
-    ready_replicas: Annotated[int, counter("How many Machines are ready.")] = 0
-    unavailable_replicas: Annotated[int, counter("How many Machines are still missing.")] = 0
+    updated_replicas: Annotated[
+        int, counter(same_as="KubeadmControlPlaneV1Beta1DeprecatedStatus.updatedReplicas")
+    ] = 0
+    ready_replicas: Annotated[
+        int, counter(same_as="KubeadmControlPlaneV1Beta1DeprecatedStatus.readyReplicas")
+    ] = 0
+    unavailable_replicas: Annotated[
+        int, counter(same_as="KubeadmControlPlaneV1Beta1DeprecatedStatus.unavailableReplicas")
+    ] = 0
     initialized: Annotated[
-        bool, rules("Whether the API server has answered once.", zero="written")
+        bool,
+        rules(
+            same_as="KubeadmControlPlaneInitializationStatus.controlPlaneInitialized",
+            zero="written",
+        ),
     ] = False
-    ready: Annotated[bool, rules("Whether the API server can be used.", zero="written")] = False
-    failure_reason: Annotated[str, rules("In one word, why it failed for good.")] = ""
+    ready: Annotated[
+        bool,
+        rules(
+            "ready tells whether the API server of the control plane accepts requests.",
+            zero="written",
+        ),
+    ] = False
+    failure_reason: Annotated[
+        str, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
+    ] = ""
     failure_message: FailureMessage = None
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)
@@ -167,9 +208,7 @@ class KubeadmControlPlaneStatus(OldModel):
 
 
 class KubeadmControlPlaneTemplateMachineTemplate(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     node_drain_timeout: NodeDrainTimeout = None
     node_volume_detach_timeout: NodeVolumeDetachTimeout = None
     node_deletion_timeout: NodeDeletionTimeout = None
@@ -187,9 +226,7 @@ class KubeadmControlPlaneTemplateResourceSpec(OldModel):
 
 
 class KubeadmControlPlaneTemplateResource(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for them.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: Annotated[KubeadmControlPlaneTemplateResourceSpec, rules(required=True)] = field(
         default_factory=KubeadmControlPlaneTemplateResourceSpec
     )

@@ -13,7 +13,7 @@ from kapy.kube.model import rules
 
 _Short = Annotated[str, rules(min_length=1, max_length=256)]
 _Long = Annotated[str, rules(min_length=1, max_length=512)]
-_SkipPhases = Annotated[list[_Short], rules("Phases of kubeadm to leave out.", max_items=50)]
+_SkipPhases = Annotated[list[_Short], rules(max_items=50)]
 
 
 class BootstrapToken(OldModel):
@@ -24,7 +24,12 @@ class BootstrapToken(OldModel):
     description: Annotated[str, rules(min_length=1, max_length=512)] = ""
     ttl: Annotated[
         str | None,
-        rules("How long it is valid, 24h unless said; not together with expires.", form="duration"),
+        rules(
+            "ttl is the lifetime of the token as a duration, for example 24h0m0s. With 0s it "
+            "does not expire. It must not be set together with expires. If neither is set, "
+            "it defaults to 24h0m0s.",
+            form="duration",
+        ),
     ] = None
     expires: Annotated[str | None, rules(format="date-time")] = None
     usages: Annotated[list[_Short], rules(max_items=100)] = field(default_factory=list)
@@ -124,7 +129,12 @@ class Discovery(OldModel):
     tls_bootstrap_token: Annotated[str, rules(min_length=1, max_length=512)] = ""
     timeout: Annotated[
         str | None,
-        rules("How long to find out who the API server is; 5m unless said.", form="duration"),
+        rules(
+            "timeout is the time within which a joining machine must validate the identity "
+            "of the API server, as a duration, for example 5m0s. If it is not set, it "
+            "defaults to 5m0s.",
+            form="duration",
+        ),
     ] = None
 
 

@@ -31,7 +31,6 @@ class Bootstrap(OldModel):
 ReadinessGates = Annotated[
     list[MachineReadinessGate],
     rules(
-        "Conditions that must hold too before a Machine counts as Ready.",
         max_items=32,
         x_kubernetes_list_type="map",
         x_kubernetes_list_map_keys=["conditionType"],
@@ -39,19 +38,30 @@ ReadinessGates = Annotated[
 ]
 NodeDrainTimeout = Annotated[
     str | None,
-    rules("How long draining a Node may take; 0 or nothing is without a limit.", form="duration"),
+    rules(
+        "nodeDrainTimeout is the maximum time for draining the Node before the deletion "
+        "of a Machine continues, as a duration, for example 10m. With 0s there is no "
+        "limit. Defaults to 0s. A change is applied to existing Machines in place.",
+        form="duration",
+    ),
 ]
 NodeVolumeDetachTimeout = Annotated[
     str | None,
     rules(
-        "How long to wait for volumes to be detached; 0 or nothing is without a limit.",
+        "nodeVolumeDetachTimeout is the maximum time for volumes to be detached from the "
+        "Node before the deletion of a Machine continues, as a duration, for example "
+        "10m. With 0s there is no limit. Defaults to 0s. A change is applied to existing "
+        "Machines in place.",
         form="duration",
     ),
 ]
 NodeDeletionTimeout = Annotated[
     str | None,
     rules(
-        "How long to try to delete a Node whose machine is gone; 0 is without a limit.",
+        "nodeDeletionTimeout is the maximum time for attempts to delete the Node object "
+        "after the infrastructure of a Machine is gone, as a duration, for example 10s. "
+        "With 0s the controller retries without a limit. Defaults to 10s. A change is "
+        "applied to existing Machines in place.",
         form="duration",
     ),
 ]
@@ -82,9 +92,7 @@ def _empty() -> MachineSpec:
 
 
 class MachineTemplateSpec(OldModel):
-    metadata: Annotated[TemplateMeta, rules("Labels and annotations for the Machines.")] = field(
-        default_factory=TemplateMeta
-    )
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: MachineSpec = field(default_factory=_empty)
 
 
@@ -114,11 +122,12 @@ class MachineStatus(OldModel):
         str | None,
         rules(format="date-time"),
     ] = None
-    bootstrap_ready: Annotated[bool, rules("Whether the boot data is there.", zero="written")] = (
-        False
-    )
+    bootstrap_ready: Annotated[
+        bool,
+        rules(same_as="MachineInitializationStatus.bootstrapDataSecretCreated", zero="written"),
+    ] = False
     infrastructure_ready: Annotated[
-        bool, rules("Whether the infrastructure is there.", zero="written")
+        bool, rules(same_as="MachineInitializationStatus.infrastructureProvisioned", zero="written")
     ] = False
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)

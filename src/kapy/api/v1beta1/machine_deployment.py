@@ -28,41 +28,57 @@ class MachineDeploymentSpec(OldModel, kw_only=True):
     rollout_after: Annotated[
         str | None,
         rules(
-            "Machines that are older than this moment are replaced once it has passed.",
+            same_as="MachineDeploymentRolloutSpec.after",
             format="date-time",
         ),
     ] = None
     selector: MachineSelector
     template: MachineTemplateSpec
-    strategy: Annotated[MachineDeploymentStrategy | None, rules("How Machines are replaced.")] = (
-        None
-    )
+    strategy: Annotated[
+        MachineDeploymentStrategy | None, rules(same_as="MachineDeploymentRolloutSpec.strategy")
+    ] = None
     machine_naming_strategy: Annotated[
-        MachineNamingStrategy | None, rules("How Machines are named.")
+        MachineNamingStrategy | None, rules(same_as="MachineDeploymentSpec.machineNaming")
     ] = None
     min_ready_seconds: Annotated[
         int | None,
-        rules("How long a Machine must be Ready before it counts as available.", format="int32"),
+        rules(same_as="MachineSpec.minReadySeconds", format="int32"),
     ] = None
     revision_history_limit: Annotated[
-        int | None, rules("How many old MachineSets to keep; nobody reads it.", format="int32")
+        int | None,
+        rules(
+            "revisionHistoryLimit was the number of old MachineSets that are kept. It is "
+            "deprecated and ignored.",
+            format="int32",
+        ),
     ] = None
     paused: bool = False
     progress_deadline_seconds: Annotated[
-        int | None, rules("How long a rollout may take; nobody reads it.", format="int32")
+        int | None,
+        rules(
+            "progressDeadlineSeconds was the maximum time in seconds for a rollout. It is "
+            "deprecated and ignored.",
+            format="int32",
+        ),
     ] = None
 
 
 class MachineDeploymentStatus(OldModel):
     observed_generation: OldGeneration = 0
     selector: Selector = ""
-    replicas: Annotated[int, counter("How many Machines there are.")] = 0
-    updated_replicas: Annotated[int, counter("How many Machines have the newest template.")] = 0
-    ready_replicas: Annotated[int, counter("How many Machines have a ready Node.")] = 0
-    available_replicas: Annotated[
-        int, counter("How many Machines have had a ready Node for long enough.")
+    replicas: Annotated[int, counter()] = 0
+    updated_replicas: Annotated[
+        int, counter(same_as="MachineDeploymentV1Beta1DeprecatedStatus.updatedReplicas")
     ] = 0
-    unavailable_replicas: Annotated[int, counter("How many Machines are still missing.")] = 0
+    ready_replicas: Annotated[
+        int, counter(same_as="MachineDeploymentV1Beta1DeprecatedStatus.readyReplicas")
+    ] = 0
+    available_replicas: Annotated[
+        int, counter(same_as="MachineDeploymentV1Beta1DeprecatedStatus.availableReplicas")
+    ] = 0
+    unavailable_replicas: Annotated[
+        int, counter(same_as="MachineDeploymentV1Beta1DeprecatedStatus.unavailableReplicas")
+    ] = 0
     phase: Phase = ""
     conditions: OldConditions = field(default_factory=list)
     versions: Versions = field(default_factory=list)

@@ -27,7 +27,7 @@ class MachinePoolSpec(OldModel, kw_only=True):
     template: MachineTemplateSpec
     min_ready_seconds: Annotated[
         int | None,
-        rules("How long a machine must be Ready before it counts as available.", format="int32"),
+        rules(same_as="MachineSpec.minReadySeconds", format="int32"),
     ] = None
     provider_id_list: Annotated[
         list[ProviderID],
@@ -44,20 +44,25 @@ class MachinePoolStatus(OldModel):
         list[ObjectReference],
         rules(max_items=10000),
     ] = field(default_factory=list)
-    replicas: Annotated[int, counter("How many machines there are.")] = 0
-    ready_replicas: Annotated[int, rules(format="int32")] = 0
-    available_replicas: Annotated[int, rules(format="int32")] = 0
+    replicas: Annotated[int, counter()] = 0
+    ready_replicas: Annotated[
+        int, rules(same_as="MachinePoolV1Beta1DeprecatedStatus.readyReplicas", format="int32")
+    ] = 0
+    available_replicas: Annotated[
+        int, rules(same_as="MachinePoolV1Beta1DeprecatedStatus.availableReplicas", format="int32")
+    ] = 0
     unavailable_replicas: Annotated[
-        int, rules("How many machines are still missing.", format="int32")
+        int, rules(same_as="MachinePoolV1Beta1DeprecatedStatus.unavailableReplicas", format="int32")
     ] = 0
     failure_reason: FailureReason = None
     failure_message: FailureMessage = None
     phase: Phase = ""
-    bootstrap_ready: Annotated[bool, rules("Whether the boot data is there.", zero="written")] = (
-        False
-    )
+    bootstrap_ready: Annotated[
+        bool,
+        rules(same_as="MachineInitializationStatus.bootstrapDataSecretCreated", zero="written"),
+    ] = False
     infrastructure_ready: Annotated[
-        bool, rules("Whether the infrastructure is there.", zero="written")
+        bool, rules(same_as="MachineInitializationStatus.infrastructureProvisioned", zero="written")
     ] = False
     observed_generation: OldGeneration = 0
     conditions: OldConditions = field(default_factory=list)

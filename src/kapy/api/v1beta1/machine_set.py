@@ -32,25 +32,27 @@ class MachineSetSpec(OldModel, kw_only=True):
     replicas: WantedReplicas = None
     min_ready_seconds: Annotated[
         int,
-        rules("How long a Machine must be Ready before it counts as available.", format="int32"),
+        rules(same_as="MachineSpec.minReadySeconds", format="int32"),
     ] = 0
-    delete_policy: DeletionOrder = ""
+    delete_policy: Annotated[DeletionOrder, rules(same_as="MachineSetDeletionSpec.order")] = ""
     selector: MachineSelector
     template: MachineTemplateSpec = field(default_factory=MachineTemplateSpec)
     machine_naming_strategy: Annotated[
-        MachineNamingStrategy | None, rules("How Machines are named.")
+        MachineNamingStrategy | None, rules(same_as="MachineSetSpec.machineNaming")
     ] = None
 
 
 class MachineSetStatus(OldModel):
     selector: Selector = ""
-    replicas: Annotated[int, counter("How many Machines there are.")] = 0
+    replicas: Annotated[int, counter()] = 0
     fully_labeled_replicas: Annotated[
-        int, counter("How many Machines have the labels of the template.")
+        int, counter(same_as="MachineSetV1Beta1DeprecatedStatus.fullyLabeledReplicas")
     ] = 0
-    ready_replicas: Annotated[int, counter("How many Machines have a ready Node.")] = 0
+    ready_replicas: Annotated[
+        int, counter(same_as="MachineSetV1Beta1DeprecatedStatus.readyReplicas")
+    ] = 0
     available_replicas: Annotated[
-        int, counter("How many Machines have had a ready Node for long enough.")
+        int, counter(same_as="MachineSetV1Beta1DeprecatedStatus.availableReplicas")
     ] = 0
     observed_generation: OldGeneration = 0
     failure_reason: FailureReason = None

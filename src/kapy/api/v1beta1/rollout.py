@@ -7,49 +7,48 @@ from kapy.kube.model import rules
 
 
 class MachineRollingUpdateDeployment(OldModel):
-    """The size of the steps of a rolling update."""
+    """MachineRollingUpdateDeployment configures the steps of a rolling update."""
 
     max_unavailable: Annotated[
         int | str | None,
-        rules("How many Machines (number or percentage) may be missing meanwhile; 0 unless said."),
+        rules(same_as="MachineDeploymentRolloutStrategyRollingUpdate.maxUnavailable"),
     ] = None
     max_surge: Annotated[
         int | str | None,
-        rules(
-            "How many more Machines (number or percentage) there may be meanwhile; 1 unless said."
-        ),
+        rules(same_as="MachineDeploymentRolloutStrategyRollingUpdate.maxSurge"),
     ] = None
     delete_policy: Annotated[
         str | None,
         rules(
-            "Which Machines go first when there are too many: Random, Newest or Oldest.",
+            same_as="MachineSetDeletionSpec.order",
             enum=["Random", "Newest", "Oldest"],
         ),
     ] = None
 
 
 class RemediationStrategy(OldModel):
-    """How unhealthy Machines are replaced."""
+    """RemediationStrategy configures the replacement of unhealthy Machines."""
 
     max_in_flight: Annotated[
         int | str | None,
-        rules("How many Machines (number or percentage) may be replaced at the same time."),
+        rules(same_as="MachineDeploymentRemediationSpec.maxInFlight"),
     ] = None
 
 
 class MachineDeploymentStrategy(OldModel):
-    """How Machines are replaced."""
+    """MachineDeploymentStrategy selects how old Machines are replaced."""
 
     type: Annotated[
         str,
         rules(
-            "Step by step (RollingUpdate) or when somebody deletes them (OnDelete).",
+            same_as="MachineDeploymentRolloutStrategy.type",
             enum=["RollingUpdate", "OnDelete"],
         ),
     ] = ""
     rolling_update: Annotated[
-        MachineRollingUpdateDeployment | None, rules("The size of the steps of a rolling update.")
+        MachineRollingUpdateDeployment | None,
+        rules(same_as="MachineDeploymentRolloutStrategy.rollingUpdate"),
     ] = None
     remediation: Annotated[
-        RemediationStrategy | None, rules("How unhealthy Machines are replaced.")
+        RemediationStrategy | None, rules(same_as="MachineDeploymentSpec.remediation")
     ] = None

@@ -1,0 +1,120 @@
+"""A description is made of full sentences, the first of which begins with the field's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+import pytest
+from msgspec import inspect
+
+from kapy.api.descriptions import Descriptions, descriptions, extra_schema, structs_in
+from kapy.api.kinds import KINDS
+from kapy.kube.model import Model, rules
+from tests.api.descriptions.fields import ALL
+
+VERBS: Final = frozenset(
+    (
+        "are", "becomes", "configures", "consists", "defines", "describes", "disables", "enable",
+        "explain", "explains", "finds", "generates", "groups", "identifies", "keeps", "lists",
+        "limits", "manages", "mounts", "names", "passes", "provides", "reads", "records",
+        "registers", "relates", "repeated", "represents", "requests", "select", "selects",
+        "skips", "stops", "summarizes", "suspends", "takes", "tells", "applies", "changes",
+        "classifies", "controls", "is", "was",
+    )
+)  # fmt: skip
+"""What a field or a type does, as the second word of its description."""
+RIDDLE: Final = re.compile(
+    r"(^|[.] )(who|what|which|whose|whether|how|where|when)\b", re.IGNORECASE
+)
+LONGEST_SENTENCE: Final = 60
+MACHINERY: Final = frozenset(("ObjectMeta", "OwnerReference"))
+"""Types of Kubernetes, whose fields no CRD describes."""
+
+
+def problems(name: str, text: str) -> list[str]:
+    """What is wrong with the description of a field or type of that name."""
+    words = text.split(" ")
+    checks = {
+        "is empty": text == "",
+        f"does not begin with {name}": words[0] != name,
+        "has no verb after its subject": len(words) < 2 or words[1] not in VERBS,
+        "is no full sentence": not text.endswith("."),
+        "has a sentence without a subject": RIDDLE.search(text) is not None,
+        "has a dash or semicolon between sentences": bool(re.search(";|\u2013|\u2014| - ", text)),
+        "has more than one line": "\n" in text or "  " in text,
+        "has a sentence that is too long": any(
+            len(one.split()) > LONGEST_SENTENCE for one in text.split(". ")
+        ),
+    }
+    return [problem for problem, wrong in checks.items() if wrong]
+
+
+def test_a_description_of_a_field_is_made_of_sentences() -> None:
+    found = {str(one): told for one in ALL if (told := problems(one.name, one.text))}
+    assert found == {}
+
+
+def test_a_description_of_a_type_is_made_of_sentences() -> None:
+    types = {name: text for name, text in descriptions().types.items() if name not in MACHINERY}
+    found = {
+        f"{name}: {text}": told for name, text in types.items() if (told := problems(name, text))
+    }
+    assert found == {}
+
+
+def test_what_is_no_sentence_is_found() -> None:
+    for text in (
+        "",
+        "How many Machines there are.",
+        "replicas the number of Machines.",
+        "replicas is the number of Machines",
+        "replicas is the number of Machines; 1 unless said.",
+        "replicas is a number. Who reads it is the autoscaler.",
+    ):
+        assert problems("replicas", text), text
+
+
+def test_an_older_version_has_the_descriptions_of_the_newest() -> None:
+    """A text of its own says something only of a field that the newest version does not have;
+    conditions are others in each version."""
+    known = descriptions()
+    other = [
+        f"{struct.__name__}.{name}: {extra['description']}"
+        for struct, name, extra in older()
+        if name in known.fields.get(struct.__name__, {}) and name != "conditions"
+        if "sameAs" not in extra and "description" in extra
+        if extra["description"] != known.of_field(struct.__name__, name, {})
+    ]
+    assert other == []
+
+
+def test_a_field_can_have_the_description_of_another() -> None:
+    known = Descriptions([Newest])
+    assert known.of_field("Newest", "copies", {"sameAs": "Newest.replicas"}) == (
+        "copies is the number of Machines."
+    )
+    assert known.of_field("Newest", "replicas", {}) == "replicas is the number of Machines."
+    assert known.of_field("Newest", "replicas", {"description": "replicas is another."}) == (
+        "replicas is another."
+    )
+    assert known.of_field("Unknown", "replicas", {"sameAs": "Elsewhere.replicas"}) == ""
+    with pytest.raises(LookupError, match=r"X\.y is the same as Newest\.machines"):
+        known.of_field("X", "y", {"sameAs": "Newest.machines"})
+
+
+class Newest(Model):
+    """Newest has a field."""
+
+    replicas: Annotated[int, rules("replicas is the number of Machines.")] = 0
+
+
+def older() -> Iterator[tuple[type, str, dict[str, Any]]]:
+    """The fields of the Structs of older versions: the Struct, the name, what `rules` say."""
+    types = [kind.type_of(version) for kind in KINDS for version in kind.older]
+    seen: set[type] = set()
+    for info in inspect.multi_type_info(types):
+        for of in structs_in(info, seen):
+            for field in of.fields:
+                yield of.cls, field.encode_name, extra_schema(field.type)
