@@ -141,9 +141,10 @@ class MachineDeploymentSpec(Model, kw_only=True):
     template: Annotated[
         MachineTemplateSpec,
         rules(
-            "template describes the Machines. Changes of labels, annotations, "
-            "minReadySeconds, readinessGates, deletion and taints are applied to existing "
-            "Machines in place. Any other change rolls out new Machines."
+            "template describes the Machines. Labels to which selector defaults are added to "
+            "it. Changes of labels, annotations, minReadySeconds, readinessGates, deletion "
+            "and taints are applied to existing Machines in place. Any other change rolls "
+            "out new Machines."
         ),
     ]
     machine_naming: Annotated[

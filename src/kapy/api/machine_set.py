@@ -49,8 +49,8 @@ MachineSelector = Annotated[
     rules(
         "selector selects the Machines that count as replicas. It must match the labels "
         "of the template and must not be empty. An empty selector defaults to a label "
-        "with the name of the object. Machines that match and have no controller are "
-        "adopted."
+        "with the name of the object. A MachineDeployment adds a label with the name of "
+        "the Cluster. Machines that match and have no controller are adopted."
     ),
 ]
 DeletionOrder = Annotated[
@@ -82,9 +82,10 @@ class MachineSetSpec(Model, kw_only=True):
     template: Annotated[
         MachineTemplateSpec,
         rules(
-            "template describes the Machines that the MachineSet creates. Labels, "
-            "annotations, minReadySeconds, readinessGates, deletion and taints are applied "
-            "to existing Machines in place. Other changes take effect on new Machines only."
+            "template describes the Machines that the MachineSet creates. Labels to which "
+            "selector defaults are added to it. Changes of labels, annotations, "
+            "minReadySeconds, readinessGates, deletion and taints are applied to existing "
+            "Machines in place. Other changes take effect on new Machines only."
         ),
     ]
     machine_naming: Annotated[

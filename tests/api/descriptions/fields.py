@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kapy.api.crds import printed_crds
 from kapy.kube import Document
@@ -58,6 +59,11 @@ def described() -> list[Described]:
 def by_path(kind: str, version: str = "v1beta2") -> dict[str, Described]:
     """The fields of one kind by their paths."""
     return {one.path: one for one in ALL if one.kind == kind and one.version == version}
+
+
+def names(text: str, value: Any) -> bool:
+    """Whether a text names a value, as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(str(value))}(?![\w-])", text) is not None
 
 
 def _inside(

@@ -31,6 +31,10 @@ _NAMED: Final = {
     "caBundle": ("YQ==", "Yg=="),
     "certificateAuthorityData": ("YQ==", "Yg=="),
 }
+_SCHEMAS: Final = frozenset(
+    ("properties", "additionalProperties", "items", "allOf", "oneOf", "anyOf", "not")
+)
+"""Fields of a schema that hold schemas, of which a CRD says nothing."""
 
 
 @cache
@@ -81,7 +85,8 @@ def removals(kind: str) -> Iterator[tuple[str, Document]]:
 def _value(schema: Document, name: str, which: int) -> Any:
     """One of two values of a schema."""
     if "properties" in schema:
-        return {key: _value(one, key, which) for key, one in schema["properties"].items()}
+        inner = schema["properties"]
+        return {key: _value(one, key, which) for key, one in inner.items() if key not in _SCHEMAS}
     if isinstance(schema.get("additionalProperties"), dict):
         return {"abc": _value(schema["additionalProperties"], name, which)}
     if "items" in schema:

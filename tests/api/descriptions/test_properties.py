@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from kapy.api.descriptions import extra_schema
 from kapy.api.kinds import KINDS
-from tests.api.descriptions.fields import ALL, Described
+from tests.api.descriptions.fields import ALL, Described, names
 
 INT32: Final = 2**31 - 1
 
@@ -94,11 +94,6 @@ def test_a_description_that_does_not_is_found(
         "maxItems": 12,
     }
     assert check(Described("Kind", "v1", "spec.timeoutSeconds", schema))
-
-
-def names(text: str, value: Any) -> bool:
-    """Whether a text names a value, as a word of its own."""
-    return re.search(rf"(?<![\w-]){re.escape(str(value))}(?![\w-])", text) is not None
 
 
 def shown(value: Any) -> str:

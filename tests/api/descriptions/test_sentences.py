@@ -20,7 +20,8 @@ VERBS: Final = frozenset(
         "explain", "explains", "finds", "generates", "groups", "identifies", "keeps", "lists",
         "limits", "manages", "mounts", "names", "passes", "provides", "reads", "records",
         "registers", "relates", "repeated", "represents", "requests", "select", "selects",
-        "skips", "stops", "summarizes", "suspends", "takes", "tells", "applies", "changes",
+        "skips", "stops", "summarizes", "suspends", "takes", "tells", "applies", "change",
+        "changes",
         "classifies", "controls", "is", "was",
     )
 )  # fmt: skip

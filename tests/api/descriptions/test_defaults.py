@@ -1,0 +1,103 @@
+"""What the server fills into an object is told by the description of the field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from kapy.api.documents import default
+from kapy.api.kinds import KINDS, STORED
+from kapy.kube import Document
+from tests.api.descriptions.fields import ALL, Described, by_path, names
+from tests.api.descriptions.samples import sample
+
+DEFAULT: Final = re.compile(r"\b([Dd]efaults?|added on admission)\b")
+VERSIONS: Final = [(kind.name, version) for kind in KINDS for version in kind.versions]
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_what_is_filled_in_is_told(kind: str) -> None:
+    fields = by_path(kind)
+    untold = {
+        str(fields[path]): value
+        for path, value in filled_in(kind).items()
+        if not tells(fields[path], value)
+    }
+    assert untold == {}
+
+
+def test_defaults_are_filled_in() -> None:
+    """The test above looks at what it should."""
+    assert filled_in("MachineDeployment")["spec.replicas"] == 1
+    assert filled_in("MachineDeployment")["spec.rollout.strategy.rollingUpdate.maxSurge"] == 1
+    assert filled_in("ExtensionConfig")["spec.clientConfig.service.port"] == 443
+    assert filled_in("KubeadmControlPlane")["spec.version"] == "v1.30.1"
+
+
+def test_a_description_without_the_default_is_found() -> None:
+    said = by_path("MachineDeployment")["spec.replicas"]
+    assert tells(said, 1)
+    assert not tells(said, 7)
+    assert not tells(by_path("MachineDeployment")["spec.clusterName"], "abc")
+
+
+def filled_in(kind: str) -> dict[str, Any]:
+    """What defaulting sets in an object that says nothing but where it must, by path."""
+    given = bare(kind)
+    found = default(given)
+    return dict(differences("spec", given["spec"], found["spec"]))
+
+
+def bare(kind: str) -> Document:
+    """An object with every part of its spec, and with nothing in them but what decides whether
+    there are defaults: no number, and a version as a person may write it."""
+    whole = sample(kind)
+    spec = stripped(whole["spec"])
+    for above in (spec, spec.get("topology", {}), spec.get("template", {}).get("spec", {})):
+        if "version" in above or kind in ("Machine", "KubeadmControlPlane"):
+            above["version"] = "1.30.1"
+    if kind == "Cluster":
+        spec["topology"]["classRef"]["name"] = "abc"
+    if kind == "ExtensionConfig":
+        spec["clientConfig"]["service"]["name"] = "abc"
+    return {**whole, "spec": spec}
+
+
+def stripped(value: Any) -> Any:
+    """A value with its objects, and with nothing else."""
+    if isinstance(value, dict):
+        return {key: stripped(one) for key, one in value.items() if isinstance(one, dict)}
+    return value
+
+
+def differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any]]:
+    """Every field that appears or changes, with its value."""
+    for key, value in after.items():
+        here = f"{path}.{key}"
+        old = before.get(key)
+        if isinstance(value, dict) and value and here.rpartition(".")[2] not in MAPS:
+            yield from differences(here, old or {}, value)
+        elif value != old:
+            yield here, value
+
+
+MAPS: Final = frozenset(("labels", "matchLabels", "annotations"))
+
+
+def tells(one: Described, value: Any) -> bool:
+    """Whether the field, or what contains it, has a default in its description; a number or a word
+    must stand there."""
+    texts = [text for text in one.below() if DEFAULT.search(text)]
+    if not texts or isinstance(value, dict | list):
+        return bool(texts)
+    if one.name == "version":
+        return True
+    shown = str(value).lower() if isinstance(value, bool) else value
+    return any(names(text, shown) for text in texts)
+
+
+def test_every_field_is_looked_at() -> None:
+    assert {one.kind for one in ALL if one.version == STORED} == {kind.name for kind in KINDS}
