@@ -39,9 +39,15 @@ _CONTRACTS: Final = frozenset(key for key, one in _PROVIDERS.items() if one != "
 _OBJECT: Final[Document] = {
     "apiVersion": {
         "type": "string",
-        "description": "The group and version of the API that this representation keeps to.",
+        "description": (
+            "apiVersion is the API group and version of this representation of the object. Servers "
+            "convert between the versions of a group."
+        ),
     },
-    "kind": {"type": "string", "description": "What kind of object this is."},
+    "kind": {
+        "type": "string",
+        "description": "kind is the kind of the object. It cannot be changed after creation.",
+    },
     "metadata": {"type": "object"},
 }
 

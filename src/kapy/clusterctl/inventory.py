@@ -269,16 +269,32 @@ DEFINITION: Final[Document] = {
                 "schema": {
                     "openAPIV3Schema": {
                         "type": "object",
-                        "description": "A provider that is installed in this cluster.",
+                        "description": (
+                            "Provider records that clusterctl has installed a provider in this "
+                            "management cluster."
+                        ),
                         "properties": {
-                            "apiVersion": _text("The group and version of the API."),
-                            "kind": _text("What kind of object this is."),
+                            "apiVersion": _text(
+                                "apiVersion is the API group and version of the object."
+                            ),
+                            "kind": _text("kind is the kind of the object."),
                             "metadata": {"type": "object"},
-                            "providerName": _text("Name of the provider: `aws`, `kubeadm`."),
-                            "type": _text("Type of the provider: `InfrastructureProvider`."),
-                            "version": _text("The installed version."),
+                            "providerName": _text(
+                                "providerName is the name of the provider, for example aws or "
+                                "kubeadm. clusterctl finds the releases of the provider by it."
+                            ),
+                            "type": _text(
+                                "type is the type of the provider. Values are CoreProvider, "
+                                "BootstrapProvider, ControlPlaneProvider, InfrastructureProvider, "
+                                "IPAMProvider, RuntimeExtensionProvider and AddonProvider."
+                            ),
+                            "version": _text(
+                                "version is the installed version of the provider, for example "
+                                "v1.14.0. clusterctl changes it after an upgrade."
+                            ),
                             "watchedNamespace": _text(
-                                "Deprecated: providers watch all namespaces; empty."
+                                "watchedNamespace was the namespace that the provider watched. It "
+                                "is deprecated and empty. All providers watch all namespaces."
                             ),
                         },
                     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
@@ -13,43 +12,10 @@ from kapy.api.descriptions import Descriptions, descriptions, extra_schema, stru
 from kapy.api.kinds import KINDS
 from kapy.kube.model import Model, rules
 from tests.api.descriptions.fields import ALL
+from tests.api.descriptions.sentences import problems
 
-VERBS: Final = frozenset(
-    (
-        "are", "becomes", "configures", "consists", "defines", "describes", "disables", "enable",
-        "explain", "explains", "finds", "generates", "groups", "identifies", "keeps", "lists",
-        "limits", "manages", "mounts", "names", "passes", "provides", "reads", "records",
-        "registers", "relates", "repeated", "represents", "requests", "select", "selects",
-        "skips", "stops", "summarizes", "suspends", "takes", "tells", "applies", "change",
-        "changes",
-        "classifies", "controls", "is", "was",
-    )
-)  # fmt: skip
-"""What a field or a type does, as the second word of its description."""
-RIDDLE: Final = re.compile(
-    r"(^|[.] )(who|what|which|whose|whether|how|where|when)\b", re.IGNORECASE
-)
-LONGEST_SENTENCE: Final = 60
 MACHINERY: Final = frozenset(("ObjectMeta", "OwnerReference"))
 """Types of Kubernetes, whose fields no CRD describes."""
-
-
-def problems(name: str, text: str) -> list[str]:
-    """What is wrong with the description of a field or type of that name."""
-    words = text.split(" ")
-    checks = {
-        "is empty": text == "",
-        f"does not begin with {name}": words[0] != name,
-        "has no verb after its subject": len(words) < 2 or words[1] not in VERBS,
-        "is no full sentence": not text.endswith("."),
-        "has a sentence without a subject": RIDDLE.search(text) is not None,
-        "has a dash or semicolon between sentences": bool(re.search(";|\u2013|\u2014| - ", text)),
-        "has more than one line": "\n" in text or "  " in text,
-        "has a sentence that is too long": any(
-            len(one.split()) > LONGEST_SENTENCE for one in text.split(". ")
-        ),
-    }
-    return [problem for problem, wrong in checks.items() if wrong]
 
 
 def test_a_description_of_a_field_is_made_of_sentences() -> None:

@@ -11,9 +11,16 @@ from kapy.kube.model import rules
 
 
 class AfterClusterUpgradeRequest(ClusterRequest, kw_only=True):
-    """Asks AfterClusterUpgrade."""
+    """AfterClusterUpgradeRequest is the request of the AfterClusterUpgrade hook."""
 
-    kubernetes_version: Annotated[str, rules("The version that has been reached.", zero="written")]
+    kubernetes_version: Annotated[
+        str,
+        rules(
+            "kubernetesVersion is the Kubernetes version that the whole cluster has after "
+            "the upgrade.",
+            zero="written",
+        ),
+    ]
 
 
 AFTER_CLUSTER_UPGRADE: Final = Hook(
@@ -21,9 +28,10 @@ AFTER_CLUSTER_UPGRADE: Final = Hook(
     AfterClusterUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked when an upgrade is done",
+    summary="Cluster API calls this hook after the upgrade of a Cluster",
     description=(
-        "For Clusters with a managed topology only. Control plane and workers have the version of "
-        "spec.topology.version. An answer that waits holds the next upgrade."
+        "It is called for Clusters with a managed topology. The control plane and all workers "
+        "have the version in spec.topology.version. A response with retryAfterSeconds blocks "
+        "the next upgrade."
     ),
 )

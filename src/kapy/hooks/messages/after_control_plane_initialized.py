@@ -10,7 +10,9 @@ from kapy.hooks.messages.message import Response
 
 
 class AfterControlPlaneInitializedRequest(ClusterRequest, kw_only=True):
-    """Asks AfterControlPlaneInitialized."""
+    """AfterControlPlaneInitializedRequest is the request of the AfterControlPlaneInitialized
+    hook.
+    """
 
 
 AFTER_CONTROL_PLANE_INITIALIZED: Final = Hook(
@@ -18,9 +20,9 @@ AFTER_CONTROL_PLANE_INITIALIZED: Final = Hook(
     AfterControlPlaneInitializedRequest,
     Response,
     tags=LIFECYCLE,
-    summary="Told once that a Cluster's API server can be reached",
+    summary="Cluster API calls this hook once the API server of a Cluster is reachable",
     description=(
-        "For Clusters with a managed topology only. Called when the control plane can be reached "
-        "for the first time. Nothing waits for the answer, but a call that fails is repeated."
+        "It is called for Clusters with a managed topology, when the control plane is reachable "
+        "for the first time. It does not block anything. A call that fails is repeated."
     ),
 )

@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class AfterControlPlaneUpgradeRequest(AfterUpgradeRequest, kw_only=True):
-    """Asks AfterControlPlaneUpgrade."""
+    """AfterControlPlaneUpgradeRequest is the request of the AfterControlPlaneUpgrade hook."""
 
 
 AFTER_CONTROL_PLANE_UPGRADE: Final = Hook(
@@ -18,10 +18,10 @@ AFTER_CONTROL_PLANE_UPGRADE: Final = Hook(
     AfterControlPlaneUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked when the control plane has its next version",
+    summary="Cluster API calls this hook after each step of the control plane's upgrade",
     description=(
-        "For Clusters with a managed topology only. All machines of the control plane have the "
-        "version of the request. An answer that waits holds what follows: workers, or the control "
-        "plane's next version."
+        "It is called for Clusters with a managed topology. All control plane machines have the "
+        "version in the request. A response with retryAfterSeconds blocks the next step, which "
+        "upgrades the workers or the control plane."
     ),
 )

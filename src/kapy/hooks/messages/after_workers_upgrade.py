@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class AfterWorkersUpgradeRequest(AfterUpgradeRequest, kw_only=True):
-    """Asks AfterWorkersUpgrade."""
+    """AfterWorkersUpgradeRequest is the request of the AfterWorkersUpgrade hook."""
 
 
 AFTER_WORKERS_UPGRADE: Final = Hook(
@@ -18,10 +18,10 @@ AFTER_WORKERS_UPGRADE: Final = Hook(
     AfterWorkersUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked when workers have their next version",
+    summary="Cluster API calls this hook after each step of the workers' upgrade",
     description=(
-        "For Clusters with a managed topology only. All workers have the version of the request. "
-        "An answer that waits holds what follows: the control plane's next version, or "
-        "AfterClusterUpgrade."
+        "It is called for Clusters with a managed topology. All workers have the version in the "
+        "request. A response with retryAfterSeconds blocks the next step, which upgrades the "
+        "control plane, or blocks AfterClusterUpgrade after the last step."
     ),
 )

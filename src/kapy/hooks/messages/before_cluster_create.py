@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class BeforeClusterCreateRequest(ClusterRequest, kw_only=True):
-    """Asks BeforeClusterCreate."""
+    """BeforeClusterCreateRequest is the request of the BeforeClusterCreate hook."""
 
 
 BEFORE_CLUSTER_CREATE: Final = Hook(
@@ -18,10 +18,10 @@ BEFORE_CLUSTER_CREATE: Final = Hook(
     BeforeClusterCreateRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked before anything of a Cluster is made",
+    summary="Cluster API calls this hook before it creates the objects of a Cluster",
     description=(
-        "For Clusters with a managed topology only. The user has created the Cluster; none of the "
-        "objects that its topology is made of is there yet. An answer that waits holds all of "
-        "them."
+        "It is called for Clusters with a managed topology. The user has created the Cluster, "
+        "and none of the objects of its topology exist. A response with retryAfterSeconds "
+        "blocks their creation."
     ),
 )

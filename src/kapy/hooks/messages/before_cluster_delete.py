@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class BeforeClusterDeleteRequest(ClusterRequest, kw_only=True):
-    """Asks BeforeClusterDelete."""
+    """BeforeClusterDeleteRequest is the request of the BeforeClusterDelete hook."""
 
 
 BEFORE_CLUSTER_DELETE: Final = Hook(
@@ -18,9 +18,10 @@ BEFORE_CLUSTER_DELETE: Final = Hook(
     BeforeClusterDeleteRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked before anything of a Cluster is deleted",
+    summary="Cluster API calls this hook before it deletes the objects of a Cluster",
     description=(
-        "For Clusters with a managed topology only. The user has deleted the Cluster, and all "
-        "that belongs to it is still there. An answer that waits holds the deletion."
+        "It is called for Clusters with a managed topology. The user has deleted the Cluster, "
+        "and all objects of its topology still exist. A response with retryAfterSeconds blocks "
+        "their deletion."
     ),
 )

@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class BeforeClusterUpgradeRequest(BeforeUpgradeRequest, kw_only=True):
-    """Asks BeforeClusterUpgrade."""
+    """BeforeClusterUpgradeRequest is the request of the BeforeClusterUpgrade hook."""
 
 
 BEFORE_CLUSTER_UPGRADE: Final = Hook(
@@ -18,10 +18,11 @@ BEFORE_CLUSTER_UPGRADE: Final = Hook(
     BeforeClusterUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked before a Cluster is upgraded",
+    summary="Cluster API calls this hook before the upgrade of a Cluster",
     description=(
-        "For Clusters with a managed topology only. The user has written another "
-        "spec.topology.version, and nothing has been told of it. Asked once for an upgrade, "
-        "however many versions it goes through. An answer that waits holds the whole upgrade."
+        "It is called for Clusters with a managed topology. The user has changed "
+        "spec.topology.version, and no object has the new version. It is called once for each "
+        "upgrade, regardless of the number of steps. A response with retryAfterSeconds blocks "
+        "the whole upgrade."
     ),
 )

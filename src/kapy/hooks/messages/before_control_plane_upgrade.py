@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class BeforeControlPlaneUpgradeRequest(BeforeUpgradeRequest, kw_only=True):
-    """Asks BeforeControlPlaneUpgrade."""
+    """BeforeControlPlaneUpgradeRequest is the request of the BeforeControlPlaneUpgrade hook."""
 
 
 BEFORE_CONTROL_PLANE_UPGRADE: Final = Hook(
@@ -18,10 +18,10 @@ BEFORE_CONTROL_PLANE_UPGRADE: Final = Hook(
     BeforeControlPlaneUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked before the control plane gets its next version",
+    summary="Cluster API calls this hook before each step of the control plane's upgrade",
     description=(
-        "For Clusters with a managed topology only. Follows BeforeClusterUpgrade, and comes again "
-        "for each version that the control plane goes through. An answer that waits holds that "
-        "step."
+        "It is called for Clusters with a managed topology, after BeforeClusterUpgrade and for "
+        "each version to which the control plane is upgraded. A response with retryAfterSeconds "
+        "blocks this step."
     ),
 )

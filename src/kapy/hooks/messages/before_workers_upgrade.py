@@ -10,7 +10,7 @@ from kapy.hooks.messages.message import RetryResponse
 
 
 class BeforeWorkersUpgradeRequest(BeforeUpgradeRequest, kw_only=True):
-    """Asks BeforeWorkersUpgrade."""
+    """BeforeWorkersUpgradeRequest is the request of the BeforeWorkersUpgrade hook."""
 
 
 BEFORE_WORKERS_UPGRADE: Final = Hook(
@@ -18,10 +18,10 @@ BEFORE_WORKERS_UPGRADE: Final = Hook(
     BeforeWorkersUpgradeRequest,
     RetryResponse,
     tags=LIFECYCLE,
-    summary="Asked before workers get their next version",
+    summary="Cluster API calls this hook before each step of the workers' upgrade",
     description=(
-        "For Clusters with a managed topology only. Asked only for versions that workers go "
-        "through: the last one, and those in between that they cannot leave out. An answer that "
-        "waits holds that step."
+        "It is called for Clusters with a managed topology, for each version to which the "
+        "workers are upgraded. Workers skip versions where the version skew policy of "
+        "Kubernetes allows it. A response with retryAfterSeconds blocks this step."
     ),
 )

@@ -15,30 +15,67 @@ from kapy.kube.model import Model, rules
 
 
 class CanUpdateMachineRequestObjects(Model, kw_only=True):
-    """A Machine and what it is made of."""
+    """CanUpdateMachineRequestObjects are a Machine and its bootstrap and infrastructure objects."""
 
-    machine: Annotated[Document, rules("The Machine.", of=MACHINE)]
+    machine: Annotated[Document, rules("machine is the Machine with its spec.", of=MACHINE)]
     infrastructure_machine: Annotated[
-        Document, rules("The provider's machine.", of=RAW_OBJECT, required=True)
+        Document,
+        rules(
+            "infrastructureMachine is the infrastructure object of the Machine.",
+            of=RAW_OBJECT,
+            required=True,
+        ),
     ] = field(default_factory=dict)
     bootstrap_config: Annotated[
-        Document, rules("What it is bootstrapped with, if it is.", of=RAW_OBJECT)
+        Document,
+        rules(
+            "bootstrapConfig is the bootstrap object of the Machine. It is absent if the "
+            "Machine has none.",
+            of=RAW_OBJECT,
+        ),
     ] = field(default_factory=dict)
 
 
 class CanUpdateMachineRequest(Request, kw_only=True):
-    """Asks CanUpdateMachine."""
+    """CanUpdateMachineRequest is the request of the CanUpdateMachine hook."""
 
-    current: Annotated[CanUpdateMachineRequestObjects, rules("The objects as they are.")]
-    desired: Annotated[CanUpdateMachineRequestObjects, rules("The objects as they should be.")]
+    current: Annotated[
+        CanUpdateMachineRequestObjects, rules("current are the objects in their current state.")
+    ]
+    desired: Annotated[
+        CanUpdateMachineRequestObjects, rules("desired are the objects in their desired state.")
+    ]
 
 
 class CanUpdateMachineResponse(Response):
-    """Answers CanUpdateMachine."""
+    """CanUpdateMachineResponse is the response of the CanUpdateMachine hook. The patches
+    together tell which changes the extension can make in place.
+    """
 
-    machine_patch: ChangedInPlace = None
-    infrastructure_machine_patch: ChangedInPlace = None
-    bootstrap_config_patch: ChangedInPlace = None
+    machine_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "machinePatch is the patch of the current Machine with the changes that the "
+            "extension can make in place. If it is not set, the extension makes none of "
+            "them."
+        ),
+    ] = None
+    infrastructure_machine_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "infrastructureMachinePatch is the patch of the current infrastructure object "
+            "with the changes that the extension can make in place. If it is not set, the "
+            "extension makes none of them."
+        ),
+    ] = None
+    bootstrap_config_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "bootstrapConfigPatch is the patch of the current bootstrap object with the "
+            "changes that the extension can make in place. If it is not set, the extension "
+            "makes none of them."
+        ),
+    ] = None
 
 
 CAN_UPDATE_MACHINE: Final = Hook(
@@ -46,10 +83,11 @@ CAN_UPDATE_MACHINE: Final = Hook(
     CanUpdateMachineRequest,
     CanUpdateMachineResponse,
     tags=IN_PLACE,
-    summary="Asked what of a change of a Machine can be made in place",
+    summary="Cluster API asks which changes of a control plane Machine are possible in place",
     description=(
-        "Called when a Machine of a control plane is not as it should be. The answer has patches "
-        "of the objects as they are, for those changes of their spec that the extension can make. "
-        "If the answers of all extensions leave a change over, the Machine is replaced."
+        "It is called when a control plane Machine differs from its desired state. The response "
+        "contains patches of the current objects with the changes of their spec that the "
+        "extension can make. The Machine is replaced if the responses of all extensions "
+        "together do not cover every change."
     ),
 )

@@ -15,31 +15,70 @@ from kapy.kube.model import Model, rules
 
 
 class CanUpdateMachineSetRequestObjects(Model, kw_only=True):
-    """A MachineSet and the templates of its Machines."""
+    """CanUpdateMachineSetRequestObjects are a MachineSet and the templates of its Machines."""
 
-    machine_set: Annotated[Document, rules("The MachineSet.", of=MACHINE_SET)]
+    machine_set: Annotated[
+        Document, rules("machineSet is the MachineSet with its spec.", of=MACHINE_SET)
+    ]
     infrastructure_machine_template: Annotated[
-        Document, rules("The template of the provider's machines.", of=RAW_OBJECT, required=True)
+        Document,
+        rules(
+            "infrastructureMachineTemplate is the template of the infrastructure objects of "
+            "the Machines.",
+            of=RAW_OBJECT,
+            required=True,
+        ),
     ] = field(default_factory=dict)
     bootstrap_config_template: Annotated[
         Document,
-        rules("The template of what they are bootstrapped with, if they are.", of=RAW_OBJECT),
+        rules(
+            "bootstrapConfigTemplate is the template of the bootstrap objects of the "
+            "Machines. It is absent if the Machines have none.",
+            of=RAW_OBJECT,
+        ),
     ] = field(default_factory=dict)
 
 
 class CanUpdateMachineSetRequest(Request, kw_only=True):
-    """Asks CanUpdateMachineSet."""
+    """CanUpdateMachineSetRequest is the request of the CanUpdateMachineSet hook."""
 
-    current: Annotated[CanUpdateMachineSetRequestObjects, rules("The objects as they are.")]
-    desired: Annotated[CanUpdateMachineSetRequestObjects, rules("The objects as they should be.")]
+    current: Annotated[
+        CanUpdateMachineSetRequestObjects, rules("current are the objects in their current state.")
+    ]
+    desired: Annotated[
+        CanUpdateMachineSetRequestObjects, rules("desired are the objects in their desired state.")
+    ]
 
 
 class CanUpdateMachineSetResponse(Response):
-    """Answers CanUpdateMachineSet."""
+    """CanUpdateMachineSetResponse is the response of the CanUpdateMachineSet hook. The patches
+    together tell which changes the extension can make in place.
+    """
 
-    machine_set_patch: ChangedInPlace = None
-    infrastructure_machine_template_patch: ChangedInPlace = None
-    bootstrap_config_template_patch: ChangedInPlace = None
+    machine_set_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "machineSetPatch is the patch of the current MachineSet with the changes that "
+            "the extension can make in place. If it is not set, the extension makes none of "
+            "them."
+        ),
+    ] = None
+    infrastructure_machine_template_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "infrastructureMachineTemplatePatch is the patch of the current infrastructure "
+            "template with the changes that the extension can make in place. If it is not "
+            "set, the extension makes none of them."
+        ),
+    ] = None
+    bootstrap_config_template_patch: Annotated[
+        ChangedInPlace,
+        rules(
+            "bootstrapConfigTemplatePatch is the patch of the current bootstrap template "
+            "with the changes that the extension can make in place. If it is not set, the "
+            "extension makes none of them."
+        ),
+    ] = None
 
 
 CAN_UPDATE_MACHINE_SET: Final = Hook(
@@ -47,11 +86,11 @@ CAN_UPDATE_MACHINE_SET: Final = Hook(
     CanUpdateMachineSetRequest,
     CanUpdateMachineSetResponse,
     tags=IN_PLACE,
-    summary="Asked what of a change of a MachineSet can be made in place",
+    summary="Cluster API asks which changes of a MachineSet's Machines are possible in place",
     description=(
-        "Called when a MachineDeployment is not as its Machines are. The answer has patches of "
-        "the objects as they are, for those changes of their spec.template.spec that the "
-        "extension can make. If the answers of all extensions leave a change over, Machines are "
-        "replaced."
+        "It is called when the Machines of a MachineDeployment differ from their desired state. "
+        "The response contains patches of the current objects with the changes of their "
+        "spec.template.spec that the extension can make. The Machines are replaced if the "
+        "responses of all extensions together do not cover every change."
     ),
 )

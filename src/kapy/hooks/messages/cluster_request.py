@@ -14,9 +14,11 @@ from kapy.kube.model import Model, rules
 
 
 class UpgradeStepInfo(Model):
-    """One version that an upgrade goes through."""
+    """UpgradeStepInfo is one step of an upgrade."""
 
-    version: Annotated[str, rules("The Kubernetes version of the step.", required=True)] = ""
+    version: Annotated[
+        str, rules("version is the Kubernetes version to which this step upgrades.", required=True)
+    ] = ""
 
 
 Steps = list[UpgradeStepInfo]
@@ -28,37 +30,63 @@ def steps_of(versions: Sequence[str]) -> Steps:
 
 
 class ClusterRequest(Request, kw_only=True):
-    """A request about one Cluster, as a document: extensions may be older than its newest field."""
+    """ClusterRequest is a request about one Cluster. The Cluster is a document, so that an
+    extension accepts fields that are newer than itself.
+    """
 
-    cluster: Annotated[Document, rules("The Cluster that it is about.", of=CLUSTER)]
+    cluster: Annotated[
+        Document, rules("cluster is the Cluster to which the request refers.", of=CLUSTER)
+    ]
 
 
 class StepsRequest(ClusterRequest, kw_only=True):
-    """A request about an upgrade: what of it is still ahead."""
+    """StepsRequest is a request about an upgrade, with the steps that remain."""
 
     control_plane_upgrades: Annotated[
-        Steps, rules("The versions that the control plane still goes through.")
+        Steps,
+        rules(
+            "controlPlaneUpgrades are the steps of the upgrade that the control plane has "
+            "not finished, in order."
+        ),
     ] = field(default_factory=list)
-    workers_upgrades: Annotated[Steps, rules("The versions that the workers still go through.")] = (
-        field(default_factory=list)
-    )
+    workers_upgrades: Annotated[
+        Steps,
+        rules(
+            "workersUpgrades are the steps of the upgrade that the workers have not "
+            "finished, in order."
+        ),
+    ] = field(default_factory=list)
 
 
 class BeforeUpgradeRequest(StepsRequest, kw_only=True):
-    """A request before something is upgraded."""
+    """BeforeUpgradeRequest is a request before an upgrade or a step of it."""
 
     from_kubernetes_version: Annotated[
-        str, rules("The version before the upgrade or the step of it.", zero="written")
+        str,
+        rules(
+            "fromKubernetesVersion is the Kubernetes version before the upgrade or step.",
+            zero="written",
+        ),
     ]
     to_kubernetes_version: Annotated[
-        str, rules("The version after the upgrade or the step of it.", zero="written")
+        str,
+        rules(
+            "toKubernetesVersion is the Kubernetes version after the upgrade or step.",
+            zero="written",
+        ),
     ]
 
 
 class AfterUpgradeRequest(StepsRequest, kw_only=True):
-    """A request after a step of an upgrade."""
+    """AfterUpgradeRequest is a request after a step of an upgrade."""
 
-    kubernetes_version: Annotated[str, rules("The version that has been reached.", zero="written")]
+    kubernetes_version: Annotated[
+        str,
+        rules(
+            "kubernetesVersion is the Kubernetes version that has been reached with this step.",
+            zero="written",
+        ),
+    ]
 
 
 LIFECYCLE = ("Lifecycle Hooks",)

@@ -17,15 +17,19 @@ from kapy.kube.model import encode, rules
 
 
 class DiscoverVariablesRequest(Request, kw_only=True):
-    """Asks DiscoverVariables."""
+    """DiscoverVariablesRequest is the request of the DiscoverVariables hook."""
 
 
 class DiscoverVariablesResponse(Response):
-    """Answers DiscoverVariables."""
+    """DiscoverVariablesResponse is the response of the DiscoverVariables hook."""
 
     variables: Annotated[
         list[Document],
-        rules("The variables, as a ClusterClass defines them.", of=CLASS_VARIABLE),
+        rules(
+            "variables are the definitions of variables, in the format of spec.variables of "
+            "a ClusterClass.",
+            of=CLASS_VARIABLE,
+        ),
     ] = field(default_factory=list)
 
     @classmethod
@@ -39,9 +43,10 @@ DISCOVER_VARIABLES: Final = Hook(
     DiscoverVariablesRequest,
     DiscoverVariablesResponse,
     tags=MUTATION,
-    summary="Asked which variables the patches of an extension use",
+    summary="Cluster API asks which variables an external patch defines",
     description=(
-        "Called when a ClusterClass is reconciled that names the handler. The answer has all "
-        "variables of the patch with their schemas; Clusters can then set them."
+        "It is called when a ClusterClass that names the handler is reconciled. The response "
+        "contains all variables of the patch with their schemas. Clusters can set these "
+        "variables."
     ),
 )

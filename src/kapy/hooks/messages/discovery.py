@@ -19,38 +19,63 @@ IGNORE: Final = "Ignore"
 
 
 class GroupVersionHook(Model):
-    """Names a hook in a version."""
+    """GroupVersionHook identifies a hook and its version."""
 
-    api_version: Annotated[str, rules("The group and version of the hook.", zero="written")]
-    hook: Annotated[str, rules("The name of the hook.", zero="written")]
+    api_version: Annotated[
+        str,
+        rules(
+            "apiVersion is the group and version of the hook, for example "
+            "hooks.runtime.cluster.x-k8s.io/v1alpha1.",
+            zero="written",
+        ),
+    ]
+    hook: Annotated[
+        str, rules("hook is the name of the hook, for example BeforeClusterCreate.", zero="written")
+    ]
 
 
 class ExtensionHandler(Model):
-    """One handler that an extension has."""
+    """ExtensionHandler describes one handler of an extension."""
 
-    name: Annotated[str, rules("The handler's name, a DNS label.", zero="written")]
-    request_hook: Annotated[GroupVersionHook, rules("The hook that it answers.")]
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the handler. It must be a DNS label and unique in the extension.",
+            zero="written",
+        ),
+    ]
+    request_hook: Annotated[
+        GroupVersionHook, rules("requestHook identifies the hook that the handler serves.")
+    ]
     timeout_seconds: Annotated[
         int | None,
-        rules("How long an answer may take, 30 at most; 10 unless said.", format="int32"),
+        rules(
+            "timeoutSeconds is the time in seconds within which the handler must answer. "
+            "Allowed values are 1 to 30. Defaults to 10.",
+            format="int32",
+        ),
     ] = None
     failure_policy: Annotated[
         str | None,
-        rules("Whether a call that fails holds things: Fail or Ignore; Fail unless said."),
+        rules(
+            "failurePolicy tells what happens if a call of the handler fails. Allowed values "
+            "are Ignore and Fail. With Ignore the operation continues. With Fail it is "
+            "stopped and tried again. Defaults to Fail."
+        ),
     ] = None
 
 
 class DiscoveryRequest(Message):
-    """Asks Discovery."""
+    """DiscoveryRequest is the request of the Discovery hook."""
 
 
 class DiscoveryResponse(Response):
-    """Answers Discovery."""
+    """DiscoveryResponse is the response of the Discovery hook."""
 
     handlers: Annotated[
         list[ExtensionHandler],
         rules(
-            "All handlers of the extension.",
+            "handlers are all handlers of the extension.",
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
         ),
@@ -63,10 +88,11 @@ DISCOVERY: Final = Hook(
     DiscoveryResponse,
     singleton=True,
     tags=("Discovery",),
-    summary="Asked which handlers an extension has",
+    summary="Cluster API asks which handlers an extension has",
     description=(
-        "Called when an ExtensionConfig is created or changed, and when controllers start. Every "
-        "extension must answer it. Extensions that are written with kapy.hooks need no handler "
-        "for it: the answer is made of their handlers."
+        "It is called when an ExtensionConfig is created or changed, and when controllers "
+        "start. Every extension must serve it. An extension that is written with kapy.hooks "
+        "needs no handler for it, because kapy.hooks generates the response from the other "
+        "handlers."
     ),
 )

@@ -16,16 +16,20 @@ from kapy.kube.model import Model, rules
 
 
 class GeneratePatchesRequestItem(TemplateItem, kw_only=True):
-    """A template to patch."""
+    """GeneratePatchesRequestItem is a template that the extension can patch."""
 
-    uid: Annotated[str, rules("What the answer calls the template.", zero="written")]
+    uid: Annotated[
+        str,
+        rules("uid identifies the template. Items of the response refer to it.", zero="written"),
+    ]
 
 
 class GeneratePatchesRequest(TemplatesRequest, kw_only=True):
-    """Asks GeneratePatches."""
+    """GeneratePatchesRequest is the request of the GeneratePatches hook."""
 
     items: Annotated[
-        list[GeneratePatchesRequestItem] | None, rules("The templates.", required=True)
+        list[GeneratePatchesRequestItem] | None,
+        rules("items are the templates that the extension can patch.", required=True),
     ] = field(default_factory=list[GeneratePatchesRequestItem])
 
     @property
@@ -35,14 +39,20 @@ class GeneratePatchesRequest(TemplatesRequest, kw_only=True):
 
 
 class GeneratePatchesResponseItem(Model):
-    """A patch of one template."""
+    """GeneratePatchesResponseItem is a patch of one template."""
 
-    uid: Annotated[str, rules("The template, as the request calls it.", zero="written")]
+    uid: Annotated[
+        str, rules("uid identifies the template, as in the item of the request.", zero="written")
+    ]
     patch_type: Annotated[
         str,
-        rules("JSONPatch or JSONMergePatch.", zero="written"),
+        rules(
+            "patchType is the format of the patch. Allowed values are JSONPatch (RFC 6902) "
+            "and JSONMergePatch (RFC 7386).",
+            zero="written",
+        ),
     ]
-    patch: Annotated[bytes | None, rules("The patch, as base64 of its JSON.")]
+    patch: Annotated[bytes | None, rules("patch is the patch in JSON, encoded as base64.")]
 
     @classmethod
     def json_patch(cls, uid: str, operations: list[Document]) -> Self:
@@ -56,10 +66,11 @@ class GeneratePatchesResponseItem(Model):
 
 
 class GeneratePatchesResponse(Response):
-    """Answers GeneratePatches."""
+    """GeneratePatchesResponse is the response of the GeneratePatches hook."""
 
     items: Annotated[
-        list[GeneratePatchesResponseItem], rules("The patches, in the order of their application.")
+        list[GeneratePatchesResponseItem],
+        rules("items are the patches. They are applied in the order of the list."),
     ] = field(default_factory=list)
 
 
@@ -68,11 +79,11 @@ GENERATE_PATCHES: Final = Hook(
     GeneratePatchesRequest,
     GeneratePatchesResponse,
     tags=MUTATION,
-    summary="Asked for patches of a Cluster's templates",
+    summary="Cluster API asks for patches of the templates of a Cluster",
     description=(
-        "Called each time that a Cluster's desired state is computed from its ClusterClass. The "
-        "request has all templates, the variables that hold for all of them, and those that hold "
-        "for one. The answer must depend on the request alone: another answer to the same request "
-        "is a rollout."
+        "It is called whenever the desired state of a Cluster is computed from its "
+        "ClusterClass. The request contains all templates, the variables for all of them, and "
+        "the variables for each of them. The response must depend on the request alone. A "
+        "different response to the same request causes a rollout."
     ),
 )

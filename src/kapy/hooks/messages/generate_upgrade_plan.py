@@ -14,38 +14,57 @@ from kapy.kube.model import Model, rules
 
 
 class UpgradeStep(Model):
-    """One version to go through."""
+    """UpgradeStep is one step of an upgrade."""
 
-    version: Annotated[str, rules("The Kubernetes version of the step.", required=True)] = ""
+    version: Annotated[
+        str, rules("version is the Kubernetes version to which this step upgrades.", required=True)
+    ] = ""
 
 
 class GenerateUpgradePlanRequest(ClusterRequest, kw_only=True):
-    """Asks GenerateUpgradePlan."""
+    """GenerateUpgradePlanRequest is the request of the GenerateUpgradePlan hook."""
 
     from_control_plane_kubernetes_version: Annotated[
-        str, rules("The control plane's version now.", required=True)
+        str,
+        rules(
+            "fromControlPlaneKubernetesVersion is the current Kubernetes version of the "
+            "control plane.",
+            required=True,
+        ),
     ] = ""
-    from_workers_kubernetes_version: Annotated[str, rules("The oldest version of workers now.")] = (
-        ""
-    )
-    to_kubernetes_version: Annotated[str, rules("The version that is wanted.", required=True)] = ""
+    from_workers_kubernetes_version: Annotated[
+        str,
+        rules(
+            "fromWorkersKubernetesVersion is the lowest current Kubernetes version of the "
+            "workers. It is empty if there are none."
+        ),
+    ] = ""
+    to_kubernetes_version: Annotated[
+        str,
+        rules(
+            "toKubernetesVersion is the desired Kubernetes version of the cluster.", required=True
+        ),
+    ] = ""
 
 
 class GenerateUpgradePlanResponse(Response):
-    """Answers GenerateUpgradePlan."""
+    """GenerateUpgradePlanResponse is the response of the GenerateUpgradePlan hook."""
 
     control_plane_upgrades: Annotated[
         list[UpgradeStep],
         rules(
-            "The versions of the control plane in their order: at least one of each minor version "
-            "after the one that it has, and the wanted one last."
+            "controlPlaneUpgrades are the steps of the control plane in order. The plan "
+            "contains at least one version of each minor version after the current one. It "
+            "ends with the desired version."
         ),
     ] = field(default_factory=list)
     workers_upgrades: Annotated[
         list[UpgradeStep],
         rules(
-            "The versions of workers, some of the control plane's, and the wanted one last. None: "
-            "as few as the allowed distance to the control plane lets."
+            "workersUpgrades are the steps of the workers in order. Each is one of the steps "
+            "of the control plane. The plan ends with the desired version. If it is not set, "
+            "Cluster API computes the smallest number of steps that the version skew policy "
+            "of Kubernetes allows."
         ),
     ] = field(default_factory=list)
 
@@ -63,10 +82,11 @@ GENERATE_UPGRADE_PLAN: Final = Hook(
     GenerateUpgradePlanRequest,
     GenerateUpgradePlanResponse,
     tags=("Chained Upgrade Hook",),
-    summary="Asked which versions an upgrade goes through",
+    summary="Cluster API asks through which versions an upgrade goes",
     description=(
-        "Called for a Cluster whose ClusterClass names the handler, when it is upgraded over more "
-        "than one minor version. From v1.29.0 to v1.33.0 the answer could be v1.30.0, v1.31.0, "
-        "v1.32.0 and v1.33.0 for the control plane; it may have a plan for workers too."
+        "It is called for a Cluster whose ClusterClass names the handler, when it is upgraded "
+        "over more than one minor version. For an upgrade from v1.29.0 to v1.33.0 the response "
+        "could contain v1.30.0, v1.31.0, v1.32.0 and v1.33.0 for the control plane. It may also "
+        "contain a plan for the workers."
     ),
 )

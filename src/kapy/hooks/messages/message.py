@@ -31,34 +31,47 @@ WRITTEN_ZERO: Final[Any] = field(default_factory=_zero)
 
 
 class Message(Model):
-    """A request or a response. Hooks say its kind and version when it travels."""
+    """Message is a request or a response of a hook. The hook adds kind and apiVersion when it
+    is sent.
+    """
 
-    kind: Annotated[str, rules("The kind of the message, as in DiscoveryRequest.")] = ""
-    api_version: Annotated[str, rules("The group and version of the hook.")] = ""
+    kind: Annotated[
+        str, rules("kind is the kind of the message, for example DiscoveryRequest.")
+    ] = ""
+    api_version: Annotated[str, rules("apiVersion is the group and version of the hook.")] = ""
 
 
 M = TypeVar("M", bound=Message)
 
 
 class Request(Message):
-    """What every request has."""
+    """Request is the base of all requests."""
 
     settings: Annotated[
         dict[str, str],
-        rules("The settings of the ExtensionConfig, and over them those of the call."),
+        rules(
+            "settings are key-value pairs for the extension. They consist of the settings of "
+            "the ExtensionConfig and those of the call, for example of a patch. Those of the "
+            "call take precedence."
+        ),
     ] = field(default_factory=dict)
 
 
 class Response(Message):
-    """What every response has."""
+    """Response is the base of all responses."""
 
     status: Annotated[
         str,
         rules(
-            "Whether the call went well.", required=True, enum=[FAILURE, SUCCESS], zero="written"
+            "status tells whether the call succeeded. Allowed values are Success and Failure.",
+            required=True,
+            enum=[FAILURE, SUCCESS],
+            zero="written",
         ),
     ] = WRITTEN_SUCCESS
-    message: Annotated[str, rules("What people are told about the outcome.")] = ""
+    message: Annotated[
+        str, rules("message explains the result to humans. Cluster API shows it in conditions.")
+    ] = ""
 
     @classmethod
     def refuse(cls, message: str) -> Self:
@@ -67,12 +80,13 @@ class Response(Message):
 
 
 class RetryResponse(Response):
-    """What a response of a hook has that may hold something."""
+    """RetryResponse is the base of responses that can block the operation."""
 
     retry_after_seconds: Annotated[
         int,
         rules(
-            "If it is not 0, nothing goes on, and the hook is called again after so many seconds.",
+            "retryAfterSeconds is the time in seconds after which the hook is called again. "
+            "The operation is blocked until then. With 0 the operation continues.",
             required=True,
             format="int32",
             zero="written",

@@ -14,13 +14,19 @@ JSON_MERGE_PATCH: Final = "JSONMergePatch"
 
 
 class Patch(Model):
-    """A patch; an empty one changes nothing."""
+    """Patch is a patch of one object. An empty patch changes nothing."""
 
     patch_type: Annotated[
         str,
-        rules("JSONPatch or JSONMergePatch.", required=True),
+        rules(
+            "patchType is the format of the patch. Allowed values are JSONPatch (RFC 6902) "
+            "and JSONMergePatch (RFC 7386).",
+            required=True,
+        ),
     ] = ""
-    patch: Annotated[bytes, rules("The patch, as base64 of its JSON.", required=True)] = b""
+    patch: Annotated[
+        bytes, rules("patch is the patch in JSON, encoded as base64.", required=True)
+    ] = b""
 
     @classmethod
     def operations(cls, *operations: Document) -> Self:

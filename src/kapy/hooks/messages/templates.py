@@ -16,35 +16,49 @@ MUTATION = ("Topology Mutation Hook",)
 
 
 class Variable(Model):
-    """A variable and its value."""
+    """Variable is the value of one variable."""
 
-    name: Annotated[str, rules("The variable's name.", zero="written")]
-    value: Annotated[Any, rules("Its value.", of=RAW_VALUE)]
+    name: Annotated[str, rules("name is the name of the variable.", zero="written")]
+    value: Annotated[Any, rules("value is the value of the variable in JSON.", of=RAW_VALUE)]
 
 
 class HolderReference(Model):
-    """The object and the field that a template is referred to by."""
+    """HolderReference is a reference to the object and the field that refer to a template."""
 
-    api_version: Annotated[str, rules("The object's API version.", zero="written")]
-    kind: Annotated[str, rules("Its kind.", zero="written")]
-    namespace: Annotated[str, rules("Its namespace.", zero="written")]
-    name: Annotated[str, rules("Its name.", zero="written")]
-    field_path: Annotated[str, rules("The path of the field.", zero="written")]
+    api_version: Annotated[
+        str, rules("apiVersion is the API group and version of the object.", zero="written")
+    ]
+    kind: Annotated[str, rules("kind is the kind of the object.", zero="written")]
+    namespace: Annotated[str, rules("namespace is the namespace of the object.", zero="written")]
+    name: Annotated[str, rules("name is the name of the object.", zero="written")]
+    field_path: Annotated[
+        str,
+        rules("fieldPath is the path of the field that refers to the template.", zero="written"),
+    ]
 
 
 class TemplateItem(Model):
-    """A template, who refers to it, and the variables that hold for it alone."""
+    """TemplateItem is a template together with its use and its variables."""
 
-    holder_reference: Annotated[HolderReference, rules("The field that refers to the template.")]
-    object: Annotated[Document, rules("The template.", of=RAW_OBJECT)]
+    holder_reference: Annotated[
+        HolderReference,
+        rules(
+            "holderReference is a reference to the object and the field that refer to the template."
+        ),
+    ]
+    object: Annotated[Document, rules("object is the template.", of=RAW_OBJECT)]
     variables: Annotated[
-        list[Variable], rules("Variables that hold for this template, over those for all.")
+        list[Variable],
+        rules(
+            "variables are the values of variables for this template. They take precedence "
+            "over those of the request."
+        ),
     ] = field(default_factory=list)
 
 
 class TemplatesRequest(Request, kw_only=True):
-    """A request about all templates of a Cluster."""
+    """TemplatesRequest is a request about all templates of a Cluster."""
 
-    variables: Annotated[list[Variable], rules("Variables that hold for all templates.")] = field(
-        default_factory=list
-    )
+    variables: Annotated[
+        list[Variable], rules("variables are the values of variables for all templates.")
+    ] = field(default_factory=list)

@@ -15,25 +15,39 @@ from kapy.kube.model import Model, rules
 
 
 class UpdateMachineRequestObjects(Model, kw_only=True):
-    """A Machine and what it is made of."""
+    """UpdateMachineRequestObjects are a Machine and its bootstrap and infrastructure objects."""
 
-    machine: Annotated[Document, rules("The Machine.", of=MACHINE)]
+    machine: Annotated[Document, rules("machine is the Machine with its spec.", of=MACHINE)]
     infrastructure_machine: Annotated[
-        Document, rules("The provider's machine.", of=RAW_OBJECT, required=True)
+        Document,
+        rules(
+            "infrastructureMachine is the infrastructure object of the Machine.",
+            of=RAW_OBJECT,
+            required=True,
+        ),
     ] = field(default_factory=dict)
     bootstrap_config: Annotated[
-        Document, rules("What it is bootstrapped with, if it is.", of=RAW_OBJECT)
+        Document,
+        rules(
+            "bootstrapConfig is the bootstrap object of the Machine. It is absent if the "
+            "Machine has none.",
+            of=RAW_OBJECT,
+        ),
     ] = field(default_factory=dict)
 
 
 class UpdateMachineRequest(Request, kw_only=True):
-    """Asks UpdateMachine."""
+    """UpdateMachineRequest is the request of the UpdateMachine hook."""
 
-    desired: Annotated[UpdateMachineRequestObjects, rules("The objects as they should be.")]
+    desired: Annotated[
+        UpdateMachineRequestObjects, rules("desired are the objects in their desired state.")
+    ]
 
 
 class UpdateMachineResponse(RetryResponse):
-    """Answers UpdateMachine: a wait says that the update is under way, without one it is done."""
+    """UpdateMachineResponse is the response of the UpdateMachine hook. The update is in
+    progress while retryAfterSeconds is not 0, and complete when it is 0.
+    """
 
 
 UPDATE_MACHINE: Final = Hook(
@@ -41,9 +55,10 @@ UPDATE_MACHINE: Final = Hook(
     UpdateMachineRequest,
     UpdateMachineResponse,
     tags=IN_PLACE,
-    summary="Asked to change a Machine in place",
+    summary="Cluster API requests the update of a Machine in place",
     description=(
-        "Called until the answer is that the update is done (no wait) or has failed. An answer "
-        "that waits says that it is under way. The same request may come any number of times."
+        "It is called until the response tells that the update is complete or has failed. A "
+        "response with retryAfterSeconds tells that the update is in progress. The same request "
+        "may arrive any number of times."
     ),
 )

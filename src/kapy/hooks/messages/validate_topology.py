@@ -13,15 +13,15 @@ from kapy.kube.model import rules
 
 
 class ValidateTopologyRequestItem(TemplateItem, kw_only=True):
-    """A template to look at."""
+    """ValidateTopologyRequestItem is a template that the extension validates."""
 
 
 class ValidateTopologyRequest(TemplatesRequest, kw_only=True):
-    """Asks ValidateTopology."""
+    """ValidateTopologyRequest is the request of the ValidateTopology hook."""
 
     items: Annotated[
         list[ValidateTopologyRequestItem | None] | None,
-        rules("The templates, after all patches.", required=True),
+        rules("items are the templates after all patches.", required=True),
     ] = field(default_factory=list[ValidateTopologyRequestItem | None])
 
     @property
@@ -31,7 +31,9 @@ class ValidateTopologyRequest(TemplatesRequest, kw_only=True):
 
 
 class ValidateTopologyResponse(Response):
-    """Answers ValidateTopology."""
+    """ValidateTopologyResponse is the response of the ValidateTopology hook. The status
+    Failure rejects the topology.
+    """
 
 
 VALIDATE_TOPOLOGY: Final = Hook(
@@ -39,10 +41,10 @@ VALIDATE_TOPOLOGY: Final = Hook(
     ValidateTopologyRequest,
     ValidateTopologyResponse,
     tags=MUTATION,
-    summary="Asked whether a Cluster's patched templates are right",
+    summary="Cluster API asks whether the patched templates of a Cluster are valid",
     description=(
-        "Called each time that a Cluster's desired state is computed from its ClusterClass, when "
-        "all patches are applied. An answer with status Failure stops the change; its message is "
-        "shown to the user."
+        "It is called whenever the desired state of a Cluster has been computed from its "
+        "ClusterClass and all patches have been applied. A response with the status Failure "
+        "rejects the change. The user sees its message."
     ),
 )

@@ -32,8 +32,11 @@ _OBJECTS_IN_GO: Final = ("ClusterNetwork.pods", "ClusterNetwork.services")
 _UNMARKED_IN_GO: Final = ("MachineStatus.addresses",)
 _RAW: Final = {RAW_OBJECT: RAW_EXTENSION, RAW_VALUE: JSON}
 _TYPE_META: Final[Document] = {
-    "apiVersion": {"type": "string", "description": "The group and version of the kind."},
-    "kind": {"type": "string", "description": "The kind of the object."},
+    "apiVersion": {
+        "type": "string",
+        "description": "apiVersion is the API group and version of the object.",
+    },
+    "kind": {"type": "string", "description": "kind is the kind of the object."},
 }
 
 
