@@ -42,47 +42,61 @@ def count(name: str, path: str, description: str, *, priority: int = 0) -> Colum
 
 def owner(kind: str) -> Column:
     path = f'.metadata.ownerReferences[?(@.kind=="{kind}")].name'
-    return Column(kind, path, f"The {kind} that owns it")
+    return Column(kind, path, f"Name of the {kind} that owns the object")
 
 
 def _counts(of: str, where: str, *, prefix: str, wide: int) -> tuple[Column, ...]:
     return (
-        count(f"{prefix}Desired", f"{where}.desiredReplicas", f"How many {of} there should be"),
-        count(f"{prefix}Current", f"{where}.replicas", f"How many {of} exist", priority=wide),
+        count(f"{prefix}Desired", f"{where}.desiredReplicas", f"Number of desired {of}"),
+        count(f"{prefix}Current", f"{where}.replicas", f"Number of {of} that exist", priority=wide),
         count(
-            f"{prefix}Ready", f"{where}.readyReplicas", f"How many {of} are Ready", priority=wide
+            f"{prefix}Ready",
+            f"{where}.readyReplicas",
+            f"Number of {of} that are Ready",
+            priority=wide,
         ),
-        count(f"{prefix}Available", f"{where}.availableReplicas", f"How many {of} are Available"),
-        count(f"{prefix}Up-to-date", f"{where}.upToDateReplicas", f"How many {of} are UpToDate"),
+        count(
+            f"{prefix}Available", f"{where}.availableReplicas", f"Number of {of} that are Available"
+        ),
+        count(
+            f"{prefix}Up-to-date", f"{where}.upToDateReplicas", f"Number of {of} that are UpToDate"
+        ),
     )
 
 
-AGE = Column("Age", ".metadata.creationTimestamp", "How long ago it was created", "date")
-PHASE = Column("Phase", ".status.phase", "In one word, what is going on with it")
-PAUSED = condition("Paused", "Whether controllers leave it alone", priority=WIDE)
-CLUSTER = Column("Cluster", ".spec.clusterName", "The Cluster it belongs to")
+AGE = Column("Age", ".metadata.creationTimestamp", "Time since the creation of the object", "date")
+PHASE = Column("Phase", ".status.phase", "Phase of the object's life cycle")
+PAUSED = condition(
+    "Paused",
+    "Status of the Paused condition, True while controllers ignore the object",
+    priority=WIDE,
+)
+CLUSTER = Column("Cluster", ".spec.clusterName", "Name of the Cluster to which the object belongs")
 LABELED = Column(
     "Cluster",
     r".metadata.labels['cluster\.x-k8s\.io/cluster-name']",
-    "The Cluster it belongs to",
+    "Name of the Cluster to which the object belongs",
 )
 _PROVIDER_ID = Column(
-    "Provider ID", ".spec.providerID", "The infrastructure's name of the machine", priority=WIDE
+    "Provider ID",
+    ".spec.providerID",
+    "Identifier of the machine at the infrastructure provider",
+    priority=WIDE,
 )
 _FAILURE_DOMAIN = Column(
-    "Failure domain", ".status.failureDomain", "The failure domain that the machine is in"
+    "Failure domain", ".status.failureDomain", "Failure domain in which the machine runs"
 )
 _REPLICAS = (
-    count("Desired", ".spec.replicas", "How many Machines there should be"),
-    count("Current", ".status.replicas", "How many Machines exist"),
-    count("Ready", ".status.readyReplicas", "How many Machines are Ready"),
-    count("Available", ".status.availableReplicas", "How many Machines are Available"),
-    count("Up-to-date", ".status.upToDateReplicas", "How many Machines are UpToDate"),
+    count("Desired", ".spec.replicas", "Number of desired Machines"),
+    count("Current", ".status.replicas", "Number of Machines that exist"),
+    count("Ready", ".status.readyReplicas", "Number of Machines that are Ready"),
+    count("Available", ".status.availableReplicas", "Number of Machines that are Available"),
+    count("Up-to-date", ".status.upToDateReplicas", "Number of Machines that are UpToDate"),
 )
 
 
 def version(path: str) -> Column:
-    return Column("Version", path, "The Kubernetes version that is wanted")
+    return Column("Version", path, "Desired Kubernetes version")
 
 
 def _address(name: str, type_: str, description: str) -> Column:
@@ -94,28 +108,38 @@ _INFRA_MACHINE = (
     LABELED,
     _PROVIDER_ID,
     _FAILURE_DOMAIN,
-    _address("IP", "InternalIP", "Where the machine is reached"),
+    _address("IP", "InternalIP", "Internal IP address of the machine"),
     PAUSED,
-    Column("Provisioned", ".status.initialization.provisioned", "Whether the machine is there"),
+    Column(
+        "Provisioned",
+        ".status.initialization.provisioned",
+        "True after the machine has been provisioned",
+    ),
     AGE,
 )
 
 _POOL = (
-    Column("Pool Name", ".spec.poolRef.name", "The pool that it is taken from"),
-    Column("Pool Kind", ".spec.poolRef.kind", "The kind of that pool"),
+    Column("Pool Name", ".spec.poolRef.name", "Name of the pool of addresses"),
+    Column("Pool Kind", ".spec.poolRef.kind", "Kind of the pool of addresses"),
 )
-IP_ADDRESS = (Column("Address", ".spec.address", "The address"), *_POOL, AGE)
+IP_ADDRESS = (Column("Address", ".spec.address", "IP address"), *_POOL, AGE)
 IP_ADDRESS_CLAIM = (*_POOL, AGE)
 DRAIN_RULE = (
-    Column("Behavior", ".spec.drain.behavior", "What happens to the Pods"),
-    Column("Order", ".spec.drain.order", "When it is their turn"),
+    Column("Behavior", ".spec.drain.behavior", "Behavior of the drain for the selected Pods"),
+    Column("Order", ".spec.drain.order", "Position of the selected Pods in the drain"),
     AGE,
 )
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "Cluster": (
-        Column("ClusterClass", ".spec.topology.classRef.name", "The ClusterClass it is made of"),
-        condition("Available", "Whether all of the Cluster can be used"),
+        Column(
+            "ClusterClass",
+            ".spec.topology.classRef.name",
+            "Name of the ClusterClass of the Cluster",
+        ),
+        condition(
+            "Available", "Status of the Available condition, True while the Cluster is fully usable"
+        ),
         *_counts("control plane Machines", ".status.controlPlane", prefix="CP ", wide=WIDE),
         *_counts("worker Machines", ".status.workers", prefix="W ", wide=WIDE),
         PAUSED,
@@ -125,21 +149,35 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "ClusterClass": (
         PAUSED,
-        condition("VariablesReady", "Whether all variables are known", name="Variables Ready"),
+        condition(
+            "VariablesReady",
+            "Status of the VariablesReady condition, True after all variables are reconciled",
+            name="Variables Ready",
+        ),
         AGE,
     ),
     "Machine": (
         CLUSTER,
-        Column("Node Name", ".status.nodeRef.name", "The Node that the Machine became"),
+        Column("Node Name", ".status.nodeRef.name", "Name of the Node of the Machine"),
         _PROVIDER_ID,
         _FAILURE_DOMAIN,
-        condition("Ready", "Whether everything that belongs to the Machine is in order"),
-        condition("Available", "Whether the Machine has been Ready for long enough"),
-        condition("UpToDate", "Whether the Machine is as its owner wants it", name="Up-to-date"),
-        _address("Internal-IP", "InternalIP", "Where the machine is reached from inside"),
-        _address("External-IP", "ExternalIP", "Where the machine is reached from outside"),
+        condition(
+            "Ready",
+            "Status of the Ready condition, True while all components of the Machine are healthy",
+        ),
+        condition(
+            "Available",
+            "Status of the Available condition, True after minReadySeconds of being Ready",
+        ),
+        condition(
+            "UpToDate",
+            "Status of the UpToDate condition, True while the Machine matches its owner's spec",
+            name="Up-to-date",
+        ),
+        _address("Internal-IP", "InternalIP", "Internal IP address of the machine"),
+        _address("External-IP", "ExternalIP", "External IP address of the machine"),
         Column(
-            "OS-Image", ".status.nodeInfo.osImage", "The operating system it runs", priority=WIDE
+            "OS-Image", ".status.nodeInfo.osImage", "Operating system of the Node", priority=WIDE
         ),
         PAUSED,
         PHASE,
@@ -149,7 +187,10 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "MachineSet": (CLUSTER, *_REPLICAS, PAUSED, AGE, version(".spec.template.spec.version")),
     "MachineDeployment": (
         CLUSTER,
-        condition("Available", "Whether enough Machines are Available"),
+        condition(
+            "Available",
+            "Status of the Available condition, True while enough Machines are Available",
+        ),
         *_REPLICAS,
         PAUSED,
         PHASE,
@@ -166,14 +207,18 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "MachineHealthCheck": (
         CLUSTER,
-        count("Replicas", ".status.expectedMachines", "How many Machines are watched"),
-        count("Healthy", ".status.currentHealthy", "How many of them are healthy"),
+        count("Replicas", ".status.expectedMachines", "Number of selected Machines"),
+        count("Healthy", ".status.currentHealthy", "Number of selected Machines that are healthy"),
         PAUSED,
         AGE,
     ),
     "MachineDrainRule": DRAIN_RULE,
     "ClusterResourceSet": (
-        condition("ResourcesApplied", "Whether all clusters have the objects", name="Applied"),
+        condition(
+            "ResourcesApplied",
+            "Status of the ResourcesApplied condition, True after all clusters have the objects",
+            name="Applied",
+        ),
         PAUSED,
         AGE,
     ),
@@ -182,7 +227,9 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "IPAddressClaim": IP_ADDRESS_CLAIM,
     "ExtensionConfig": (
         PAUSED,
-        condition("Discovered", "Whether it is known what the server offers"),
+        condition(
+            "Discovered", "Status of the Discovered condition, True after the handlers are known"
+        ),
         AGE,
     ),
     "KubeadmConfig": (
@@ -191,20 +238,22 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column(
             "Data secret created",
             ".status.initialization.dataSecretCreated",
-            "Whether the machine's boot data is ready",
+            "True after the Secret with the bootstrap data has been created",
         ),
         AGE,
     ),
     "KubeadmConfigTemplate": (owner("ClusterClass"), owner("Cluster"), AGE),
     "KubeadmControlPlane": (
         LABELED,
-        condition("Available", "Whether the control plane can be used"),
+        condition(
+            "Available", "Status of the Available condition, True while the control plane is usable"
+        ),
         *_REPLICAS,
         PAUSED,
         Column(
             "Initialized",
             ".status.initialization.controlPlaneInitialized",
-            "Whether the API server has answered for the first time",
+            "True after the API server has accepted requests for the first time",
             "boolean",
         ),
         AGE,

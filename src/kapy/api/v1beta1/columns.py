@@ -23,18 +23,20 @@ from kapy.api.columns import (
 _INFRA_MACHINE = (
     LABELED,
     owner("Machine"),
-    Column("ProviderID", ".spec.providerID", "The infrastructure's name of the machine"),
-    Column("Ready", ".status.ready", "Whether the machine is there"),
+    Column(
+        "ProviderID", ".spec.providerID", "Identifier of the machine at the infrastructure provider"
+    ),
+    Column("Ready", ".status.ready", "True after the machine has been provisioned"),
     AGE,
 )
 
-_DESIRED = count("Desired", ".spec.replicas", "How many Machines there should be", priority=WIDE)
-_REPLICAS = count("Replicas", ".status.replicas", "How many Machines exist")
-_READY = count("Ready", ".status.readyReplicas", "How many Machines are ready")
+_DESIRED = count("Desired", ".spec.replicas", "Number of desired Machines", priority=WIDE)
+_REPLICAS = count("Replicas", ".status.replicas", "Number of Machines that exist")
+_READY = count("Ready", ".status.readyReplicas", "Number of Machines with a ready Node")
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "Cluster": (
-        Column("ClusterClass", ".spec.topology.class", "The ClusterClass it is made of"),
+        Column("ClusterClass", ".spec.topology.class", "Name of the ClusterClass of the Cluster"),
         PHASE,
         AGE,
         version(".spec.topology.version"),
@@ -42,8 +44,12 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "ClusterClass": (AGE,),
     "Machine": (
         CLUSTER,
-        Column("NodeName", ".status.nodeRef.name", "The Node that the Machine became"),
-        Column("ProviderID", ".spec.providerID", "The infrastructure's name of the machine"),
+        Column("NodeName", ".status.nodeRef.name", "Name of the Node of the Machine"),
+        Column(
+            "ProviderID",
+            ".spec.providerID",
+            "Identifier of the machine at the infrastructure provider",
+        ),
         PHASE,
         AGE,
         version(".spec.version"),
@@ -53,7 +59,11 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         _DESIRED,
         _REPLICAS,
         _READY,
-        count("Available", ".status.availableReplicas", "How many Machines are available"),
+        count(
+            "Available",
+            ".status.availableReplicas",
+            "Number of Machines with a Node that has been ready for minReadySeconds",
+        ),
         AGE,
         version(".spec.template.spec.version"),
     ),
@@ -62,8 +72,16 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         _DESIRED,
         _REPLICAS,
         _READY,
-        count("Updated", ".status.updatedReplicas", "How many Machines have the newest template"),
-        count("Unavailable", ".status.unavailableReplicas", "How many Machines are still missing"),
+        count(
+            "Updated",
+            ".status.updatedReplicas",
+            "Number of Machines that match the current template",
+        ),
+        count(
+            "Unavailable",
+            ".status.unavailableReplicas",
+            "Number of Machines that are missing until all replicas are available",
+        ),
         PHASE,
         AGE,
         version(".spec.template.spec.version"),
@@ -71,16 +89,24 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "MachinePool": (
         CLUSTER,
         _DESIRED,
-        Column("Replicas", ".status.replicas", "How many machines exist"),
+        Column("Replicas", ".status.replicas", "Number of machines that exist"),
         PHASE,
         AGE,
         version(".spec.template.spec.version"),
     ),
     "MachineHealthCheck": (
         CLUSTER,
-        count("ExpectedMachines", ".status.expectedMachines", "How many Machines are watched"),
-        Column("MaxUnhealthy", ".spec.maxUnhealthy", "How many of them may be unhealthy"),
-        count("CurrentHealthy", ".status.currentHealthy", "How many of them are healthy"),
+        count("ExpectedMachines", ".status.expectedMachines", "Number of selected Machines"),
+        Column(
+            "MaxUnhealthy",
+            ".spec.maxUnhealthy",
+            "Number of unhealthy Machines up to which remediation is allowed",
+        ),
+        count(
+            "CurrentHealthy",
+            ".status.currentHealthy",
+            "Number of selected Machines that are healthy",
+        ),
         AGE,
     ),
     "MachineDrainRule": DRAIN_RULE,
@@ -95,17 +121,28 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column(
             "Initialized",
             ".status.initialized",
-            "Whether the API server has answered for the first time",
+            "True after the API server has accepted requests for the first time",
             "boolean",
         ),
         Column(
-            "API Server Available", ".status.ready", "Whether the API server can be used", "boolean"
+            "API Server Available",
+            ".status.ready",
+            "True while the API server accepts requests",
+            "boolean",
         ),
-        count("Desired", ".spec.replicas", "How many Machines there should be", priority=WIDE),
-        count("Replicas", ".status.replicas", "How many Machines exist"),
-        count("Ready", ".status.readyReplicas", "How many Machines are ready"),
-        count("Updated", ".status.updatedReplicas", "How many Machines have the newest template"),
-        count("Unavailable", ".status.unavailableReplicas", "How many Machines are still missing"),
+        count("Desired", ".spec.replicas", "Number of desired Machines", priority=WIDE),
+        count("Replicas", ".status.replicas", "Number of Machines that exist"),
+        count("Ready", ".status.readyReplicas", "Number of Machines with a ready Node"),
+        count(
+            "Updated",
+            ".status.updatedReplicas",
+            "Number of Machines that match the current template",
+        ),
+        count(
+            "Unavailable",
+            ".status.unavailableReplicas",
+            "Number of Machines that are missing until all replicas are available",
+        ),
         AGE,
         version(".spec.version"),
     ),

@@ -9,13 +9,13 @@ from kapy.hooks.openapi.schemas import Schemas
 from kapy.kube import Document
 
 _ABOUT = (
-    "Runtime hooks: what Cluster API asks runtime extensions while it looks after clusters. An "
-    "extension is an HTTPS server; it answers Discovery with the handlers that it has, and each "
-    "handler at the path of its hook, followed by its name."
+    "Cluster API calls runtime hooks at defined points in the life of clusters. A runtime "
+    "extension is an HTTPS server. It serves the Discovery hook, which returns its handlers, and "
+    "each handler at the path of its hook followed by the name of the handler."
 )
-_NAME = "The name of the handler. Handlers of one extension have different names."
+_NAME = "name is the name of the handler. Handlers of one extension have different names."
 _ANSWERED = (
-    "The request was answered. Whether it went well is said by status and message in the response."
+    "The extension has answered. The fields status and message of the response tell the result."
 )
 
 

@@ -44,79 +44,100 @@ def _listed(component: str, description: str, **more: Any) -> Document:
 
 
 _OBJECT_META_FIELDS: Final[Document] = {
-    "annotations": _texts("What tools have written down about the object."),
-    "clusterName": _text("Not used."),
-    "creationTimestamp": _ref(TIME, "When the object was created.", default={}),
-    "deletionGracePeriodSeconds": _number("How long its deletion may take."),
-    "deletionTimestamp": _ref(TIME, "When its deletion was asked for; finalizers may hold it."),
+    "annotations": _texts("annotations are key-value pairs of tools."),
+    "clusterName": _text("clusterName is not used."),
+    "creationTimestamp": _ref(
+        TIME, "creationTimestamp is the time at which the object was created.", default={}
+    ),
+    "deletionGracePeriodSeconds": _number(
+        "deletionGracePeriodSeconds is the time in seconds for a graceful deletion."
+    ),
+    "deletionTimestamp": _ref(
+        TIME,
+        "deletionTimestamp is the time of the request for deletion. The object exists until "
+        "its finalizers are removed.",
+    ),
     "finalizers": {
         "type": "array",
         "items": {"type": "string", "default": ""},
-        "description": "Who has to let go of the object before it goes.",
+        "description": "finalizers name controllers that clean up before the removal.",
         "x-kubernetes-patch-strategy": "merge",
     },
-    "generateName": _text("What the server made the name of."),
-    "generation": _number("Counts changes of the spec."),
-    "labels": _texts("What selectors choose the object by."),
-    "managedFields": _listed(_MANAGED_FIELDS, "Who has set which fields."),
-    "name": _text("The object's name."),
-    "namespace": _text("Its namespace."),
+    "generateName": _text("generateName is the prefix of a generated name."),
+    "generation": _number("generation is a number that grows with each change of the spec."),
+    "labels": _texts("labels are key-value pairs by which selectors select the object."),
+    "managedFields": _listed(
+        _MANAGED_FIELDS, "managedFields record which manager has set which fields."
+    ),
+    "name": _text("name is the name of the object."),
+    "namespace": _text("namespace is the namespace of the object."),
     "ownerReferences": _listed(
         _OWNER,
-        "The objects with which this one goes.",
+        "ownerReferences are the objects with which this object is deleted.",
         **{"x-kubernetes-patch-merge-key": "uid", "x-kubernetes-patch-strategy": "merge"},
     ),
-    "resourceVersion": _text("Changes with each write."),
-    "selfLink": _text("Not used."),
-    "uid": _text("Tells the object from others that had its name."),
+    "resourceVersion": _text("resourceVersion is a value that changes with each write."),
+    "selfLink": _text("selfLink is not used."),
+    "uid": _text("uid identifies the object among all objects that ever had its name."),
 }
 
 _OWNER_FIELDS: Final[Document] = {
-    "apiVersion": _text("The owner's API version.", default=""),
-    "kind": _text("Its kind.", default=""),
-    "name": _text("Its name.", default=""),
-    "uid": _text("Its UID.", default=""),
-    "controller": {"type": "boolean", "description": "Whether it manages the object."},
+    "apiVersion": _text("apiVersion is the API group and version of the owner.", default=""),
+    "kind": _text("kind is the kind of the owner.", default=""),
+    "name": _text("name is the name of the owner.", default=""),
+    "uid": _text("uid is the unique identifier of the owner.", default=""),
+    "controller": {
+        "type": "boolean",
+        "description": "controller tells whether the owner manages the object.",
+    },
     "blockOwnerDeletion": {
         "type": "boolean",
-        "description": "Whether it waits for the object when it is deleted in the foreground.",
+        "description": ("blockOwnerDeletion makes a foreground deletion of the owner wait."),
     },
 }
 
 MACHINERY: Final[Mapping[str, Document]] = {
-    JSON: {"description": "Any JSON value."},
-    TIME: _text("A time as in RFC 3339.", format="date-time"),
-    RAW_EXTENSION: {"type": "object", "description": "An object of any kind."},
+    JSON: {"description": "JSON is any JSON value."},
+    TIME: _text("Time is a time in the format of RFC 3339.", format="date-time"),
+    RAW_EXTENSION: {"type": "object", "description": "RawExtension is an object of any kind."},
     INT_OR_STRING: {
-        "description": "A number, or a share as in 20%.",
+        "description": "IntOrString is an integer, or a string, for example a percentage.",
         "format": "int-or-string",
         "oneOf": [{"type": "integer"}, {"type": "string"}],
-        "x-kubernetes-v2-schema": _text("A number or a text.", format="int-or-string"),
+        "x-kubernetes-v2-schema": _text(
+            "IntOrString is an integer or a string.", format="int-or-string"
+        ),
     },
-    _FIELDS: {"type": "object", "description": "A set of fields."},
+    _FIELDS: {"type": "object", "description": "FieldsV1 is a set of fields."},
     _MANAGED_FIELDS: {
         "type": "object",
-        "description": "The fields that one manager has set.",
+        "description": "ManagedFieldsEntry records the fields that one manager has set.",
         "properties": {
-            "apiVersion": _text("The version in which the fields are named."),
-            "fieldsType": _text("FieldsV1."),
-            "fieldsV1": _ref(_FIELDS, "The fields."),
-            "manager": _text("The manager's name."),
-            "operation": _text("Apply or Update."),
-            "subresource": _text("The subresource that was written; none is the object itself."),
-            "time": _ref(TIME, "When the fields were set."),
+            "apiVersion": _text(
+                "apiVersion is the API version to which the names of the fields belong."
+            ),
+            "fieldsType": _text(
+                "fieldsType is the format of the fields. The only value is FieldsV1."
+            ),
+            "fieldsV1": _ref(_FIELDS, "fieldsV1 are the fields that the manager has set."),
+            "manager": _text("manager is the name of the manager."),
+            "operation": _text(
+                "operation is the operation of the manager. Values are Apply and Update."
+            ),
+            "subresource": _text("subresource is the subresource that was written, if any."),
+            "time": _ref(TIME, "time is the time at which the fields were set."),
         },
     },
     _OWNER: {
         "type": "object",
-        "description": "An object with which another one goes.",
+        "description": "OwnerReference is a reference to the owner of an object.",
         "properties": _OWNER_FIELDS,
         "required": ["apiVersion", "kind", "name", "uid"],
         "x-kubernetes-map-type": "atomic",
     },
     OBJECT_META: {
         "type": "object",
-        "description": "What every object has.",
+        "description": "ObjectMeta is the metadata of every object.",
         "properties": _OBJECT_META_FIELDS,
     },
 }
