@@ -333,7 +333,12 @@ class ClusterStatus(Model):
             "ControlPlaneMachinesReady, ControlPlaneMachinesUpToDate, WorkersAvailable, "
             "WorkerMachinesReady, WorkerMachinesUpToDate, RemoteConnectionProbe, RollingOut, "
             "ScalingUp, ScalingDown, Remediating, Deleting and Paused. TopologyReconciled is "
-            "added if topology is set."
+            "added if topology is set. The reason of RemoteConnectionProbe is ProbeSucceeded "
+            "or ProbeFailed. The reason of Deleting names the current step, for example "
+            "WaitingForBeforeDeleteHook, WaitingForWorkersDeletion, "
+            "WaitingForControlPlaneDeletion and WaitingForInfrastructureDeletion. The reason "
+            "of TopologyReconciled tells what is pending, for example "
+            "ControlPlaneUpgradePending or LifecycleHookBlocking."
         ),
     ] = field(default_factory=list)
     initialization: Annotated[

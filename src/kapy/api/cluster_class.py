@@ -215,7 +215,9 @@ class ClusterClassStatus(Model):
         Conditions,
         rules(
             "conditions are the observations of the ClusterClass's current state. Types are "
-            "VariablesReady, RefVersionsUpToDate and Paused."
+            "VariablesReady, RefVersionsUpToDate and Paused. The reason of VariablesReady is "
+            "VariablesReady or VariableDiscoveryFailed. The reason of RefVersionsUpToDate is "
+            "RefVersionsUpToDate or RefVersionsNotUpToDate."
         ),
     ] = field(default_factory=list)
     variables: Annotated[

@@ -84,7 +84,8 @@ class ClusterResourceSetStatus(Model):
         Conditions,
         rules(
             "conditions are the observations of the ClusterResourceSet's current state. "
-            "Types are ResourcesApplied and Paused."
+            "Types are ResourcesApplied and Paused. The reason of ResourcesApplied is for "
+            "example Applied, NotApplied or WrongSecretType."
         ),
     ] = field(default_factory=list)
     observed_generation: ObservedGeneration = 0

@@ -22,7 +22,10 @@ class V1Beta1Condition(Model):
     ]
     status: Annotated[
         str,
-        rules("status is the status of the condition. Allowed values are True, False and Unknown."),
+        rules(
+            "status is the status of the condition. Allowed values are True, False and "
+            "Unknown. Unknown means that the controller cannot determine the state."
+        ),
     ]
     severity: Annotated[
         str,
@@ -36,7 +39,8 @@ class V1Beta1Condition(Model):
         str,
         rules(
             "lastTransitionTime is the time at which the status of the condition changed "
-            "last, in the format of RFC 3339.",
+            "last, in the format of RFC 3339. A change of reason or message alone does not "
+            "change it.",
             format="date-time",
             required=True,
         ),
@@ -45,7 +49,7 @@ class V1Beta1Condition(Model):
         str,
         rules(
             "reason is a CamelCase word for programs that explains the current status. It "
-            "may be empty when status is True.",
+            "may be empty when status is True. It is stable, in contrast to message.",
             min_length=1,
             max_length=256,
         ),
@@ -53,8 +57,8 @@ class V1Beta1Condition(Model):
     message: Annotated[
         str,
         rules(
-            "message explains the current status to humans. It may be empty. At most 10240 "
-            "characters are stored.",
+            "message explains the current status to humans. It may be empty. Its wording may "
+            "change between releases. At most 10240 characters are stored.",
             min_length=1,
             max_length=10240,
         ),
@@ -78,7 +82,8 @@ class Condition(Model, gc=False, kw_only=True):
     status: Annotated[
         str,
         rules(
-            "status is the status of the condition. Allowed values are True, False and Unknown.",
+            "status is the status of the condition. Allowed values are True, False and "
+            "Unknown. Unknown means that the controller cannot determine the state.",
             enum=["True", "False", "Unknown"],
         ),
     ]
@@ -96,7 +101,8 @@ class Condition(Model, gc=False, kw_only=True):
         str,
         rules(
             "lastTransitionTime is the time at which the status of the condition changed "
-            "last, in the format of RFC 3339.",
+            "last, in the format of RFC 3339. A change of reason or message alone does not "
+            "change it.",
             format="date-time",
             required=True,
         ),
@@ -104,8 +110,9 @@ class Condition(Model, gc=False, kw_only=True):
     reason: Annotated[
         str,
         rules(
-            "reason is a CamelCase word for programs that explains the current status. Every "
-            "controller documents its reasons.",
+            "reason is a CamelCase word for programs that explains the current status. It is "
+            "stable, in contrast to message. The description of conditions lists important "
+            "reasons.",
             min_length=1,
             max_length=1024,
             pattern=REASON,
@@ -114,8 +121,8 @@ class Condition(Model, gc=False, kw_only=True):
     message: Annotated[
         str,
         rules(
-            "message explains the current status to humans. It may be empty. At most 32768 "
-            "characters are stored.",
+            "message explains the current status to humans. It may be empty. Its wording may "
+            "change between releases. At most 32768 characters are stored.",
             max_length=32768,
         ),
     ]

@@ -73,15 +73,24 @@ class ConfigMapKeySelector(Model, kw_only=True):
     name: Annotated[
         str,
         rules(
-            'name is the name of the ConfigMap. The schema defaults it to "", which selects '
-            "no ConfigMap.",
+            "name is the name of the ConfigMap in the namespace of the Pod. The schema "
+            'defaults it to "", which selects no ConfigMap.',
             default="",
         ),
     ] = ""
-    key: Annotated[str, rules("key is the key in the data of the ConfigMap.")]
+    key: Annotated[
+        str,
+        rules(
+            "key is the key in the data of the ConfigMap. The value of this key becomes the "
+            "value of the environment variable."
+        ),
+    ]
     optional: Annotated[
         bool | None,
-        rules("optional tells whether the ConfigMap or its key may be absent. Defaults to false."),
+        rules(
+            "optional tells whether the ConfigMap or its key may be absent. Defaults to "
+            "false, with which the Pod does not start without them."
+        ),
     ] = None
 
 
@@ -91,16 +100,32 @@ class FileKeySelector(Model):
     ZEROS: ClassVar[bool] = True
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    volume_name: Annotated[str, rules("volumeName is the name of the volume with the file.")]
+    volume_name: Annotated[
+        str,
+        rules(
+            "volumeName is the name of the volume with the file. The container must mount "
+            "this volume."
+        ),
+    ]
     path: Annotated[
         str,
-        rules("path is the relative path of the file in the volume. It must not contain two dots."),
+        rules(
+            "path is the relative path of the file in the volume. It must not contain two "
+            "dots. The file consists of lines with a key and a value."
+        ),
     ]
-    key: Annotated[str, rules("key is the key in the file.")]
+    key: Annotated[
+        str,
+        rules(
+            "key is the key in the file whose value becomes the value of the environment "
+            "variable. At most 128 characters are allowed."
+        ),
+    ]
     optional: Annotated[
         bool | None,
         rules(
-            "optional tells whether the file or its key may be absent. Defaults to false.",
+            "optional tells whether the file or its key may be absent. Defaults to false, "
+            "with which the Pod does not start without them.",
             default=False,
         ),
     ] = None
@@ -115,12 +140,16 @@ class ObjectFieldSelector(Model, kw_only=True):
     api_version: Annotated[
         str,
         rules(
-            "apiVersion is the API version to which the field path refers. If it is not set, "
-            "it defaults to v1."
+            "apiVersion is the API version to which the path of the field refers. If it is "
+            "not set, it defaults to v1."
         ),
     ] = ""
     field_path: Annotated[
-        str, rules("fieldPath is the path of the field, for example metadata.name or status.podIP.")
+        str,
+        rules(
+            "fieldPath is the path of the field in the Pod, for example metadata.name, "
+            "metadata.namespace, spec.nodeName or status.podIP."
+        ),
     ]
 
 
@@ -133,19 +162,22 @@ class ResourceFieldSelector(Model, kw_only=True):
     container_name: Annotated[
         str,
         rules(
-            "containerName is the name of the container. If it is not set, the container "
-            "itself is meant."
+            "containerName is the name of the container whose resource is selected. If it is "
+            "not set, the container with the environment variable is meant."
         ),
     ] = ""
     resource: Annotated[
         str,
-        rules("resource is the name of the resource, for example limits.cpu or requests.memory."),
+        rules(
+            "resource is the name of the resource, for example limits.cpu, limits.memory or "
+            "requests.memory."
+        ),
     ]
     divisor: Annotated[
         int | str,
         rules(
-            "divisor is the unit of the value as a quantity, for example 1Mi. If it is not "
-            "set, it defaults to 1.",
+            "divisor is the unit in which the resource is expressed, as a quantity, for "
+            "example 1Mi. If it is not set, it defaults to 1.",
             pattern=QUANTITY,
             zero="written",
             form="quantity",
@@ -162,15 +194,24 @@ class SecretKeySelector(Model, kw_only=True):
     name: Annotated[
         str,
         rules(
-            'name is the name of the Secret. The schema defaults it to "", which selects no '
-            "Secret.",
+            "name is the name of the Secret in the namespace of the Pod. The schema defaults "
+            'it to "", which selects no Secret.',
             default="",
         ),
     ] = ""
-    key: Annotated[str, rules("key is the key in the data of the Secret.")]
+    key: Annotated[
+        str,
+        rules(
+            "key is the key in the data of the Secret. The decoded value of this key becomes "
+            "the value of the environment variable."
+        ),
+    ]
     optional: Annotated[
         bool | None,
-        rules("optional tells whether the Secret or its key may be absent. Defaults to false."),
+        rules(
+            "optional tells whether the Secret or its key may be absent. Defaults to false, "
+            "with which the Pod does not start without them."
+        ),
     ] = None
 
 
@@ -181,25 +222,38 @@ class EnvVarSource(Model):
 
     field_ref: Annotated[
         ObjectFieldSelector | None,
-        rules("fieldRef takes the value from a field of the Pod, for example status.podIP."),
+        rules(
+            "fieldRef takes the value from a field of the Pod, for example metadata.name, "
+            "spec.nodeName or status.podIP."
+        ),
     ] = None
     resource_field_ref: Annotated[
         ResourceFieldSelector | None,
         rules(
-            "resourceFieldRef takes the value from a resource of the container, for example "
-            "limits.cpu."
+            "resourceFieldRef takes the value from a resource limit or request of a "
+            "container, for example limits.cpu."
         ),
     ] = None
     config_map_key_ref: Annotated[
         ConfigMapKeySelector | None,
-        rules("configMapKeyRef takes the value from a key of a ConfigMap."),
+        rules(
+            "configMapKeyRef takes the value from a key of a ConfigMap in the namespace of "
+            "the Pod. Static Pods do not support it."
+        ),
     ] = None
     secret_key_ref: Annotated[
-        SecretKeySelector | None, rules("secretKeyRef takes the value from a key of a Secret.")
+        SecretKeySelector | None,
+        rules(
+            "secretKeyRef takes the value from a key of a Secret in the namespace of the "
+            "Pod. Static Pods do not support it."
+        ),
     ] = None
     file_key_ref: Annotated[
         FileKeySelector | None,
-        rules("fileKeyRef takes the value from a key in a file of a volume."),
+        rules(
+            "fileKeyRef takes the value from a key in a file of a volume. The feature gate "
+            "EnvFiles of Kubernetes must be enabled."
+        ),
     ] = None
 
 
@@ -208,7 +262,13 @@ class EnvVar(Model):
 
     ZEROS: ClassVar[bool] = True
 
-    name: Annotated[str, rules("name is the name of the environment variable.")]
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the environment variable. It may consist of all printable "
+            "ASCII characters except the equals sign."
+        ),
+    ]
     value: Annotated[
         str,
         rules(
@@ -219,7 +279,10 @@ class EnvVar(Model):
     ] = ""
     value_from: Annotated[
         EnvVarSource | None,
-        rules("valueFrom is the source of the value. It must not be set together with value."),
+        rules(
+            "valueFrom is the source of the value. It must not be set together with value. "
+            "The kubelet reads the source when the container starts."
+        ),
     ] = None
 
 
@@ -230,8 +293,20 @@ class Taint(Model, kw_only=True):
 
     ZEROS: ClassVar[bool] = True
 
-    key: Annotated[str, rules("key is the key of the taint.")]
-    value: Annotated[str, rules("value is the value of the taint. It may be empty.")] = ""
+    key: Annotated[
+        str,
+        rules(
+            "key is the key of the taint, possibly with a domain as prefix, for example "
+            "node-role.kubernetes.io/control-plane."
+        ),
+    ]
+    value: Annotated[
+        str,
+        rules(
+            "value is the value of the taint. It may be empty. A toleration with the "
+            "operator Equal must have the same value."
+        ),
+    ] = ""
     effect: Annotated[
         str,
         rules(
@@ -240,7 +315,12 @@ class Taint(Model, kw_only=True):
         ),
     ]
     time_added: Annotated[
-        str | None, rules("timeAdded is the time at which the taint was added.", format="date-time")
+        str | None,
+        rules(
+            "timeAdded is the time at which the taint was added to the Node, in the format "
+            "of RFC 3339. Kubernetes sets it.",
+            format="date-time",
+        ),
     ] = None
 
 
@@ -264,29 +344,53 @@ class ObjectReference(Model):
 
     SCHEMA: ClassVar[Document] = {"x-kubernetes-map-type": "atomic"}
 
-    kind: Annotated[str, rules("kind is the kind of the object.")] = ""
+    kind: Annotated[
+        str,
+        rules(
+            "kind is the kind of the object to which the reference refers, for example "
+            "DevMachineTemplate."
+        ),
+    ] = ""
     namespace: Annotated[
         str,
         rules(
-            "namespace is the namespace of the object. It is empty for objects without a namespace."
+            "namespace is the namespace of the object. It is empty for objects without a "
+            "namespace. References of Cluster API stay in one namespace."
         ),
     ] = ""
-    name: Annotated[str, rules("name is the name of the object.")] = ""
-    uid: Annotated[str, rules("uid is the unique identifier of the object.")] = ""
-    api_version: Annotated[str, rules("apiVersion is the API group and version of the object.")] = (
-        ""
-    )
+    name: Annotated[
+        str,
+        rules(
+            "name is the name of the object to which the reference refers. It is unique for "
+            "the kind in the namespace."
+        ),
+    ] = ""
+    uid: Annotated[
+        str,
+        rules(
+            "uid is the unique identifier of the object. It distinguishes the object from a "
+            "later one with the same name."
+        ),
+    ] = ""
+    api_version: Annotated[
+        str,
+        rules(
+            "apiVersion is the API group and version of the object, for example "
+            "infrastructure.cluster.x-k8s.io/v1beta1."
+        ),
+    ] = ""
     resource_version: Annotated[
         str,
         rules(
-            "resourceVersion is the resource version of the object to which the reference was made."
+            "resourceVersion is the resource version of the object when the reference was "
+            "made. Cluster API does not read it."
         ),
     ] = ""
     field_path: Annotated[
         str,
         rules(
             "fieldPath is the path of the part of the object to which the reference refers. "
-            "It is empty for the whole object."
+            "It is empty for the whole object. Cluster API does not read it."
         ),
     ] = ""
 

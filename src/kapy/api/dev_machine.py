@@ -51,7 +51,11 @@ class CommonProvisioningSettings(Model):
 
 Provisioning = Annotated[
     CommonProvisioningSettings,
-    rules("provisioning configures how long the simulated start takes.", zero="written"),
+    rules(
+        "provisioning configures how long the simulated start of the component takes. If "
+        "it is not set, the component starts at once.",
+        zero="written",
+    ),
 ]
 
 
@@ -88,7 +92,13 @@ class InMemoryMachineBackendSpec(Model):
         InMemoryVMSpec | None,
         rules("vm configures the simulated virtual machine. The other components start after it."),
     ] = None
-    node: Annotated[InMemoryNodeSpec | None, rules("node configures the simulated Node.")] = None
+    node: Annotated[
+        InMemoryNodeSpec | None,
+        rules(
+            "node configures the simulated Node, which registers after the virtual machine "
+            "has started."
+        ),
+    ] = None
     api_server: Annotated[
         InMemoryAPIServerSpec | None,
         rules(

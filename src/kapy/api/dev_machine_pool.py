@@ -50,8 +50,8 @@ class DevMachinePoolSpec(Model):
     backend: Annotated[
         DevMachinePoolBackendSpec,
         rules(
-            "backend selects the backend of the machines of the pool. A change replaces the "
-            "machines by a rollout.",
+            "backend selects the backend of the machines of the pool. With docker a change "
+            "of customImage replaces the machines by a rollout.",
             zero="written",
         ),
     ] = field(default_factory=DevMachinePoolBackendSpec)

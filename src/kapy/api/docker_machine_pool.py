@@ -30,8 +30,8 @@ class DockerMachinePoolSpec(Model):
     template: Annotated[
         Container,
         rules(
-            "template configures the containers of the pool. A change replaces the machines "
-            "by a rollout.",
+            "template configures the containers of the pool. A change of customImage "
+            "replaces the machines by a rollout.",
             zero="written",
         ),
     ] = field(default_factory=Container)

@@ -24,13 +24,18 @@ class APIEndpoint(Model):
     host: Annotated[
         str,
         rules(
-            "host is the DNS name or IP address of the API server.", min_length=1, max_length=512
+            "host is the DNS name or IP address at which clients reach the API server. It is "
+            "usually that of a load balancer.",
+            min_length=1,
+            max_length=512,
         ),
     ] = ""
     port: Annotated[
         int,
         rules(
-            "port is the TCP port of the API server. Allowed values are 1 to 65535.",
+            "port is the TCP port at which clients reach the API server. Allowed values are "
+            "1 to 65535. It may differ from the port of the API servers behind a load "
+            "balancer.",
             format="int32",
             minimum=1,
             maximum=65535,
@@ -253,7 +258,9 @@ class MachineTaint(Model, kw_only=True):
     key: Annotated[
         str,
         rules(
-            "key is the key of the taint. Key and effect together must be unique in the list.",
+            "key is the key of the taint, possibly with a domain as prefix. Key and effect "
+            "together must be unique in the list. Keys that Cluster API or Kubernetes "
+            "manages themselves are not allowed.",
             min_length=1,
             max_length=317,
             pattern=TAINT_KEY,
@@ -262,7 +269,8 @@ class MachineTaint(Model, kw_only=True):
     value: Annotated[
         str,
         rules(
-            "value is the value of the taint. It may be empty.",
+            "value is the value of the taint. It may be empty. A change is applied to "
+            "existing Nodes in place.",
             min_length=1,
             max_length=63,
             pattern=LABEL_VALUE,
@@ -350,7 +358,10 @@ class StatusVersion(Model):
     replicas: Annotated[
         int,
         rules(
-            "replicas is the number of machines that run this version.", format="int32", minimum=1
+            "replicas is the number of machines whose kubelet reports this version. It is at "
+            "least 1.",
+            format="int32",
+            minimum=1,
         ),
     ] = 0
 
@@ -380,7 +391,7 @@ class FailureDomain(Model):
         dict[str, str],
         rules(
             "attributes are free-form properties of the failure domain that the "
-            "infrastructure provider sets."
+            "infrastructure provider sets. Cluster API does not interpret them."
         ),
     ] = field(default_factory=dict)
 
@@ -398,7 +409,12 @@ class MachineAddress(Model):
     ]
     address: Annotated[
         str,
-        rules("address is the host name, DNS name or IP address.", min_length=1, max_length=256),
+        rules(
+            "address is the host name, DNS name or IP address of the machine. Its form "
+            "depends on type.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
 
 
@@ -407,12 +423,18 @@ class LabelSelectorRequirement(Model):
 
     ZEROS: ClassVar[bool] = True
 
-    key: Annotated[str, rules("key is the key of the label to which the requirement applies.")]
+    key: Annotated[
+        str,
+        rules(
+            "key is the key of the label to which the requirement applies. It may have a "
+            "domain as prefix, for example cluster.x-k8s.io/deployment-name."
+        ),
+    ]
     operator: Annotated[
         str,
         rules(
             "operator relates the label to the values. Allowed values are In, NotIn, Exists "
-            "and DoesNotExist."
+            "and DoesNotExist. Exists and DoesNotExist look at the key only."
         ),
     ]
     values: Annotated[
@@ -442,8 +464,8 @@ class LabelSelector(Model):
     match_expressions: Annotated[
         list[LabelSelectorRequirement],
         rules(
-            "matchExpressions is a list of requirements on labels. All of them must hold "
-            "together with matchLabels.",
+            "matchExpressions is a list of requirements on labels. An object must satisfy "
+            "all of them and all entries of matchLabels.",
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)

@@ -172,7 +172,9 @@ class ExtensionConfigStatus(Model):
         Conditions,
         rules(
             "conditions are the observations of the ExtensionConfig's current state. Types "
-            "are Discovered, HookVersionsUpToDate and Paused."
+            "are Discovered, HookVersionsUpToDate and Paused. The reason of Discovered is "
+            "Discovered or NotDiscovered. The reason of HookVersionsUpToDate is "
+            "DeprecatedHookVersions if a handler serves a deprecated hook."
         ),
     ] = field(default_factory=list)
     handlers: Annotated[

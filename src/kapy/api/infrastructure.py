@@ -65,14 +65,24 @@ class Mount(Model):
 
     container_path: Annotated[
         str,
-        rules("containerPath is the path at which the file or directory appears in the machine."),
+        rules(
+            "containerPath is the absolute path at which the file or directory appears in "
+            "the machine."
+        ),
     ] = ""
     host_path: Annotated[
-        str, rules("hostPath is the path of the file or directory on the host.")
+        str,
+        rules(
+            "hostPath is the absolute path of the file or directory on the host of the "
+            "container engine."
+        ),
     ] = ""
     read_only: Annotated[
         bool,
-        rules("readOnly mounts the file or directory without write access. Defaults to false."),
+        rules(
+            "readOnly mounts the file or directory without write access for the machine. "
+            "Defaults to false."
+        ),
     ] = False
 
 
@@ -93,7 +103,10 @@ PreLoadImages = Annotated[
 ]
 ExtraMounts = Annotated[
     list[Mount],
-    rules("extraMounts are files and directories of the host that are mounted into the machine."),
+    rules(
+        "extraMounts are files and directories of the host of the container engine that "
+        "are mounted into the machine."
+    ),
 ]
 BootstrapTimeout = Annotated[
     str | None,

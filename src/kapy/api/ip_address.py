@@ -21,8 +21,8 @@ Gateway = Annotated[
 ClusterName = Annotated[
     str,
     rules(
-        "clusterName is the name of the Cluster to which the claim belongs. The claim is "
-        "moved together with this Cluster by clusterctl.",
+        "clusterName is the name of the Cluster to which the claim belongs. While this "
+        "Cluster is paused, the IPAM provider does not process the claim.",
         min_length=1,
         max_length=63,
     ),

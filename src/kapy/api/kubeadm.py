@@ -16,13 +16,17 @@ class Arg(Model):
     name: Annotated[
         str,
         rules(
-            "name is the name of the argument without leading dashes.", min_length=1, max_length=256
+            "name is the name of the argument without leading dashes, for example v for the "
+            "flag --v. It is case-sensitive.",
+            min_length=1,
+            max_length=256,
         ),
     ]
     value: Annotated[
         str,
         rules(
-            "value is the value of the argument. It may be empty.",
+            "value is the value of the argument. It may be empty. Arguments with the same "
+            "name are passed in the order of the list.",
             min_length=0,
             max_length=1024,
             zero="kept",
@@ -38,7 +42,8 @@ class HostPathMount(Model):
     name: Annotated[
         str,
         rules(
-            "name is the name of the volume in the Pod. It must be unique in the list.",
+            "name is the name of the volume in the Pod. It must be unique in the list and "
+            "differ from the volumes of kubeadm.",
             min_length=1,
             max_length=512,
         ),
@@ -46,7 +51,8 @@ class HostPathMount(Model):
     host_path: Annotated[
         str,
         rules(
-            "hostPath is the path of the file or directory on the machine.",
+            "hostPath is the path of the file or directory on the machine. pathType tells "
+            "what must exist there.",
             min_length=1,
             max_length=512,
         ),
@@ -54,13 +60,17 @@ class HostPathMount(Model):
     mount_path: Annotated[
         str,
         rules(
-            "mountPath is the path at which the file or directory appears in the Pod.",
+            "mountPath is the path at which the file or directory appears in the Pod of the "
+            "component.",
             min_length=1,
             max_length=512,
         ),
     ]
     read_only: Annotated[
-        bool | None, rules("readOnly mounts the volume without write access. Defaults to false.")
+        bool | None,
+        rules(
+            "readOnly mounts the volume without write access for the component. Defaults to false."
+        ),
     ] = None
     path_type: Annotated[
         str,
@@ -181,7 +191,8 @@ class ExternalEtcd(Model):
     endpoints: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
         rules(
-            "endpoints are the URLs of the etcd members. At most 50 are allowed.",
+            "endpoints are the URLs of the client ports of the etcd members, for example "
+            "https://10.0.0.10:2379. At most 50 are allowed.",
             min_items=1,
             max_items=50,
             x_kubernetes_list_type="atomic",
@@ -331,7 +342,11 @@ class ClusterConfiguration(Model):
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     etcd: Annotated[
-        Etcd, rules("etcd selects a local or an external etcd. Defaults to a local one.")
+        Etcd,
+        rules(
+            "etcd selects a local or an external etcd. Defaults to a local one. In a "
+            "KubeadmControlPlane a change between both is not allowed."
+        ),
     ] = field(default_factory=Etcd)
     control_plane_endpoint: Annotated[
         str,
@@ -344,15 +359,27 @@ class ClusterConfiguration(Model):
             max_length=512,
         ),
     ] = ""
-    api_server: Annotated[APIServer, rules("apiServer configures the API servers.")] = field(
-        default_factory=APIServer
-    )
+    api_server: Annotated[
+        APIServer,
+        rules(
+            "apiServer configures the API servers. In a KubeadmControlPlane a change rolls "
+            "out new machines."
+        ),
+    ] = field(default_factory=APIServer)
     controller_manager: Annotated[
-        ControlPlaneComponent, rules("controllerManager configures the controller managers.")
+        ControlPlaneComponent,
+        rules(
+            "controllerManager configures the controller managers. In a KubeadmControlPlane "
+            "a change rolls out new machines."
+        ),
     ] = field(default_factory=ControlPlaneComponent)
-    scheduler: Annotated[ControlPlaneComponent, rules("scheduler configures the schedulers.")] = (
-        field(default_factory=ControlPlaneComponent)
-    )
+    scheduler: Annotated[
+        ControlPlaneComponent,
+        rules(
+            "scheduler configures the schedulers. In a KubeadmControlPlane a change rolls "
+            "out new machines."
+        ),
+    ] = field(default_factory=ControlPlaneComponent)
     dns: Annotated[
         DNS,
         rules("dns selects the image of CoreDNS. A KubeadmControlPlane applies a change in place."),
@@ -377,7 +404,12 @@ class ClusterConfiguration(Model):
         ),
     ] = ""
     feature_gates: Annotated[
-        dict[str, bool], rules("featureGates enable and disable features of kubeadm by name.")
+        dict[str, bool],
+        rules(
+            "featureGates enable and disable features of kubeadm by name. They do not affect "
+            "the components of Kubernetes. In a KubeadmControlPlane a change rolls out new "
+            "machines."
+        ),
     ] = field(default_factory=dict)
     certificate_validity_period_days: CertificateDays = 0
     ca_certificate_validity_period_days: AuthorityDays = 0

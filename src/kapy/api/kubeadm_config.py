@@ -21,7 +21,8 @@ class Filesystem(Model):
     device: Annotated[
         str,
         rules(
-            "device is the path of the device on which the filesystem is created.",
+            "device is the path of the device on which the filesystem is created, for "
+            "example /dev/disk/azure/scsi1/lun0.",
             min_length=1,
             max_length=256,
         ),
@@ -29,7 +30,8 @@ class Filesystem(Model):
     filesystem: Annotated[
         str,
         rules(
-            "filesystem is the type of the filesystem, for example ext4.",
+            "filesystem is the type of the filesystem, for example ext4 or xfs. The program "
+            "mkfs for it must exist on the machine.",
             min_length=1,
             max_length=128,
         ),
@@ -127,7 +129,14 @@ class Partition(Model):
         ]
     }
 
-    device: Annotated[str, rules("device is the path of the disk.", min_length=1, max_length=256)]
+    device: Annotated[
+        str,
+        rules(
+            "device is the path of the disk that is partitioned, for example /dev/sdb.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
     layout: Annotated[
         bool | None,
         rules(
@@ -154,7 +163,8 @@ class Partition(Model):
     disk_layout: Annotated[
         list[PartitionSpec],
         rules(
-            "diskLayout are the partitions of the disk in order. At most 100 are allowed.",
+            "diskLayout are the partitions of the disk in order, each with its share of the "
+            "disk. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -170,7 +180,8 @@ class DiskSetup(Model):
     partitions: Annotated[
         list[Partition],
         rules(
-            "partitions are the disks that are partitioned. At most 100 are allowed.",
+            "partitions are the disks that are partitioned, each with its layout. At most "
+            "100 are allowed.",
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
@@ -178,7 +189,8 @@ class DiskSetup(Model):
     filesystems: Annotated[
         list[Filesystem],
         rules(
-            "filesystems are the filesystems that are created. At most 100 are allowed.",
+            "filesystems are the filesystems that are created on disks or partitions. At "
+            "most 100 are allowed.",
             max_items=100,
             x_kubernetes_list_type="atomic",
         ),
@@ -191,13 +203,19 @@ class SecretKey(Model):
     name: Annotated[
         str,
         rules(
-            "name is the name of the Secret. The Secret must be in the same namespace.",
+            "name is the name of the Secret. The Secret must be in the same namespace. It "
+            "must exist before the bootstrap data are generated.",
             min_length=1,
             max_length=253,
         ),
     ]
     key: Annotated[
-        str, rules("key is the key in the data of the Secret.", min_length=1, max_length=256)
+        str,
+        rules(
+            "key is the key in the data of the Secret. Its decoded value is used.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
 
 
@@ -205,7 +223,11 @@ class SecretSource(Model):
     """SecretSource is the source of a confidential value."""
 
     secret: Annotated[
-        SecretKey, rules("secret is a reference to a key of a Secret that holds the value.")
+        SecretKey,
+        rules(
+            "secret is a reference to a key of a Secret that holds the value. The value "
+            "becomes part of the bootstrap data."
+        ),
     ]
 
 
@@ -217,7 +239,8 @@ class File(Model):
     path: Annotated[
         str,
         rules(
-            "path is the absolute path of the file. It must be unique in the list.",
+            "path is the absolute path of the file on the machine. Missing directories are "
+            "created. It must be unique in the list.",
             min_length=1,
             max_length=512,
         ),
@@ -333,7 +356,13 @@ class NTP(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = field(default_factory=list)
-    enabled: Annotated[bool | None, rules("enabled tells whether NTP is used.")] = None
+    enabled: Annotated[
+        bool | None,
+        rules(
+            "enabled tells whether the machine synchronizes its time by NTP. If it is not "
+            "set, the image of the machine decides."
+        ),
+    ] = None
 
 
 class User(Model):
@@ -341,11 +370,19 @@ class User(Model):
     set together.
     """
 
-    name: Annotated[str, rules("name is the login name of the user.", min_length=1, max_length=256)]
+    name: Annotated[
+        str,
+        rules(
+            "name is the login name of the user. A user that exists already is not created again.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
     gecos: Annotated[
         str,
         rules(
-            "gecos is the comment of the account, usually the full name of the user.",
+            "gecos is the comment of the account in /etc/passwd, usually the full name of "
+            "the user.",
             min_length=1,
             max_length=256,
         ),
@@ -353,13 +390,20 @@ class User(Model):
     groups: Annotated[
         str,
         rules(
-            "groups are additional groups of the user, separated by commas.",
+            "groups are additional groups of the user, separated by commas, for example "
+            "wheel, docker.",
             min_length=1,
             max_length=256,
         ),
     ] = ""
     home_dir: Annotated[
-        str, rules("homeDir is the home directory of the user.", min_length=1, max_length=256)
+        str,
+        rules(
+            "homeDir is the home directory of the user. If it is not set, the operating "
+            "system selects it.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     inactive: Annotated[
         bool | None,
@@ -370,7 +414,12 @@ class User(Model):
     ] = None
     shell: Annotated[
         str,
-        rules("shell is the path of the login shell of the user.", min_length=1, max_length=256),
+        rules(
+            "shell is the path of the login shell of the user. If it is not set, the "
+            "operating system selects it.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     passwd: Annotated[
         str,
@@ -389,15 +438,26 @@ class User(Model):
         ),
     ] = None
     primary_group: Annotated[
-        str, rules("primaryGroup is the primary group of the user.", min_length=1, max_length=256)
+        str,
+        rules(
+            "primaryGroup is the primary group of the user. If it is not set, a group with "
+            "the name of the user is created.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     lock_password: Annotated[
-        bool | None, rules("lockPassword tells whether login with the password is disabled.")
+        bool | None,
+        rules(
+            "lockPassword tells whether login with the password is disabled. If it is not "
+            "set, cloud-init disables it."
+        ),
     ] = None
     sudo: Annotated[
         str,
         rules(
-            "sudo is the rule for sudo of the user, for example ALL=(ALL) NOPASSWD:ALL.",
+            "sudo is the rule of the user for sudo, for example ALL=(ALL) NOPASSWD:ALL. If "
+            "it is not set, the user gets no rule.",
             min_length=1,
             max_length=256,
         ),

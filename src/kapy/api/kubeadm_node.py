@@ -26,7 +26,9 @@ class BootstrapToken(Model):
     description: Annotated[
         str,
         rules(
-            "description explains the purpose of the token to humans.", min_length=1, max_length=512
+            "description explains the purpose of the token to humans. kubeadm token list shows it.",
+            min_length=1,
+            max_length=512,
         ),
     ] = ""
     ttl_seconds: Annotated[
@@ -86,8 +88,9 @@ class LocalAPIEndpoint(Model):
     bind_port: Annotated[
         int,
         rules(
-            "bindPort is the TCP port on which the API server listens. If it is not set, it "
-            "defaults to 6443.",
+            "bindPort is the TCP port on which the API server of this machine listens. If it "
+            "is not set, it defaults to 6443. It may differ from the port of "
+            "controlPlaneEndpoint.",
             format="int32",
             minimum=1,
         ),
@@ -132,7 +135,8 @@ class NodeRegistrationOptions(Model):
     kubelet_extra_args: Annotated[
         list[Arg],
         arguments(
-            "kubeletExtraArgs are additional command line arguments of the kubelet. At most "
+            "kubeletExtraArgs are additional command line arguments of the kubelet, for "
+            "example node-labels. They replace those of kubeadm with the same name. At most "
             "100 are allowed.",
             "kubeletExtraArgs",
         ),
@@ -275,7 +279,10 @@ class InitConfiguration(Model):
     ] = field(default_factory=list)
     node_registration: Annotated[
         NodeRegistrationOptions,
-        rules("nodeRegistration configures the registration of the machine as a Node."),
+        rules(
+            "nodeRegistration configures the registration of the machine as a Node. It "
+            "should equal that of joinConfiguration."
+        ),
     ] = field(default_factory=NodeRegistrationOptions)
     local_api_endpoint: Annotated[
         LocalAPIEndpoint,
@@ -286,11 +293,16 @@ class InitConfiguration(Model):
     ] = field(default_factory=LocalAPIEndpoint, name="localAPIEndpoint")
     skip_phases: _SkipPhases = field(default_factory=list)
     patches: Annotated[
-        Patches, rules("patches are patches of the objects that kubeadm deploys.")
+        Patches,
+        rules(
+            "patches are patches of the static Pods and other objects that kubeadm deploys "
+            "on the machine."
+        ),
     ] = field(default_factory=Patches)
-    timeouts: Annotated[Timeouts, rules("timeouts are the times for which kubeadm waits.")] = field(
-        default_factory=Timeouts
-    )
+    timeouts: Annotated[
+        Timeouts,
+        rules("timeouts are the times for which kubeadm waits for components before it fails."),
+    ] = field(default_factory=Timeouts)
 
 
 class BootstrapTokenDiscovery(Model):
@@ -391,10 +403,21 @@ class KubeConfigAuthExecEnv(Model):
     """KubeConfigAuthExecEnv is an environment variable of a credential program."""
 
     name: Annotated[
-        str, rules("name is the name of the environment variable.", min_length=1, max_length=512)
+        str,
+        rules(
+            "name is the name of an environment variable of the program. It must not be empty.",
+            min_length=1,
+            max_length=512,
+        ),
     ]
     value: Annotated[
-        str, rules("value is the value of the environment variable.", min_length=1, max_length=512)
+        str,
+        rules(
+            "value is the value of the environment variable. References to other variables "
+            "are not replaced.",
+            min_length=1,
+            max_length=512,
+        ),
     ]
 
 
@@ -402,12 +425,18 @@ class KubeConfigAuthExec(Model):
     """KubeConfigAuthExec is a program that prints credentials."""
 
     command: Annotated[
-        str, rules("command is the program to execute.", min_length=1, max_length=1024)
+        str,
+        rules(
+            "command is the program that is executed to get credentials. It must exist on "
+            "the machine.",
+            min_length=1,
+            max_length=1024,
+        ),
     ]
     args: Annotated[
         list[Annotated[str, rules(min_length=1, max_length=512)]],
         rules(
-            "args are the arguments of the program. At most 100 are allowed.",
+            "args are the arguments with which the program is called. At most 100 are allowed.",
             min_items=1,
             max_items=100,
             x_kubernetes_list_type="atomic",
@@ -445,10 +474,17 @@ class KubeConfigAuthProvider(Model):
     """KubeConfigAuthProvider is an authentication plugin that is built into the client."""
 
     name: Annotated[
-        str, rules("name is the name of the authentication plugin.", min_length=1, max_length=256)
+        str,
+        rules(
+            "name is the name of the authentication plugin. Current clients have no such "
+            "plugins. Use exec instead.",
+            min_length=1,
+            max_length=256,
+        ),
     ]
     config: Annotated[
-        dict[str, str], rules("config are the settings of the authentication plugin.")
+        dict[str, str],
+        rules("config are the settings of the authentication plugin, as names and values."),
     ] = field(default_factory=dict)
 
 
@@ -462,13 +498,18 @@ class KubeConfigUser(Model):
     auth_provider: Annotated[
         KubeConfigAuthProvider | None,
         rules(
-            "authProvider is an authentication plugin that is built into the client.",
+            "authProvider is an authentication plugin that is built into the client. It must "
+            "not be set together with exec.",
             zero="omitted",
         ),
     ] = None
     exec: Annotated[
         KubeConfigAuthExec | None,
-        rules("exec is a program that prints credentials.", zero="omitted"),
+        rules(
+            "exec is a program that prints credentials. It must not be set together with "
+            "authProvider.",
+            zero="omitted",
+        ),
     ] = None
 
 
@@ -482,7 +523,13 @@ class FileDiscoveryKubeConfig(Model, kw_only=True):
             "the endpoint and certificate authority of the Cluster."
         ),
     ] = field(default_factory=KubeConfigCluster)
-    user: Annotated[KubeConfigUser, rules("user is the user in the kubeconfig file.")]
+    user: Annotated[
+        KubeConfigUser,
+        rules(
+            "user is the user in the kubeconfig file. It tells how the client authenticates "
+            "to the API server."
+        ),
+    ]
 
 
 class FileDiscovery(Model):
@@ -491,7 +538,8 @@ class FileDiscovery(Model):
     kube_config_path: Annotated[
         str,
         rules(
-            "kubeConfigPath is the path on the machine or the URL of the kubeconfig file.",
+            "kubeConfigPath is the path on the machine or the URL of the kubeconfig file. If "
+            "kubeConfig is set, it must be a path.",
             min_length=1,
             max_length=512,
         ),
@@ -557,7 +605,10 @@ class JoinConfiguration(Model):
 
     node_registration: Annotated[
         NodeRegistrationOptions,
-        rules("nodeRegistration configures the registration of the machine as a Node."),
+        rules(
+            "nodeRegistration configures the registration of the machine as a Node. For "
+            "control planes it should equal that of initConfiguration."
+        ),
     ] = field(default_factory=NodeRegistrationOptions)
     ca_cert_path: Annotated[
         str,
@@ -585,8 +636,13 @@ class JoinConfiguration(Model):
     ] = None
     skip_phases: _SkipPhases = field(default_factory=list)
     patches: Annotated[
-        Patches, rules("patches are patches of the objects that kubeadm deploys.")
+        Patches,
+        rules(
+            "patches are patches of the static Pods and other objects that kubeadm deploys "
+            "on the machine."
+        ),
     ] = field(default_factory=Patches)
-    timeouts: Annotated[Timeouts, rules("timeouts are the times for which kubeadm waits.")] = field(
-        default_factory=Timeouts
-    )
+    timeouts: Annotated[
+        Timeouts,
+        rules("timeouts are the times for which kubeadm waits for components before it fails."),
+    ] = field(default_factory=Timeouts)

@@ -286,7 +286,11 @@ class MachineStatus(Model):
             "adds HealthCheckSucceeded, OwnerRemediated and ExternallyRemediated. A "
             "KubeadmControlPlane adds APIServerPodHealthy, ControllerManagerPodHealthy, "
             "SchedulerPodHealthy, EtcdPodHealthy, EtcdMemberHealthy and "
-            "NodeKubeadmLabelsAndTaintsSet."
+            "NodeKubeadmLabelsAndTaintsSet. The reason of Deleting names the current step, "
+            "for example WaitingForPreDrainHook, DrainingNode, WaitingForVolumeDetach, "
+            "WaitingForPreTerminateHook, WaitingForInfrastructureDeletion and DeletingNode. "
+            "The reason of HealthCheckSucceeded names the failed check, for example "
+            "NodeStartupTimeout, UnhealthyNode and NodeDeleted."
         ),
     ] = field(default_factory=list)
     initialization: Annotated[
@@ -405,7 +409,13 @@ class MachineTemplateSpec(Model, kw_only=True):
             "Machines in place."
         ),
     ] = field(default_factory=TemplateMeta)
-    spec: Annotated[MachineSpec, rules("spec is the desired state of the Machines.")]
+    spec: Annotated[
+        MachineSpec,
+        rules(
+            "spec is the desired state of the Machines. It is copied into each new Machine, "
+            "with names of cloned bootstrap and infrastructure objects."
+        ),
+    ]
 
 
 class Machine(Object, kw_only=True):

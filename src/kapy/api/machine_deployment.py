@@ -243,7 +243,9 @@ class MachineDeploymentStatus(Model):
         rules(
             "conditions are the observations of the MachineDeployment's current state. Types "
             "are Available, MachinesReady, MachinesUpToDate, RollingOut, ScalingUp, "
-            "ScalingDown, Remediating, Deleting and Paused."
+            "ScalingDown, Remediating, Deleting and Paused. The message of RollingOut lists "
+            "the reasons of the rollout. The reason is RollingOut during a rollout and "
+            "NotRollingOut otherwise."
         ),
     ] = field(default_factory=list)
     observed_generation: ObservedGeneration = 0

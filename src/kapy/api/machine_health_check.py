@@ -52,7 +52,8 @@ class MachineHealthCheckStatus(Model):
         Conditions,
         rules(
             "conditions are the observations of the MachineHealthCheck's current state. "
-            "Types are RemediationAllowed and Paused."
+            "Types are RemediationAllowed and Paused. The reason of RemediationAllowed is "
+            "RemediationAllowed or TooManyUnhealthy."
         ),
     ] = field(default_factory=list)
     expected_machines: Annotated[

@@ -150,7 +150,9 @@ class MachinePoolStatus(Model):
         rules(
             "conditions are the observations of the MachinePool's current state. Types are "
             "Available, BootstrapConfigReady, InfrastructureReady, MachinesReady, "
-            "MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting and Paused."
+            "MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting and Paused. The "
+            "reason of InfrastructureReady is that of the Ready condition of the provider's "
+            "object."
         ),
     ] = field(default_factory=list)
     initialization: Annotated[

@@ -161,7 +161,8 @@ class MachineSetStatus(Model):
         rules(
             "conditions are the observations of the MachineSet's current state. Types are "
             "MachinesReady, MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting "
-            "and Paused."
+            "and Paused. The reason of a condition without a problem is for example Ready, "
+            "UpToDate, NotScalingUp or NotDeleting."
         ),
     ] = field(default_factory=list)
     selector: Selector = ""

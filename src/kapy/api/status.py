@@ -68,7 +68,11 @@ Replicas = Annotated[
 ]
 ReadyReplicas = Annotated[
     int | None,
-    rules("readyReplicas is the number of Machines whose Ready condition is True.", format="int32"),
+    rules(
+        "readyReplicas is the number of Machines whose Ready condition is True. Such "
+        "Machines have a healthy Node and ready bootstrap and infrastructure objects.",
+        format="int32",
+    ),
 ]
 AvailableReplicas = Annotated[
     int | None,

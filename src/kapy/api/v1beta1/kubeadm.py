@@ -21,7 +21,13 @@ ApiVersion = Annotated[
         "selects the version according to the Kubernetes version."
     ),
 ]
-Kind = Annotated[str, rules("kind is the kind in the API of kubeadm. It is ignored.")]
+Kind = Annotated[
+    str,
+    rules(
+        "kind is the kind in the API of kubeadm. It is ignored. Cluster API selects the "
+        "kind according to the use."
+    ),
+]
 
 
 class HostPathMount(kubeadm.HostPathMount):
