@@ -10,7 +10,8 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
-from kapy.api.machine import Machine, MachineNodeReference
+from kapy.api.machine import Machine
+from kapy.api.machine_status import MachineNodeReference
 from kapy.kube import Document
 from kapy.kube.meta import read, written
 

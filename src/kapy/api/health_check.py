@@ -4,12 +4,12 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api.embedded import (
+from kapy.api.patterns import REPLICA_RANGE
+from kapy.api.unhealthy_conditions import (
     MachineHealthCheckRemediationTemplateReference,
     UnhealthyMachineCondition,
     UnhealthyNodeCondition,
 )
-from kapy.api.patterns import REPLICA_RANGE
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 

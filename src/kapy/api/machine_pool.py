@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.core_v1 import ObjectReference
-from kapy.api.machine import MachineInitializationStatus, MachineTemplateSpec
+from kapy.api.machine import MachineTemplateSpec
+from kapy.api.machine_status import MachineInitializationStatus
 from kapy.api.status import (
     AvailableReplicas,
     Conditions,

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from kapy.api.embedded import APIEndpoint
-from kapy.api.kubeadm_control_plane import (
+from kapy.api.kubeadm_control_plane_machines import (
     KubeadmControlPlaneMachineTemplate as ControlPlaneMachineTemplate,
 )
 from kapy.api.status import (

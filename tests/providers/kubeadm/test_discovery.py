@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.api.cluster import Cluster
-from kapy.api.kubeadm_node import FileDiscovery
+from kapy.api.kubeadm_discovery import FileDiscovery
 from kapy.kube import Document
 from kapy.kube.model import decode
 from kapy.kube.yaml import load

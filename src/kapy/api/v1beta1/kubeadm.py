@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api import kubeadm
-from kapy.api.core_v1 import EnvVar
+from kapy.api import kubeadm, kubeadm_components
+from kapy.api.env_vars import EnvVar
 from kapy.api.v1beta1.model import OldModel
 from kapy.kube import Document
 from kapy.kube.model import rules
@@ -30,7 +30,7 @@ Kind = Annotated[
 ]
 
 
-class HostPathMount(kubeadm.HostPathMount):
+class HostPathMount(kubeadm_components.HostPathMount):
     ZEROS: ClassVar[bool] = True
 
     read_only: bool = False

@@ -4,8 +4,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api import kubeadm_config
-from kapy.api.kubeadm_config import Command, PartitionSpec
+from kapy.api import kubeadm_files
+from kapy.api.kubeadm_config import Command
+from kapy.api.kubeadm_disks import PartitionSpec
 from kapy.api.v1beta1.embedded import OldConditions, OldGeneration, TemplateMeta, V1Beta2
 from kapy.api.v1beta1.kubeadm import ClusterConfiguration
 from kapy.api.v1beta1.kubeadm_node import InitConfiguration, JoinConfiguration
@@ -57,17 +58,17 @@ class DiskSetup(OldModel):
     filesystems: Annotated[list[Filesystem], rules(max_items=100)] = field(default_factory=list)
 
 
-class SecretKey(kubeadm_config.SecretKey):
+class SecretKey(kubeadm_files.SecretKey):
     ZEROS: ClassVar[bool] = True
 
 
-class SecretSource(kubeadm_config.SecretSource):
+class SecretSource(kubeadm_files.SecretSource):
     ZEROS: ClassVar[bool] = True
 
     secret: SecretKey
 
 
-class File(kubeadm_config.File):
+class File(kubeadm_files.File):
     ZEROS: ClassVar[bool] = True
 
     append: bool = False

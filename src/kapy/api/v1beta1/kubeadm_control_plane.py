@@ -4,7 +4,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api import kubeadm_control_plane
+from kapy.api import (
+    kubeadm_control_plane_machines,
+    kubeadm_control_plane_rollout,
+)
 from kapy.api.status import Selector, Versions
 from kapy.api.v1beta1.embedded import (
     FailureMessage,
@@ -55,7 +58,7 @@ class RolloutBefore(OldModel):
     ] = None
 
 
-class RollingUpdate(kubeadm_control_plane.KubeadmControlPlaneRolloutStrategyRollingUpdate):
+class RollingUpdate(kubeadm_control_plane_rollout.KubeadmControlPlaneRolloutStrategyRollingUpdate):
     """RollingUpdate configures the steps of a rolling update."""
 
     SCHEMA: ClassVar[Document] = {}
@@ -98,7 +101,7 @@ class RemediationStrategy(OldModel):
     ] = None
 
 
-class MachineNamingStrategy(kubeadm_control_plane.KubeadmControlPlaneMachineNamingSpec):
+class MachineNamingStrategy(kubeadm_control_plane_machines.KubeadmControlPlaneMachineNamingSpec):
     """MachineNamingStrategy configures the names of control plane Machines."""
 
     SCHEMA: ClassVar[Document] = {}

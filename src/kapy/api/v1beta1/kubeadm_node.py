@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from kapy.api import kubeadm_node
+from kapy.api import kubeadm_discovery, kubeadm_node
 from kapy.api.core_v1 import Taint
 from kapy.api.v1beta1.kubeadm import ApiVersion, Kind
 from kapy.api.v1beta1.model import OldModel
@@ -76,7 +76,7 @@ class InitConfiguration(OldModel):
     patches: Patches | None = None
 
 
-class BootstrapTokenDiscovery(kubeadm_node.BootstrapTokenDiscovery):
+class BootstrapTokenDiscovery(kubeadm_discovery.BootstrapTokenDiscovery):
     SCHEMA: ClassVar[Document] = {}
 
     ca_cert_hashes: Annotated[
@@ -86,13 +86,13 @@ class BootstrapTokenDiscovery(kubeadm_node.BootstrapTokenDiscovery):
     unsafe_skip_ca_verification: bool = field(default=False, name="unsafeSkipCAVerification")
 
 
-class KubeConfigCluster(kubeadm_node.KubeConfigCluster):
+class KubeConfigCluster(kubeadm_discovery.KubeConfigCluster):
     SCHEMA: ClassVar[Document] = {}
 
     insecure_skip_tls_verify: bool = field(default=False, name="insecureSkipTLSVerify")
 
 
-class KubeConfigAuthExecEnv(kubeadm_node.KubeConfigAuthExecEnv):
+class KubeConfigAuthExecEnv(kubeadm_discovery.KubeConfigAuthExecEnv):
     ZEROS: ClassVar[bool] = True
 
 
@@ -104,7 +104,7 @@ class KubeConfigAuthExec(OldModel):
     provide_cluster_info: bool = False
 
 
-class KubeConfigAuthProvider(kubeadm_node.KubeConfigAuthProvider):
+class KubeConfigAuthProvider(kubeadm_discovery.KubeConfigAuthProvider):
     ZEROS: ClassVar[bool] = True
 
 

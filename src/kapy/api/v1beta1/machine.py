@@ -6,7 +6,7 @@ from msgspec import field
 
 from kapy.api.core_v1 import NodeSystemInfo
 from kapy.api.embedded import Taints as Taints
-from kapy.api.machine import MachineDeletionStatus
+from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.v1beta1.embedded import (
     FailureMessage,
     FailureReason,

@@ -10,10 +10,10 @@ from kapy.api.features import FeatureGates
 from kapy.api.kubeadm import ClusterConfiguration, LocalEtcd
 from kapy.api.kubeadm_control_plane import (
     KubeadmControlPlane,
-    KubeadmControlPlaneRolloutSpec,
     KubeadmControlPlaneSpec,
     KubeadmControlPlaneTemplate,
 )
+from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRolloutSpec
 from kapy.api.names import Annotation
 from kapy.api.validation.allowed_changes import forbidden_changes
 from kapy.api.validation.coredns import migration_problem

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
-from kapy.api.machine import MachineNodeReference
+from kapy.api.machine_status import MachineNodeReference
 from kapy.api.names import Finalizer, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy.api.machine import MachineDeletionStatus
+from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.names import Annotation, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment, stamp

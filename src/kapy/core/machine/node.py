@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapy.api.core_v1 import NodeSwapStatus, NodeSystemInfo
-from kapy.api.machine import MachineNodeReference
+from kapy.api.machine_status import MachineNodeReference
 from kapy.api.names import Label
 from kapy.api.template_changes import revision_of
 from kapy.contract.infra_machine import InfraMachine

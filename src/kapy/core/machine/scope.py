@@ -10,10 +10,11 @@ from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.features import DEFAULT_GATES, FeatureGates
-from kapy.api.machine import Machine, MachineDeletionStatus
+from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.machine_set import MachineSet
+from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.machines import is_updating_in_place
 from kapy.client.client import Client
 from kapy.contract.bootstrap import BootstrapConfig

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kapy.api.condition import V1Beta1Condition
-from kapy.api.machine import Machine, MachineV1Beta1DeprecatedStatus
+from kapy.api.machine import Machine
+from kapy.api.machine_status import MachineV1Beta1DeprecatedStatus
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN
 from kapy.conditions.v1beta1 import (

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from kapy.api.cluster import Cluster
-from kapy.api.embedded import UnhealthyMachineCondition, UnhealthyNodeCondition
 from kapy.api.health_check import HealthChecks
 from kapy.api.machine import Machine
 from kapy.api.machines import is_control_plane
 from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason
 from kapy.api.times import moment
+from kapy.api.unhealthy_conditions import UnhealthyMachineCondition, UnhealthyNodeCondition
 from kapy.conditions.lookup import TRUE, get
 from kapy.contract.observed import Absent, Found
 from kapy.core.machinehealthcheck.targets import Target

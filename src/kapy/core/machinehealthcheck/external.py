@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kapy.api.condition import V1Beta1Condition
-from kapy.api.embedded import MachineHealthCheckRemediationTemplateReference
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.unhealthy_conditions import MachineHealthCheckRemediationTemplateReference
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import false, get

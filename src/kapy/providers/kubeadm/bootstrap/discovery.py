@@ -9,7 +9,11 @@ from __future__ import annotations
 from base64 import b64encode
 
 from kapy.api.cluster import Cluster
-from kapy.api.kubeadm_node import BootstrapTokenDiscovery, FileDiscovery, FileDiscoveryKubeConfig
+from kapy.api.kubeadm_discovery import (
+    BootstrapTokenDiscovery,
+    FileDiscovery,
+    FileDiscoveryKubeConfig,
+)
 from kapy.kube import Document
 from kapy.kube.pki import KeyPair, public_key_hashes
 from kapy.kube.yaml import dump

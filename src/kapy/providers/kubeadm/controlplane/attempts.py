@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kapy.api.kubeadm_control_plane import KubeadmControlPlaneRemediationSpec, LastRemediationStatus
+from kapy.api.kubeadm_control_plane import LastRemediationStatus
+from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRemediationSpec
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import moment, stamp
