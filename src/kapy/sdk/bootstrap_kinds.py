@@ -19,30 +19,46 @@ from kapy.sdk.lens import Lens, LensStatus
 
 
 class BootstrapInitialization(Model):
-    """Milestones of the first provisioning; they are not taken back."""
+    """BootstrapInitialization records the milestones of a bootstrap configuration. A milestone
+    stays true once it is reached.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
-    data_secret_created: Annotated[bool | None, rules("Whether the boot data is there.")] = None
+    data_secret_created: Annotated[
+        bool | None,
+        rules(
+            "dataSecretCreated is true after the Secret with the bootstrap data has been "
+            "created for the first time. It stays true afterwards."
+        ),
+    ] = None
 
 
 class BootstrapConfigStatus(LensStatus):
-    """What came of a bootstrap configuration."""
+    """BootstrapConfigStatus is the base of the observed state of a bootstrap configuration."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         BootstrapInitialization,
-        rules("Milestones of the first provisioning; they are not taken back."),
+        rules(
+            "initialization records the milestones of the bootstrap configuration. The "
+            "Machine controller reads it."
+        ),
     ] = field(default_factory=BootstrapInitialization)
     data_secret_name: Annotated[
-        str, rules("The Secret that holds the boot data.", min_length=1, max_length=253)
+        str,
+        rules(
+            "dataSecretName is the name of the Secret with the bootstrap data.",
+            min_length=1,
+            max_length=253,
+        ),
     ] = ""
     deprecated: Deprecated = None
 
 
 class BootstrapConfigLens(Lens):
-    """A bootstrap configuration as its contract sees it."""
+    """BootstrapConfigLens is a bootstrap configuration with the fields of its contract."""
 
     status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)

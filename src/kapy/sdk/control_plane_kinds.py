@@ -35,41 +35,70 @@ from kapy.sdk.lens import Lens, LensStatus
 
 
 class ControlPlaneInitialization(Model):
-    """Milestones of the first provisioning; they are not taken back."""
+    """ControlPlaneInitialization records the milestones of a control plane's first
+    provisioning. A milestone stays true once it is reached.
+    """
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     control_plane_initialized: Annotated[
-        bool | None, rules("Whether the control plane has taken requests once.")
+        bool | None,
+        rules(
+            "controlPlaneInitialized is true after the API server of the workload cluster "
+            "has accepted requests for the first time. Workers join and addons are installed "
+            "after that. It stays true afterwards."
+        ),
     ] = None
 
 
 class ControlPlaneSpec(Model):
-    """What a control plane should be."""
+    """ControlPlaneSpec is the base of the desired state of a control plane."""
 
     control_plane_endpoint: Annotated[
-        APIEndpoint, rules("Where the API server is reached; the provider fills it in.")
+        APIEndpoint,
+        rules(
+            "controlPlaneEndpoint is the address of the workload cluster's API server. The "
+            "provider sets it, unless a user has set it. The Cluster controller copies it."
+        ),
     ] = field(default_factory=APIEndpoint)
     replicas: Annotated[
-        int | None, rules("How many instances there should be; 1 unless said.", format="int32")
+        int | None,
+        rules(
+            "replicas is the number of desired control plane instances. If it is not set, it "
+            "defaults to 1. A change scales the control plane.",
+            format="int32",
+        ),
     ] = None
     version: Annotated[
-        str, rules("The Kubernetes version to run.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the desired Kubernetes version, for example v1.34.1. A change "
+            "upgrades the control plane.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
 
 
 class ControlPlaneStatus(LensStatus):
-    """What was seen of a control plane."""
+    """ControlPlaneStatus is the base of the observed state of a control plane."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     conditions: Conditions = field(default_factory=list)
     initialization: Annotated[
         ControlPlaneInitialization,
-        rules("Milestones of the first provisioning; they are not taken back."),
+        rules(
+            "initialization records the milestones of the control plane's first "
+            "provisioning. The Cluster controller reads it."
+        ),
     ] = field(default_factory=ControlPlaneInitialization)
     external_managed_control_plane: Annotated[
-        bool | None, rules("Whether the control plane has no Nodes in its cluster.")
+        bool | None,
+        rules(
+            "externalManagedControlPlane is true if the instances of the control plane are "
+            "no Nodes of the workload cluster."
+        ),
     ] = None
     selector: Selector = ""
     replicas: Replicas = None
@@ -77,45 +106,54 @@ class ControlPlaneStatus(LensStatus):
     available_replicas: AvailableReplicas = None
     up_to_date_replicas: UpToDateReplicas = None
     version: Annotated[
-        str, rules("The oldest version that the control plane runs.", min_length=1, max_length=256)
+        str,
+        rules(
+            "version is the lowest Kubernetes version of the control plane instances.",
+            min_length=1,
+            max_length=256,
+        ),
     ] = ""
     versions: Versions = field(default_factory=list)
     deprecated: Deprecated = None
 
 
 class ControlPlaneLens(Lens):
-    """A control plane as its contract sees it."""
+    """ControlPlaneLens is a control plane with the fields of its contract."""
 
     spec: ControlPlaneSpec = field(default_factory=ControlPlaneSpec)
     status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
 
 
 class RolloutSpec(Model):
-    """When Machines are replaced."""
+    """RolloutSpec configures when control plane Machines are replaced."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
 
     after: Annotated[
         str | None,
         rules(
-            "Machines that are older than this moment are replaced once it has passed.",
+            "after is a time in the format of RFC 3339. Once it has passed, Machines that "
+            "were created before it are replaced by a rollout, even if nothing else has "
+            "changed.",
             format="date-time",
         ),
     ] = None
 
 
 class ControlPlaneOfMachinesSpec(ControlPlaneSpec, kw_only=True):
-    """What a control plane of Machines should be."""
+    """ControlPlaneOfMachinesSpec is the base of the desired state of a control plane that
+    consists of Machines.
+    """
 
     machine_template: Annotated[
-        ControlPlaneMachineTemplate, rules("What the control plane's Machines look like.")
+        ControlPlaneMachineTemplate, rules("machineTemplate describes the control plane Machines.")
     ]
-    rollout: Annotated[RolloutSpec, rules("When Machines are replaced.")] = field(
-        default_factory=RolloutSpec
-    )
+    rollout: Annotated[
+        RolloutSpec, rules("rollout configures when control plane Machines are replaced.")
+    ] = field(default_factory=RolloutSpec)
 
 
 class MachineControlPlaneLens(ControlPlaneLens, kw_only=True):
-    """A control plane that is made of Machines, as its contract sees it."""
+    """MachineControlPlaneLens is a control plane of Machines with the fields of its contract."""
 
     spec: ControlPlaneOfMachinesSpec

@@ -61,49 +61,57 @@ def resource(group: str, version: str, kind: str) -> Resource:
 
 
 class InfraClusterSpec(Model):
-    """What the infrastructure of a cluster should be."""
+    """InfraClusterSpec is the base of the desired state of the infrastructure of a cluster."""
 
     control_plane_endpoint: Annotated[
-        APIEndpoint, rules("Where the cluster's API server is reached; the provider fills it in.")
+        APIEndpoint,
+        rules(
+            "controlPlaneEndpoint is the address of the workload cluster's API server. The "
+            "provider sets it, unless a user has set it. The Cluster controller copies it."
+        ),
     ] = field(default_factory=APIEndpoint)
 
 
 class InfraMachineSpec(Model):
-    """What the infrastructure of a machine should be."""
+    """InfraMachineSpec is the base of the desired state of the infrastructure of a machine."""
 
     provider_id: MachineProviderID = field(default="", name="providerID")
 
 
 class InfraMachinePoolSpec(Model):
-    """What the infrastructure of a pool of machines should be."""
+    """InfraMachinePoolSpec is the base of the desired state of the infrastructure of a pool of
+    machines.
+    """
 
     provider_id: PoolProviderID = field(default="", name="providerID")
     provider_id_list: ProviderIDs = field(default_factory=list, name="providerIDList")
 
 
 class InfraClusterStatus(_InfraClusterStatus):
-    """What was seen of the infrastructure."""
+    """InfraClusterStatus is the base of the observed state of the infrastructure of a cluster."""
 
     failure_reason: FailureReason = ""
     failure_message: FailureMessage = ""
 
 
 class InfraMachineStatus(DevMachineStatus):
-    """What was seen of the machine."""
+    """InfraMachineStatus is the base of the observed state of the infrastructure of a machine."""
 
     failure_reason: FailureReason = ""
     failure_message: FailureMessage = ""
 
 
 class InfraMachinePoolStatus(DevMachinePoolStatus):
-    """What was seen of the pool."""
+    """InfraMachinePoolStatus is the base of the observed state of the infrastructure of a pool
+    of machines.
+    """
 
     failure_reason: FailureReason = ""
     failure_message: FailureMessage = ""
 
 
 class IPPoolStatus(Model):
-    """What was seen of a pool of addresses."""
+    """IPPoolStatus is the base of the observed state of a pool of addresses."""
 
     conditions: Conditions = field(default_factory=list)
 
