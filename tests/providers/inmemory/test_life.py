@@ -226,6 +226,46 @@ async def test_kubeadms_configuration_comes_from_the_bootstrap_data(plane: Plane
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "dns", "proxy"),
+    [
+        ("", "registry.k8s.io/coredns/coredns:v1.12.1", "registry.k8s.io/kube-proxy:v1.34.0"),
+        (
+            "dns:\n  imageTag: v1.11.3\n",
+            "registry.k8s.io/coredns/coredns:v1.11.3",
+            "registry.k8s.io/kube-proxy:v1.34.0",
+        ),
+        (
+            "imageRepository: mirror.example.com/k8s\n",
+            "mirror.example.com/k8s/coredns:v1.12.1",
+            "mirror.example.com/k8s/kube-proxy:v1.34.0",
+        ),
+        (
+            "dns:\n  imageRepository: dns.example.com\n",
+            "dns.example.com/coredns:v1.12.1",
+            "registry.k8s.io/kube-proxy:v1.34.0",
+        ),
+    ],
+)
+async def test_add_ons_have_the_images_that_the_configuration_names(
+    plane: Plane, more: str, dns: str, proxy: str
+) -> None:
+    """As kubeadm; an add-on of another version could not be brought to the one asked for."""
+    inserted = more.replace("\n", "\n      ").rstrip(" ")
+    line = "      kubernetesVersion: v1.34.0\n"
+    data = INIT.decode().replace(line, f"{line}      {inserted}").encode()
+    await plane.cluster("blue")
+    await plane.machine("blue", "cp", control_plane=True, bootstrap_data=data)
+    await plane.ready("cp")
+    client = await plane.workload("blue")
+    found = {}
+    for resource, name in ((DEPLOYMENTS, "coredns"), (DAEMON_SETS, "kube-proxy")):
+        workload = await client.get(resource, Key("kube-system", name))
+        (container,) = workload["spec"]["template"]["spec"]["containers"]
+        found[name] = container["image"]
+    assert found == {"coredns": dns, "kube-proxy": proxy}
+
+
 async def test_the_api_server_answers_only_while_a_control_plane_machine_runs(plane: Plane) -> None:
     told: list[Key] = []
     plane.in_memory.subscribe(told.append)

@@ -15,7 +15,6 @@ from kapy.providers.inmemory.workload.objects import DEFAULT, SYSTEM, Objects
 
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 
-IMAGES: Final = "registry.k8s.io"
 _COREDNS: Final = {
     29: "v1.11.1",
     30: "v1.11.3",
@@ -74,11 +73,11 @@ def _service(address: str, ports: list[Document]) -> Document:
     }
 
 
-def ensure_kube_proxy(objects: Objects, version: str, server: str, pods: str) -> None:
-    """kube-proxy of a Kubernetes version. server: URL of the API server; pods: their subnets."""
+def ensure_kube_proxy(objects: Objects, image: str, server: str, pods: str) -> None:
+    """kube-proxy. server: URL of the API server; pods: their subnets."""
     objects.ensure(SERVICE_ACCOUNTS, SYSTEM, "kube-proxy", dict)
     _config_map(objects, "kube-proxy", _kube_proxy_files(server, pods))
-    objects.ensure(DAEMON_SETS, SYSTEM, "kube-proxy", lambda: _kube_proxy(version))
+    objects.ensure(DAEMON_SETS, SYSTEM, "kube-proxy", lambda: _kube_proxy(image))
 
 
 def _kube_proxy_files(server: str, pods: str) -> dict[str, str]:
@@ -99,11 +98,10 @@ def _kube_proxy_configuration(pods: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _kube_proxy(version: str) -> Document:
-    tag = version.replace("+", "_")
+def _kube_proxy(image: str) -> Document:
     container = {
         "name": "kube-proxy",
-        "image": f"{IMAGES}/kube-proxy:{tag}",
+        "image": image,
         "command": [
             "/usr/local/bin/kube-proxy",
             "--config=/var/lib/kube-proxy/config.conf",
@@ -140,11 +138,11 @@ def _kube_proxy(version: str) -> Document:
     }
 
 
-def ensure_coredns(objects: Objects, version: str, domain: str) -> None:
-    """CoreDNS as kubeadm of a Kubernetes version installs it."""
+def ensure_coredns(objects: Objects, image: str, domain: str) -> None:
+    """CoreDNS as kubeadm installs it."""
     objects.ensure(SERVICE_ACCOUNTS, SYSTEM, "coredns", dict)
     _config_map(objects, "coredns", _corefile(domain))
-    objects.ensure(DEPLOYMENTS, SYSTEM, "coredns", lambda: _coredns(minor(version)))
+    objects.ensure(DEPLOYMENTS, SYSTEM, "coredns", lambda: _coredns(image))
 
 
 @lru_cache(maxsize=64)
@@ -182,10 +180,10 @@ def coredns_version(minor_version: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _coredns(minor_version: int) -> Document:
+def _coredns(image: str) -> Document:
     container = {
         "name": "coredns",
-        "image": f"{IMAGES}/coredns/coredns:{coredns_version(minor_version)}",
+        "image": image,
         "args": ["-conf", "/etc/coredns/Corefile"],
         "volumeMounts": [{"mountPath": "/etc/coredns", "name": "config-volume", "readOnly": True}],
     }

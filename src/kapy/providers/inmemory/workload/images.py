@@ -1,4 +1,4 @@
-"""The images of static pods: kubeadm's own, or those that a ClusterConfiguration names."""
+"""The images of a cluster's own Pods: kubeadm's own, or those that a ClusterConfiguration names."""
 
 from __future__ import annotations
 
@@ -25,17 +25,23 @@ _NAMES_IMAGES: Final = re.compile(
 
 
 class Images(NamedTuple):
-    """Where images come from. etcd_tag: "" for kubeadm's."""
+    """Where images come from. etcd_tag, dns_tag: "" for kubeadm's."""
 
     repository: str = REPOSITORY
     etcd_repository: str = REPOSITORY
     etcd_tag: str = ""
+    dns_repository: str = f"{REPOSITORY}/coredns"
+    dns_tag: str = ""
 
     def of(self, component: str, version: str) -> str:
         """The image of a component in a Kubernetes version (with its `v`)."""
         if component == "etcd":
             return f"{self.etcd_repository}/etcd:{self.etcd_tag or etcd_tag(version)}"
         return f"{self.repository}/{component}:{version.replace('+', '_')}"
+
+    def coredns(self, tag: str) -> str:
+        """The image of CoreDNS. tag: kubeadm's own."""
+        return f"{self.dns_repository}/coredns:{self.dns_tag or tag}"
 
 
 USUAL: Final = Images()
@@ -58,9 +64,15 @@ def images_of(configuration: str) -> Images:
     except YamlError:
         return USUAL
     repository = _text(found, "imageRepository") or REPOSITORY
-    local = _part(_part(found, "etcd"), "local")
+    local, dns = _part(_part(found, "etcd"), "local"), _part(found, "dns")
+    # The official image of CoreDNS is a folder deeper than the others.
+    usual = USUAL.dns_repository if repository == REPOSITORY else repository
     return Images(
-        repository, _text(local, "imageRepository") or repository, _text(local, "imageTag")
+        repository=repository,
+        etcd_repository=_text(local, "imageRepository") or repository,
+        etcd_tag=_text(local, "imageTag"),
+        dns_repository=_text(dns, "imageRepository") or usual,
+        dns_tag=_text(dns, "imageTag"),
     )
 
 

@@ -14,12 +14,13 @@ from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.kube.yaml import YamlError, dump, load
 from kapy.providers.inmemory.workload.addons import (
-    IMAGES,
+    coredns_version,
     ensure_coredns,
     ensure_kube_proxy,
     ensure_services,
     minor,
 )
+from kapy.providers.inmemory.workload.images import REPOSITORY, images_of
 from kapy.providers.inmemory.workload.objects import (
     DEFAULT,
     NODE_LEASES,
@@ -100,8 +101,10 @@ def ensure_kubeadm_objects(objects: Objects, settings: Settings, bootstrap_data:
     _config_map(objects, PUBLIC, "cluster-info", {"kubeconfig": _cluster_info(settings)})
     ensure_roles(objects)
     ensure_services(objects, settings.services)
-    ensure_kube_proxy(objects, settings.version, settings.server, settings.pods)
-    ensure_coredns(objects, settings.version, settings.domain)
+    images, version = images_of(configuration), settings.version
+    proxy = images.of("kube-proxy", version)
+    ensure_kube_proxy(objects, proxy, settings.server, settings.pods)
+    ensure_coredns(objects, images.coredns(coredns_version(minor(version))), settings.domain)
 
 
 def _config_map(objects: Objects, namespace: str, name: str, data: dict[str, str]) -> None:
@@ -145,7 +148,7 @@ def _assumed_configuration(settings: Settings) -> str:
             "kind": "ClusterConfiguration",
             "clusterName": settings.name,
             "controlPlaneEndpoint": settings.server.removeprefix("https://"),
-            "imageRepository": IMAGES,
+            "imageRepository": REPOSITORY,
             "kubernetesVersion": settings.version,
             "networking": networking,
         }
