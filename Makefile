@@ -15,7 +15,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-recorded samples soak rules mutations differential check format bench reference docs dist clean
+.PHONY: help quickstart test test-quick test-real real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
 	@echo "make reference    print docs/reference (api, commands), docs/contracts and docs/concepts/runtime-sdk.md"
 	@echo "make docs         build the site of the documentation into build/docs"
+	@echo "make image        build the image of kapy's managers with docker or podman (IMAGE=name:tag, BASE=image with Python)"
 	@echo "make dist         build the wheel and the source archive into dist/"
 	@echo "make clean        remove what the other commands made"
 
@@ -77,10 +78,13 @@ QUICK := $(addprefix tests/,aio api client conditions contract engine kube topol
 test-quick: $(TEST)/.made
 	@$(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not sockets and not recorded and not slow" $(or $(ARGS),$(QUICK))
 
-# The network is left behind before dockerd starts: nothing of a cluster can leave the machine.
-test-real: $(TEST)/.made
-	@$(TEST)/bin/python -m tests.real.cloud_init
+# What real clusters are made of, in a cache outside of the repository.
+real-parts: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.real_clusters.parts
+	@$(TEST)/bin/python -m tests.real.cloud_init
+
+# The network is left behind before dockerd starts: nothing of a cluster can leave the machine.
+test-real: real-parts
 	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
 		KAPY_TEST_CLOUD_INIT=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
 		tests/kube/boot/test_cloud_init.py tests/real_clusters $(ARGS)'
@@ -127,6 +131,14 @@ reference: $(RUN)/.made $(TEST)/.made
 docs: $(DOCS)/.made
 	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
 	@echo "open build/docs/index.html"
+
+ENGINE ?= $(firstword $(foreach one,docker podman,$(shell command -v $(one))))
+IMAGE ?= localhost/kapy:$(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/kapy/__init__.py)
+BASE ?=
+
+image:
+	@test -n "$(ENGINE)" || { echo "make image needs docker or podman (ENGINE=/path/to/it)" >&2; exit 1; }
+	$(ENGINE) build -f Containerfile -t $(IMAGE) $(if $(BASE),--build-arg BASE=$(BASE)) $(ARGS) .
 
 dist: $(DIST)/.made
 	rm -rf dist

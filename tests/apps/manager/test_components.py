@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from kapy.apps.manager.components import components_of
 from kapy.apps.manager.programs import PROGRAMS
@@ -15,6 +16,7 @@ from kapy.apps.manager_flags import controlling, flags_of
 from kapy.apps.manifests import sample
 from kapy.apps.program.options import flags_of as own_flags_of
 from kapy.apps.program.options import program_options
+from kapy.cli.components import components
 from kapy.clusterctl.variables import processed
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
@@ -179,3 +181,48 @@ def objects(yaml: str) -> list[Document]:
 def without_notes(one: Document) -> Document:
     metadata: dict[str, Any] = {**one["metadata"], "annotations": {}}
     return {**one, "metadata": metadata}
+
+
+def test_the_pod_that_makes_containers_has_the_engines_socket_where_it_is_asked_for() -> None:
+    name, socket = "infrastructure-dev", "/run/podman/podman.sock"
+    objects = components_of(name, engine_socket=socket)
+    pod, container = manager(objects)
+    [mount] = [one for one in container["volumeMounts"] if one["name"] != "tmp"]
+    [volume] = [one for one in pod["volumes"] if one["name"] == mount["name"]]
+    assert volume["hostPath"] == {"path": socket, "type": "Socket"}
+    told = {one["name"]: one.get("value") for one in container["env"]}
+    assert told["DOCKER_HOST"] == f"unix://{mount['mountPath']}"
+    for context in (pod["securityContext"], container["securityContext"]):
+        assert context["runAsUser"] == 0  # the socket is root's
+        assert context["runAsNonRoot"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    [namespace] = [one for one in objects if one["kind"] == "Namespace"]
+    [theirs] = [one for one in released(name) if one["kind"] == "Namespace"]
+    assert namespace["metadata"]["labels"] == theirs["metadata"]["labels"]
+    usual = named(components_of(name))
+    changed = [key for key, one in named(objects).items() if one != usual[key]]
+    assert sorted(kind for kind, _ in changed) == ["Deployment", "Namespace"]
+
+
+@pytest.mark.parametrize(
+    ("name", "socket", "said"),
+    [
+        ("core", "/var/run/docker.sock", "is for infrastructure-dev, not for core"),
+        ("infrastructure-dev", "unix:///var/run/docker.sock", "without unix://"),
+    ],
+)
+def test_a_socket_that_cannot_be_mounted_is_refused(name: str, socket: str, said: str) -> None:
+    result = CliRunner().invoke(components, [name, "--engine-socket", socket])
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_release_has_the_socket_that_was_asked_for(tmp_path: Path) -> None:
+    arguments = ["--release", str(tmp_path), "--engine-socket", "/run/engine.sock"]
+    result = CliRunner().invoke(components, ["infrastructure-dev", *arguments])
+    assert result.exit_code == 0, result.output
+    [file] = tmp_path.rglob("infrastructure-components.yaml")
+    [deployment] = [one for one in load_all(file.read_text()) if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    mounted = [one.get("hostPath") for one in pod["volumes"]]
+    assert {"path": "/run/engine.sock", "type": "Socket"} in mounted

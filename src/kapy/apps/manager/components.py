@@ -27,6 +27,7 @@ from kapy.apps.components.programs import (
 from kapy.apps.components.rules import RBAC, bound, role
 from kapy.apps.components.serving import PORT, SERVER, webhook_service
 from kapy.apps.manager.configurations import configurations
+from kapy.apps.manager.engine_socket import with_engine
 from kapy.apps.manager.programs import PROGRAMS, Program
 from kapy.apps.manager.rights import AGGREGATED, rights_of
 from kapy.clusterctl.components.images import MANAGER
@@ -79,8 +80,11 @@ _FIELDS: Final = {
 }
 
 
-def components_of(name: str, image: str = IMAGE) -> list[Document]:
-    """The objects of a manager (a name of `PROGRAMS`), in the order in which they are applied."""
+def components_of(name: str, image: str = IMAGE, engine_socket: str = "") -> list[Document]:
+    """The objects of a manager (a name of `PROGRAMS`), in the order in which they are applied.
+
+    engine_socket: the socket of the container engine on the Pod's node, "" for none.
+    """
     program = PROGRAMS[name]
     definitions = [_installed(one) for one in crds() if _is_of(one, program)]
     groups = frozenset(one["spec"]["group"] for one in definitions)
@@ -97,6 +101,8 @@ def components_of(name: str, image: str = IMAGE) -> list[Document]:
         _network_policy(program),
         *asked,
     ]
+    if engine_socket:
+        objects = [with_engine(one, engine_socket) for one in objects]
     return [of_provider(one, program.provider) for one in objects]
 
 

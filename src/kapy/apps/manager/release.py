@@ -45,21 +45,21 @@ class CannotRelease(KapyError):
     """The release cannot be written; the message says why."""
 
 
-def files_of(name: str, image: str = IMAGE) -> dict[str, str]:
+def files_of(name: str, image: str = IMAGE, engine_socket: str = "") -> dict[str, str]:
     """The text of each file of one manager's release, by the file's name."""
     return {
         "metadata.yaml": dump(_metadata()),
-        FILES[name]: dump_all(components_of(name, image)),
+        FILES[name]: dump_all(components_of(name, image, engine_socket)),
         **_more(name),
     }
 
 
-def write_release(name: str, folder: Path, image: str = IMAGE) -> Path:
+def write_release(name: str, folder: Path, image: str = IMAGE, engine_socket: str = "") -> Path:
     """Write `<label>/<version>/` below a folder, and return it. Raises CannotRelease."""
     place = folder / PROGRAMS[name].provider / CLUSTER_API
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for file, text in files_of(name, image).items():
+        for file, text in files_of(name, image, engine_socket).items():
             (place / file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise CannotRelease(f"cannot write {place}: {error.strerror or error}") from None

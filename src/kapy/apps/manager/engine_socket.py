@@ -1,0 +1,49 @@
+"""The container engine of a node, for the Pod of the manager that makes containers.
+
+Whoever may use an engine's socket is root on that machine. The Pod runs as root then, because the
+socket is root's; it has no capabilities all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kapy.apps.components.objects import with_labels
+from kapy.kube import Document
+
+MOUNTED: Final = "/var/run/docker.sock"
+"""Where the Pod has the socket."""
+_ROOT: Final = {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
+_PRIVILEGED: Final = {
+    f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("audit", "enforce", "warn")
+}
+"""As upstream's Namespace: the levels below admit no socket of a node."""
+_VOLUME: Final = "engine"
+
+
+def with_engine(one: Document, socket: str) -> Document:
+    """The object of the manager's components, changed where it has to be."""
+    if one["kind"] == "Namespace":
+        return with_labels(one, _PRIVILEGED)
+    if one["kind"] != "Deployment":
+        return one
+    pod = one["spec"]["template"]["spec"]
+    source = {"path": socket, "type": "Socket"}
+    changed = {
+        **pod,
+        "containers": [_mounting(container) for container in pod["containers"]],
+        "securityContext": {**pod["securityContext"], **_ROOT},
+        "volumes": [*pod["volumes"], {"name": _VOLUME, "hostPath": source}],
+    }
+    template = {**one["spec"]["template"], "spec": changed}
+    return {**one, "spec": {**one["spec"], "template": template}}
+
+
+def _mounting(container: Document) -> Document:
+    mounts = [*container["volumeMounts"], {"mountPath": MOUNTED, "name": _VOLUME}]
+    return {
+        **container,
+        "env": [*container["env"], {"name": "DOCKER_HOST", "value": f"unix://{MOUNTED}"}],
+        "securityContext": {**container["securityContext"], **_ROOT},
+        "volumeMounts": mounts,
+    }
