@@ -27,6 +27,12 @@ _SYSCTLS: Final = tuple(
     for name in ("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory")
 )
 """Settings of the host that a kubelet changes."""
+_INSTANCES: Final = Path("/proc/sys/fs/inotify/max_user_instances")
+_ENOUGH_INSTANCES: Final = 1024
+"""Each node needs some twenty inotify instances, of usually 128 that root may have."""
+_FILTERED: Final = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
+"""Whether rules of the packet filter hold between containers of one network. Those of an internal
+network would drop what Pods send to other nodes. The setting belongs to the network namespace."""
 
 
 @asynccontextmanager
@@ -55,6 +61,7 @@ async def container_engine(folder: Path) -> AsyncIterator[Engine]:
         finally:
             await docker.close()
         await engine.create_network("kind", {"Driver": "bridge", "Internal": True})
+        _allow()
         yield engine
         await remove_everything(engine)
     finally:
@@ -86,5 +93,14 @@ async def _answers(engine: Engine, folder: Path) -> None:
             return
 
 
+def _allow() -> None:
+    """Let Pods reach other nodes, and nodes have what they need."""
+    if _FILTERED.exists():
+        _FILTERED.write_text("0")
+    if int(_INSTANCES.read_text()) < _ENOUGH_INSTANCES:
+        _INSTANCES.write_text(str(_ENOUGH_INSTANCES))
+
+
 def _sysctls() -> Mapping[Path, str]:
-    return {path: path.read_text() for path in _SYSCTLS if os.access(path, os.W_OK)}
+    changed = (*_SYSCTLS, _INSTANCES, _FILTERED)
+    return {path: path.read_text() for path in changed if os.access(path, os.W_OK)}

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from aiodocker import Docker
 
 from kapy.apps.docker_sample import NETWORK_FILE
 from kapy.providers.docker.load_balancer_config import image_of
+from tests.real_clusters.image_archive import layer, write_image
 from tests.real_clusters.parts import (
-    COREDNS,
-    ETCD,
     HERE,
     PAUSE,
-    VERSION,
+    PROGRAMS,
+    RELEASES,
+    Release,
+    etcd,
+    kubernetes,
     program,
     root_file_system,
     tell,
 )
 
-NODE: Final = f"kindest/node:{VERSION}"
+COMMON: Final = "kapy.test/node:latest"
 BALANCER: Final = image_of("", "")
 NETWORK_IMAGE: Final = "kapy.test/network:v1"
 PAUSE_IMAGE: Final = f"registry.k8s.io/pause:{PAUSE}"
@@ -67,69 +69,103 @@ _LINKS: Final = {"lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 
 
 async def ensure_images(docker: Docker) -> None:
-    """Have the node's and the load balancer's image in the engine."""
-    mark = _mark()
-    if await _has(docker, f"kapy.test/made:{mark}"):
-        return
-    tell("making the node image")
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder) / "node.tar"
-        _write_node(archive, Path(folder))
-        await _import(docker, archive, "kapy.test/unprepared:latest")
-    await _prepare(docker, mark)
-    await _import(docker, root_file_system(), BALANCER)
+    """Have the images of nodes and of the load balancer in the engine.
+
+    They share layers: the file system, then what nodes of all versions have, then a version.
+    """
+    await import_file_system(docker, root_file_system(), BALANCER)
+    common = _mark(root_file_system().name, *(program(one).name for one in PROGRAMS))
+    if not await _has(docker, COMMON, common):
+        tell("making what the node images share")
+        await _prepare(docker, BALANCER, COMMON, common, _common_files)
+    for release in RELEASES:
+        mark = _mark(common, etcd(release).name, kubernetes(release).name)
+        image = node_image(release)
+        if not await _has(docker, image, mark):
+            tell(f"making the node image of {release.version}")
+            await _prepare(docker, COMMON, image, mark, partial(_files_of_release, release))
 
 
-def _mark() -> str:
-    names = [program(one).name for one in ("kubernetes", "etcd", "coredns", "pause", "network")]
+async def import_file_system(docker: Docker, archive: Path, image: str) -> None:
+    """Have a file system as an image."""
+    mark = _mark(archive.name)
+    if not await _has(docker, image, mark):
+        tell(f"taking {archive.name}")
+        await _import(docker, archive, image)
+        await _tag(docker, image, mark)
+
+
+def node_image(release: Release) -> str:
+    """The node image of a version, as the provider maps it."""
+    return f"kindest/node:{release.version}"
+
+
+def _mark(*names: str) -> str:
+    """What images were made from."""
     texts = [one.read_text() for one in sorted((HERE / "node").iterdir())]
-    texts.append((HERE / "network.yaml").read_text())
-    said = "\n".join([*names, root_file_system().name, Path(__file__).read_text(), *texts])
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    texts += [(HERE / "network.yaml").read_text(), Path(__file__).read_text()]
+    return hashlib.sha256("\n".join([*names, *texts]).encode()).hexdigest()[:12]
 
 
-async def _has(docker: Docker, image: str) -> bool:
-    found = await docker.images.list()
-    return any(image in (one.get("RepoTags") or ()) for one in found)
+def _marked(image: str, mark: str) -> str:
+    """The tag that says from what an image was made."""
+    return f"{image}-made-{mark}"
 
 
-def _write_node(archive: Path, folder: Path) -> None:
-    """The root file system with the node's files and the archives of the Pods' images in it."""
-    with root_file_system().open("rb") as source, archive.open("wb") as target:
-        while piece := source.read(1 << 22):
-            target.write(piece)
-    with tarfile.open(archive, "a") as made:
-        node, kubernetes = HERE / "node", program("kubernetes")
-        made.add(kubernetes, "usr/bin/kubelet")
-        made.add(HERE / "network.yaml", NETWORK_FILE.lstrip("/"))
-        made.add(node / "entrypoint", "usr/local/bin/entrypoint")
-        made.add(node / "prepare", "opt/prepare")
-        made.add(node / "kubelet.service", "etc/systemd/system/kubelet.service")
-        toml = (node / "containerd.toml").read_text().replace("@PAUSE@", PAUSE).encode()
-        entry = tarfile.TarInfo("opt/containerd.toml")
-        entry.size = len(toml)
-        made.addfile(entry, io.BytesIO(toml))
-        for name, path in _pod_images(folder).items():
-            made.add(path, f"opt/images/{name}.tar")
+async def _has(docker: Docker, image: str, mark: str) -> bool:
+    return {image, _marked(image, mark)} <= await _tags(docker)
 
 
-def _pod_images(folder: Path) -> Mapping[str, Path]:
-    kubernetes, made = program("kubernetes"), dict[str, Path]()
+async def _tags(docker: Docker) -> set[str]:
+    return {one for found in await docker.images.list() for one in found.get("RepoTags") or ()}
 
-    def image(name: str, tag: str, binary: Path, entry: str, more: Path | None = None) -> None:
-        made[name] = folder / f"{name}.image.tar"
-        with made[name].open("wb") as target:
-            _write_image(target, tag, {f"usr/local/bin/{entry}": binary}, entry, more)
 
-    for one in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
-        image(one, f"registry.k8s.io/{one}:{VERSION}", kubernetes, one)
-    proxy = f"registry.k8s.io/kube-proxy:{VERSION}"
-    image("kube-proxy", proxy, kubernetes, "kube-proxy", _iptables(folder))
-    image("etcd", f"registry.k8s.io/etcd:{ETCD}", program("etcd"), "etcd")
-    image("coredns", f"registry.k8s.io/coredns/coredns:{COREDNS}", program("coredns"), "coredns")
-    image("pause", PAUSE_IMAGE, program("pause"), "pause")
-    image("network", NETWORK_IMAGE, program("network"), "network")
-    return made
+def _common_files(folder: Path) -> Mapping[str, Path]:
+    node = HERE / "node"
+    toml = folder / "containerd.toml"
+    toml.write_text((node / "containerd.toml").read_text().replace("@PAUSE@", PAUSE))
+    own = {"pause": PAUSE_IMAGE, "network": NETWORK_IMAGE}
+    images = {
+        name: _image(folder, name, tag, [layer({f"usr/local/bin/{name}": program(name)})])
+        for name, tag in own.items()
+    }
+    dns = [layer({"usr/local/bin/coredns": program("coredns")})]
+    for one in RELEASES:
+        tag = f"registry.k8s.io/coredns/coredns:{one.coredns}"
+        images[f"coredns-{one.coredns}"] = _image(folder, "coredns", tag, dns)
+    return {
+        NETWORK_FILE.lstrip("/"): HERE / "network.yaml",
+        "usr/local/bin/entrypoint": node / "entrypoint",
+        "opt/prepare": node / "prepare",
+        "etc/containerd/config.toml": toml,
+        "etc/systemd/system/kubelet.service": node / "kubelet.service",
+        **{f"opt/images/{name}.tar": path for name, path in images.items()},
+    }
+
+
+def _files_of_release(release: Release, folder: Path) -> Mapping[str, Path]:
+    """The kubelet, which is kubeadm and kubectl, too, and the images of the control plane: all of
+    them have the same layer, so that it is kept and unpacked once."""
+    names = ("kube-controller-manager", "kube-scheduler", "kube-proxy")
+    binary = kubernetes(release)
+    links = {f"usr/local/bin/{one}": "kube-apiserver" for one in names}
+    layers = [layer({"usr/local/bin/kube-apiserver": binary}, links)]
+    images = {}
+    for one in ("kube-apiserver", *names):
+        tag = f"registry.k8s.io/{one}:{release.version}"
+        more = [layer({}, folder=_iptables(folder))] if one == "kube-proxy" else []
+        images[one] = _image(folder, one, tag, [*layers, *more])
+    tag = f"registry.k8s.io/etcd:{release.etcd}"
+    images["etcd"] = _image(folder, "etcd", tag, [layer({"usr/local/bin/etcd": etcd(release)})])
+    archives = {f"opt/images/{name}.tar": path for name, path in images.items()}
+    return {"usr/bin/kubelet": binary, "opt/prepare": HERE / "node" / "prepare", **archives}
+
+
+def _image(folder: Path, entry: str, tag: str, layers: Sequence[bytes]) -> Path:
+    path = folder / f"{tag.replace('/', '_')}.tar"
+    with path.open("wb") as target:
+        write_image(target, tag, layers, entry)
+    return path
 
 
 def _iptables(folder: Path) -> Path:
@@ -149,44 +185,6 @@ def _iptables(folder: Path) -> Path:
     return target
 
 
-def _write_image(
-    target: BinaryIO, tag: str, files: Mapping[str, Path], entry: str, more: Path | None
-) -> None:
-    """An archive of an image with one layer, as `docker save` writes it."""
-    layer = io.BytesIO()
-    with tarfile.open(fileobj=layer, mode="w") as made:
-        for name, path in files.items():
-            made.add(path, name)
-        if more is not None:
-            for one in sorted(more.iterdir()):
-                made.add(one, one.name)
-    content = layer.getvalue()
-    digest = hashlib.sha256(content).hexdigest()
-    paths = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    config = json.dumps(
-        {
-            "architecture": "amd64",
-            "os": "linux",
-            "config": {"Entrypoint": [f"/usr/local/bin/{entry}"], "Env": [f"PATH={paths}"]},
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-            "history": [{}],
-        }
-    ).encode()
-    identity = hashlib.sha256(config).hexdigest()
-    manifest = [
-        {"Config": f"{identity}.json", "RepoTags": [tag], "Layers": [f"{digest}/layer.tar"]}
-    ]
-    with tarfile.open(fileobj=target, mode="w") as archive:
-        for name, data in (
-            (f"{identity}.json", config),
-            (f"{digest}/layer.tar", content),
-            ("manifest.json", json.dumps(manifest).encode()),
-        ):
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-
-
 async def _import(docker: Docker, archive: Path, tag: str) -> None:
     """`docker import`, which the library has no method for."""
     repository, _, version = tag.rpartition(":")
@@ -199,22 +197,53 @@ async def _import(docker: Docker, archive: Path, tag: str) -> None:
     assert "error" not in said, said
 
 
-async def _prepare(docker: Docker, mark: str) -> None:
+async def _prepare(
+    docker: Docker,
+    base: str,
+    image: str,
+    mark: str,
+    files: Callable[[Path], Mapping[str, Path]],
+) -> None:
+    """Make an image of another one: files are put into a container, which then runs `prepare`."""
     config: dict[str, Any] = {
-        "Image": "kapy.test/unprepared:latest",
+        "Image": base,
         "Cmd": ["/bin/sh", "/opt/prepare"],
+        "Entrypoint": [""],
         "HostConfig": {"NetworkMode": "none"},
     }
     container = await docker.containers.create(config, name="kapy-prepares-a-node")
     try:
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "files"
+            with tarfile.open(archive, "w") as made:
+                for name, path in files(Path(folder)).items():
+                    made.add(path, name)
+            await _put(docker, container.id, archive)
         await container.start()
         ended = await container.wait()
         said = "".join(await container.log(stdout=True, stderr=True))
         assert ended["StatusCode"] == 0, said[-2000:]
         changes = 'ENTRYPOINT ["/usr/local/bin/entrypoint"]'
-        repository, _, version = NODE.rpartition(":")
+        repository, _, version = image.rpartition(":")
         await container.commit(repository=repository, tag=version, changes=changes)
     finally:
         await container.delete(force=True, v=True)
-    await docker.images.tag(NODE, "kapy.test/made", tag=mark)
-    await docker.images.delete("kapy.test/unprepared:latest", force=True)
+    await _tag(docker, image, mark)
+
+
+async def _tag(docker: Docker, image: str, mark: str) -> None:
+    """Say from what an image was made, and forget the one that was there before."""
+    for tag in await _tags(docker):
+        if tag.startswith(_marked(image, "")):
+            await docker.images.delete(tag, force=True)
+    repository, _, version = _marked(image, mark).rpartition(":")
+    await docker.images.tag(image, repository, tag=version)
+
+
+async def _put(docker: Docker, container: str, archive: Path) -> None:
+    """Unpack an archive in a container; the library reads it into memory as a whole."""
+    with archive.open("rb") as content:
+        async with docker._query(
+            f"containers/{container}/archive", "PUT", params={"path": "/"}, data=content
+        ) as response:
+            assert response.status == 200, await response.text()

@@ -12,27 +12,60 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
 CACHE: Final = Path(
     os.environ.get("KAPY_REAL_CLUSTERS_CACHE") or Path.home() / ".cache" / "kapy-real-clusters"
 )
 VERSION: Final = "v1.36.3"
-ETCD: Final = "3.6.8-0"
-COREDNS: Final = "v1.14.2"
 PAUSE: Final = "3.10.2"
-"""What kubeadm of that version asks for."""
+FROM: Final = os.environ.get("KAPY_REAL_CLUSTERS_FROM") or "v1.36.2"
+"""The version of Kubernetes before the upgrade. A patch version of the same minor version is the
+same source linked as that version, which takes seconds; another minor version is built from its
+own source, which takes as long as the first build."""
 
-PROGRAMS: Final = ("pause", "etcd", "network", "coredns", "kubernetes")
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A version of Kubernetes, and the images of etcd and CoreDNS that clusters of it have here.
+
+    coredns: the tag only; the program is the same.
+    """
+
+    version: str
+    etcd: str
+    coredns: str
+
+    @property
+    def source(self) -> str:
+        """The version of the Go modules."""
+        same_minor = self.version.rpartition(".")[0] == VERSION.rpartition(".")[0]
+        return VERSION if same_minor else self.version
+
+
+OLD: Final = Release(FROM, "3.6.6-0", "v1.13.1")
+NEW: Final = Release(VERSION, "3.6.8-0", "v1.14.2")
+RELEASES: Final = (OLD, NEW)
+
+PROGRAMS: Final = ("pause", "network", "coredns")
+"""Programs of which one version is enough."""
 PACKAGES: Final = (
     "systemd,systemd-sysv,dbus,containerd,runc,containernetworking-plugins,iptables,nftables,"
     "iproute2,ipset,conntrack,ebtables,ethtool,socat,util-linux,mount,kmod,procps,ca-certificates,"
     "libseccomp2,haproxy"
 )
+PYTHON_PACKAGES: Final = "python3,python3-venv,python-is-python3"
+PYTHON_VERSION: Final = "3.11"
+"""Of Debian 12, on which kapy's image is built here."""
 NEEDED: Final = {
     "dockerd": "apt-get install --no-install-recommends docker.io",
+    "docker": "apt-get install --no-install-recommends docker.io",
     "mmdebstrap": "apt-get install mmdebstrap",
     "go": "Go 1.26 or newer",
     "unshare": "apt-get install util-linux",
@@ -45,44 +78,103 @@ def missing() -> str:
     if sys.platform != "linux" or os.geteuid() != 0:
         return "real clusters need root on Linux"
     lacks = [f"{name} ({how})" for name, how in NEEDED.items() if shutil.which(name) is None]
-    return f"real clusters need {', '.join(lacks)}" if lacks else ""
+    if lacks:
+        return f"real clusters need {', '.join(lacks)}"
+    command = ["unshare", "--net", "--mount", "--propagation", "slave", "true"]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = tried.stderr.strip()
+    return f"real clusters need network and mount namespaces: {said}" if tried.returncode else ""
 
 
 def program(name: str) -> Path:
     """The program of that name, built if the cache has it not."""
+    return _built(name, {}, "")
+
+
+def etcd(release: Release) -> Path:
+    """etcd of the version that a release has."""
+    version = release.etcd.partition("-")[0]
+    return _built("etcd", {NEW.etcd.partition("-")[0]: version}, "")
+
+
+def kubernetes(release: Release) -> Path:
+    """All programs of Kubernetes in one, for a release."""
+    of_modules = {VERSION: release.source, _module(VERSION): _module(release.source)}
+    return _built("kubernetes", of_modules, release.version)
+
+
+def _module(version: str) -> str:
+    """The version of the libraries of a Kubernetes version."""
+    return version.replace("v1.", "v0.", 1)
+
+
+def _built(name: str, replaced: Mapping[str, str], version: str) -> Path:
+    """A program. replaced: versions in its go.mod. version: which it says that it has."""
     source = HERE / "programs" / name
-    text = b"".join(one.read_bytes() for one in sorted(source.iterdir()))
-    made = CACHE / f"{name}-{hashlib.sha256(text).hexdigest()[:12]}"
+    texts = {one.name: one.read_text() for one in sorted(source.iterdir())}
+    for old, new in replaced.items():
+        texts["go.mod"] = texts["go.mod"].replace(old, new)
+    mark = hashlib.sha256("".join((*texts.values(), version)).encode()).hexdigest()[:12]
+    made = CACHE / f"{name}-{mark}"
     if not made.exists():
         folder = CACHE / "source" / name
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(source, folder)
-        tell(f"building {name}")
+        folder.mkdir(parents=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        tell(f"building {name} {version}".rstrip())
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -buildvcs=false"}
         _run(["go", "mod", "tidy"], folder, environment)
         part = made.with_suffix(".part")
-        _run(["go", "build", "-ldflags", _flags(), "-o", str(part), "."], folder, environment)
+        flags = _flags(version) if version else "-s -w"
+        _run(["go", "build", "-ldflags", flags, "-o", str(part), "."], folder, environment)
         part.rename(made)
     return made
 
 
 def root_file_system() -> Path:
     """The archive of a node's file system, without Kubernetes."""
-    made = CACHE / f"root-{hashlib.sha256(PACKAGES.encode()).hexdigest()[:12]}.tar"
+    return _debian("root", PACKAGES)
+
+
+def python_file_system() -> Path:
+    """The archive of a file system with Python, on which kapy's image is built."""
+    return _debian("python", PYTHON_PACKAGES)
+
+
+def _debian(name: str, packages: str) -> Path:
+    made = CACHE / f"{name}-{hashlib.sha256(packages.encode()).hexdigest()[:12]}.tar"
     if not made.exists():
-        tell("making a root file system of Debian packages")
+        tell(f"making a file system of Debian packages: {name}")
         part = made.with_suffix(".part.tar")
-        command = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm"]
+        command = ["mmdebstrap", "--variant=minbase", f"--include={packages}", "bookworm"]
         _run([*command, str(part)], CACHE)
         part.rename(made)
     return made
 
 
-def _flags() -> str:
+def wheels() -> Path:
+    """A folder with all Python packages that kapy's image needs: its build has no network."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        known = tomllib.load(file)
+    wanted = sorted((*known["build-system"]["requires"], *known["project"]["dependencies"]))
+    made = CACHE / f"wheels-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
+    if not made.exists():
+        tell("fetching the Python packages of kapy's image")
+        part = made.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        kind = ["--only-binary=:all:", "--python-version", PYTHON_VERSION]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", *kind]
+        _run([*command, "--dest", str(part), *wanted], CACHE)
+        part.rename(made)
+    return made
+
+
+def _flags(version: str) -> str:
     """kubeadm refuses a server without a version."""
-    major, minor, _ = VERSION.removeprefix("v").split(".")
+    major, minor, _ = version.removeprefix("v").split(".")
     values = {
-        "gitVersion": VERSION,
+        "gitVersion": version,
         "gitMajor": major,
         "gitMinor": minor,
         "gitCommit": "0",
@@ -114,7 +206,12 @@ def main() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         program(name)
+    for release in RELEASES:
+        etcd(release)
+        kubernetes(release)
     root_file_system()
+    python_file_system()
+    wheels()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // The least network for Pods: writes a CNI configuration with the Node's range, and keeps a route to
-// the range of each other Node.
+// the range of each other Node. Pods reach what is outside of the cluster by their Node's address.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 const folder = "/etc/cni/net.d"
 
 const configuration = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [
-  {"type": "ptp", "mtu": 1500, "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam-state",
+  {"type": "ptp", "mtu": 1500, "ipMasq": true, "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam-state",
    "routes": [{"dst": "0.0.0.0/0"}], "ranges": [[{"subnet": "%s"}]]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}
 ]}

@@ -1,0 +1,44 @@
+"""What etcd itself says of its members, asked on a machine and not through kapy.
+
+The peer port tells the members to whoever shows a certificate of the peers' authority, and etcd's
+metrics, which listen on the loopback interface, tell who leads.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from tests.real_clusters.life import Life
+
+_METRICS: Final = (
+    "exec 3<>/dev/tcp/127.0.0.1/2381 && printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
+)
+_PKI: Final = "/etc/kubernetes/pki/etcd"
+_MEMBERS: Final = (
+    "printf 'GET /members HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' | "
+    "openssl s_client -quiet -connect 127.0.0.1:2380 "
+    f"-CAfile {_PKI}/ca.crt -cert {_PKI}/peer.crt -key {_PKI}/peer.key"
+)
+
+
+async def members(life: Life) -> set[str]:
+    """The names of all members."""
+    node = life.node_of((await life.control_plane())[0])
+    text = await _told(life, node, _MEMBERS)
+    return {one["name"] for one in json.loads(text[text.index("[") :])}
+
+
+async def leading(life: Life) -> str:
+    """The node whose member leads."""
+    nodes = [life.node_of(one) for one in await life.control_plane()]
+    for node in nodes:
+        if "\netcd_server_is_leader 1\n" in await _told(life, node, _METRICS):
+            return node
+    raise AssertionError(f"none of {nodes} leads")
+
+
+async def _told(life: Life, node: str, script: str) -> str:
+    result = await life.engine.run(node, ["/bin/bash", "-c", script])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout.replace("\r\n", "\n")

@@ -1,0 +1,150 @@
+"""Chapters of a cluster's life: another plane looks after it, and then the cluster itself.
+
+In the cluster itself kapy's managers run as Pods. The one that makes containers has the engine's
+socket, which each node has from its own machine (`extraMounts`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation, ConditionType
+from kapy.apps.all_in_one import Plane
+from kapy.apps.manager.programs import PROGRAMS
+from kapy.client.client import Client
+from kapy.client.kubeconfig import Kubeconfig, with_context
+from kapy.conditions import is_true
+from kapy.kube import Key
+from kapy.kube.names import DEPLOYMENTS, PODS
+from kapy.kube.yaml import dump
+from tests.real_clusters.life import CLUSTER, PATIENCE, ROLE, Life
+from tests.real_clusters.managers_image import IMAGE
+
+SOCKET: Final = "/var/run/docker.sock"
+"""The engine's socket on each node."""
+_TYPES: Final = {
+    "core": "CoreProvider",
+    "bootstrap-kubeadm": "BootstrapProvider",
+    "control-plane-kubeadm": "ControlPlaneProvider",
+    "infrastructure-dev": "InfrastructureProvider",
+}
+
+
+async def move_to(life: Life, first: Plane, second: Plane) -> None:
+    """Another plane looks after the cluster, whose containers stay as they are."""
+    containers = {one.id for one in await life.engine.containers()}
+    machines = {one.metadata.name for one in await life.machines()}
+    await _move(_saved(life, "first", first.access), _saved(life, "second", second.access))
+    assert not (await first.client.list(Cluster)).items
+    await _is_looked_after(life, second.client)
+    assert {one.id for one in await life.engine.containers()} == containers
+    assert {one.metadata.name for one in await life.machines()} == machines
+    life.done("moved to another plane")
+
+
+async def host_itself(life: Life, second: Plane) -> None:
+    """The managers run in the cluster, which then scales itself, and loses one of the machines
+    that they run on."""
+    text, _ = await life.kubeconfig()
+    own = life.folder / "real.kubeconfig"
+    own.write_bytes(text)
+    await _install(life, own)
+    life.done("kapy init in the real cluster: four managers run as Pods")
+    source = life.folder / "second.kubeconfig"
+    await _move(source, own)
+    assert not (await second.client.list(Cluster)).items
+    await _is_looked_after(life, await life.workload())
+    life.done("moved into the cluster itself")
+
+    await life.scale_workers(2)
+    life.done("the cluster scales itself: workers 1 to 2")
+    await _lose_a_host(life)
+
+    await _move(own, source)
+    await _is_looked_after(life, second.client)
+    life.done("moved back")
+
+
+async def _install(life: Life, kubeconfig: Path) -> None:
+    """A release of kapy's managers, and `kapy init` from it."""
+    release = life.folder / "release"
+    providers = []
+    for name, kind in _TYPES.items():
+        socket = ("--engine-socket", SOCKET) if name == "infrastructure-dev" else ()
+        said = await kapy("components", name, "--release", release, "--image", IMAGE, *socket)
+        url = next(line for line in said.splitlines() if line.endswith("-components.yaml"))
+        label = PROGRAMS[name].provider.removeprefix("bootstrap-").removeprefix("control-plane-")
+        providers.append(
+            {"name": label.removeprefix("infrastructure-"), "type": kind, "url": f"file://{url}"}
+        )
+    config = life.folder / "clusterctl.yaml"
+    config.write_text(dump({"providers": providers}))
+    await kapy(
+        *("init", "--config", config, "--kubeconfig", kubeconfig),
+        *("--infrastructure", "docker", "--wait-providers", "--wait-provider-timeout", "600"),
+    )
+    for program in PROGRAMS.values():
+        key = Key(program.namespace, f"{program.prefix}-controller-manager")
+        await life.in_cluster(
+            DEPLOYMENTS, key, lambda one: (one.get("status") or {}).get("availableReplicas") == 1
+        )
+
+
+async def _lose_a_host(life: Life) -> None:
+    """The machine goes whose node most managers run on, drained and deleted by themselves."""
+    client = await life.workload()
+    pods = (await client.list(PODS, labels="control-plane=controller-manager")).items
+    nodes = [one["spec"].get("nodeName", "") for one in pods]
+    workers = await life.machines(ROLE)
+    chosen = max(workers, key=lambda one: nodes.count(life.node_of(one)))
+    hosted = nodes.count(life.node_of(chosen))
+    wish = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: "yes"}}}
+    await life.story.merge(Machine, chosen.metadata.name, wish)
+    await life.resize_workers(1)
+    await life.story.until_gone(Machine, chosen.metadata.name, within=PATIENCE)
+    await life.workers_are(1)
+    assert await life.engine.container(life.node_of(chosen)) is None
+    life.done(f"workers 2 to 1: the machine goes on which {hosted} of the managers ran")
+
+
+async def _move(source: Path, target: Path) -> None:
+    await kapy("move", "--kubeconfig", source, "--to-kubeconfig", target, "-n", "default")
+
+
+async def _is_looked_after(life: Life, client: Client) -> None:
+    """Wait until the cluster is available, as the management plane of that client tells."""
+    life.client = client
+
+    def holds(one: Cluster) -> bool:
+        told = (ConditionType.AVAILABLE, ConditionType.REMOTE_CONNECTION_PROBE)
+        return not one.spec.paused and all(is_true(one.status.conditions, type_) for type_ in told)
+
+    await life.until(Cluster, CLUSTER.name, holds)
+
+
+def _saved(life: Life, name: str, access: Kubeconfig | None) -> Path:
+    """A kubeconfig file."""
+    assert access is not None
+    path = life.folder / f"{name}.kubeconfig"
+    path.write_text(dump(with_context({}, name, access)))
+    return path
+
+
+async def kapy(*arguments: str | Path) -> str:
+    """Run a command of kapy, and return what it says."""
+    environment = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
+    command = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "kapy.cli.main", *map(str, arguments)),
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, problems = await command.communicate()
+    assert command.returncode == 0, f"{arguments}: {problems.decode()[-3000:]}"
+    return out.decode()
