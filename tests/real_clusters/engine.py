@@ -10,13 +10,13 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from aiodocker import Docker
 
-from kapy.providers.docker.engine import Engine, EngineUnreachable
+from kapy.providers.docker.engine import Engine, EngineError, EngineUnreachable
 from tests.real_clusters.images import ensure_images
 from tests.real_clusters.parts import CACHE, HERE
 
@@ -34,10 +34,13 @@ _FILTERED: Final = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 """Whether rules of the packet filter hold between containers of one network. Those of an internal
 network would drop what Pods send to other nodes. The setting belongs to the network namespace."""
 
+_OWN_NETWORKS: Final = {"bridge", "host", "none"}
+
 
 @asynccontextmanager
-async def container_engine(folder: Path) -> AsyncIterator[Engine]:
-    """The engine, with the images of a real cluster and the network of its nodes."""
+async def container_engine(folder: Path, *, network: bool = True) -> AsyncIterator[Engine]:
+    """The engine, with the images of a real cluster. network: with the network of its nodes, which
+    leads nowhere; kapy makes one otherwise."""
     before = _sysctls()
     settings = {
         "runtimes": {RUNTIME: {"path": str(HERE / "runtime.py")}},
@@ -60,11 +63,13 @@ async def container_engine(folder: Path) -> AsyncIterator[Engine]:
             await ensure_images(docker)
         finally:
             await docker.close()
-        await engine.create_network("kind", {"Driver": "bridge", "Internal": True})
+        if network:
+            await engine.create_network("kind", {"Driver": "bridge", "Internal": True})
         _allow()
         yield engine
-        await remove_everything(engine)
     finally:
+        with suppress(EngineError):  # of one that did not start
+            await remove_everything(engine)
         await engine.close()
         process.terminate()
         await process.wait()
@@ -73,10 +78,27 @@ async def container_engine(folder: Path) -> AsyncIterator[Engine]:
 
 
 async def remove_everything(engine: Engine) -> None:
-    """Remove all containers, and the network of nodes."""
-    for one in await engine.containers():
-        await engine.remove(one.id)
+    """Remove all containers, and the network of nodes. What still runs in them may make others."""
+    while found := await engine.containers():
+        for one in found:
+            await engine.remove(one.id)
     await engine.remove_network("kind")
+
+
+async def leftovers(engine: Engine) -> list[str]:
+    """What containers, volumes and networks the engine has, besides its own networks."""
+    docker = Docker(engine.address)
+    try:
+        async with docker._query("volumes") as response:
+            volumes = (await response.json()).get("Volumes") or []
+        networks = await docker.networks.list()
+    finally:
+        await docker.close()
+    return [
+        *(f"container {one.name}" for one in await engine.containers()),
+        *(f"volume {one['Name']}" for one in volumes),
+        *(f"network {one['Name']}" for one in networks if one["Name"] not in _OWN_NETWORKS),
+    ]
 
 
 async def _answers(engine: Engine, folder: Path) -> None:

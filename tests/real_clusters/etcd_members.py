@@ -17,7 +17,7 @@ _METRICS: Final = (
 _PKI: Final = "/etc/kubernetes/pki/etcd"
 _MEMBERS: Final = (
     "printf 'GET /members HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' | "
-    "openssl s_client -quiet -connect 127.0.0.1:2380 "
+    "openssl s_client -quiet -connect $(hostname -i | cut -d' ' -f1):2380 "
     f"-CAfile {_PKI}/ca.crt -cert {_PKI}/peer.crt -key {_PKI}/peer.key"
 )
 

@@ -8,14 +8,7 @@ from kapy.conditions import is_true
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS
 from tests.real_clusters.life import ROLE, Life
-from tests.real_clusters.managers_image import IMAGE, build_image
 from tests.real_clusters.parts import HERE, OLD
-
-
-async def build(life: Life) -> None:
-    """The image of the managers, of this checkout."""
-    await build_image(life.engine)
-    life.done("make image")
 
 
 async def create(life: Life) -> None:
@@ -28,14 +21,7 @@ async def create(life: Life) -> None:
     }
     await life.client.create(CONFIG_MAPS, config_map)
     text = (HERE / "cluster.yaml").read_text()
-    values = {
-        "VERSION": OLD.version,
-        "ETCD": OLD.etcd,
-        "COREDNS": OLD.coredns,
-        "IMAGE": IMAGE,
-        "SOCKET": life.engine.address.removeprefix("unix://"),
-    }
-    for name, value in values.items():
+    for name, value in (("VERSION", OLD.version), ("ETCD", OLD.etcd), ("COREDNS", OLD.coredns)):
         text = text.replace(f"@{name}@", value)
     await life.story.create(text)
     await life.until(
@@ -57,6 +43,12 @@ async def grow(life: Life) -> None:
     """More workers, which join at the same time."""
     await life.scale_workers(3)
     life.done("workers 1 to 3")
+
+
+async def shrink(life: Life) -> None:
+    """One worker is enough."""
+    await life.scale_workers(1)
+    life.done("workers 2 to 1")
 
 
 async def grow_control_plane(life: Life) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
+from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation, ConditionType
 from kapy.apps.all_in_one import Plane
 from kapy.apps.manager.programs import PROGRAMS
@@ -21,10 +22,10 @@ from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, with_context
 from kapy.conditions import is_true
 from kapy.kube import Key
-from kapy.kube.names import DEPLOYMENTS, PODS
+from kapy.kube.names import DEPLOYMENTS, NODES, PODS
 from kapy.kube.yaml import dump
-from tests.real_clusters.life import CLUSTER, PATIENCE, ROLE, Life
-from tests.real_clusters.managers_image import IMAGE
+from tests.real_clusters.life import CLUSTER, PATIENCE, ROLE, WORKERS, Life
+from tests.real_clusters.managers_image import IMAGE, build_image
 
 SOCKET: Final = "/var/run/docker.sock"
 """The engine's socket on each node."""
@@ -51,15 +52,19 @@ async def move_to(life: Life, first: Plane, second: Plane) -> None:
 async def host_itself(life: Life, second: Plane) -> None:
     """The managers run in the cluster, which then scales itself, and loses one of the machines
     that they run on."""
+    await build_image(life.engine)
+    life.done("make image")
+    await _make_room(life)
+    life.done("the worker is replaced by one with the image and the engine's socket")
     text, _ = await life.kubeconfig()
     own = life.folder / "real.kubeconfig"
     own.write_bytes(text)
     await _install(life, own)
     life.done("kapy init in the real cluster: four managers run as Pods")
-    source = life.folder / "second.kubeconfig"
+    source, itself = life.folder / "second.kubeconfig", await life.workload()
     await _move(source, own)
     assert not (await second.client.list(Cluster)).items
-    await _is_looked_after(life, await life.workload())
+    await _is_looked_after(life, itself)
     life.done("moved into the cluster itself")
 
     await life.scale_workers(2)
@@ -69,6 +74,33 @@ async def host_itself(life: Life, second: Plane) -> None:
     await _move(own, source)
     await _is_looked_after(life, second.client)
     life.done("moved back")
+
+
+async def _make_room(life: Life) -> None:
+    """Workers that have the managers' image and the engine's socket; nothing else takes Pods."""
+    docker = {
+        "preLoadImages": [IMAGE],
+        "extraMounts": [
+            {"hostPath": life.engine.address.removeprefix("unix://"), "containerPath": SOCKET}
+        ],
+    }
+    template = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "DevMachineTemplate",
+        "metadata": {"name": "hosts", "namespace": "default"},
+        "spec": {"template": {"spec": {"backend": {"docker": docker}}}},
+    }
+    await life.story.create([template])
+    reference = {"template": {"spec": {"infrastructureRef": {"name": "hosts"}}}}
+    before = {one.metadata.name for one in await life.machines(ROLE)}
+    await life.story.merge(MachineDeployment, WORKERS, {"spec": reference})
+    for name in before:
+        await life.story.until_gone(Machine, name, within=PATIENCE)
+    await life.workers_are(len(before))
+    client = await life.workload()
+    for machine in await life.control_plane():
+        key = Key("", life.node_of(machine))
+        await client.patch(NODES, key, {"spec": {"unschedulable": True}})
 
 
 async def _install(life: Life, kubeconfig: Path) -> None:

@@ -13,13 +13,17 @@ from pathlib import Path
 import pytest
 
 from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachine
+from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.machine import Machine
+from kapy.kube.names import SECRETS
 from tests.real_clusters.draining import drain
-from tests.real_clusters.engine import container_engine
+from tests.real_clusters.engine import container_engine, leftovers
 from tests.real_clusters.growing import (
-    build,
     create,
     grow,
     grow_control_plane,
+    shrink,
     shrink_control_plane,
 )
 from tests.real_clusters.healing import lose_a_worker, lose_the_leader, lose_the_load_balancer
@@ -34,7 +38,6 @@ pytestmark = pytest.mark.sockets
 
 async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with living(tmp_path, monkeypatch) as (life, first):
-        await build(life)
         await create(life)
         await grow(life)
         await renew_the_kubeconfig(life)
@@ -46,6 +49,7 @@ async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await shrink_control_plane(life)
         await lose_a_worker(life)
         await lose_the_load_balancer(life)
+        await shrink(life)
         async with plane() as second:
             await move_to(life, first, second)
             await host_itself(life, second)
@@ -53,7 +57,7 @@ async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 async def test_the_quickstart_gives_a_real_cluster(tmp_path: Path) -> None:
-    async with container_engine(tmp_path) as engine:
+    async with container_engine(tmp_path, network=False) as engine:
         command = ("quickstart", "--infrastructure", "docker", "--kubernetes-version", VERSION)
         quickstart = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", *command, "--exit", "--port", "0"),
@@ -66,13 +70,16 @@ async def test_the_quickstart_gives_a_real_cluster(tmp_path: Path) -> None:
         assert await quickstart.wait() == 0, said
         assert "Cluster default/capybara is Available: 1 control plane + 1 worker" in said
         assert "containers are gone" in said
-        assert await engine.containers() == []
+        assert await leftovers(engine) == []
         tell(next(line for line in said.splitlines() if "is Available" in line))
 
 
 async def delete(life: Life) -> None:
-    """Nothing is left: no container, no volume."""
+    """Nothing is left: no container, no volume, no object. The network was there before."""
     await life.client.delete(Cluster.RESOURCE, CLUSTER)
     await life.story.until_gone(Cluster, "real", within=PATIENCE)
-    assert await life.engine.containers() == []
+    assert await leftovers(life.engine) == ["network kind"]
+    for kind in (Machine.RESOURCE, DevMachine.RESOURCE, KubeadmConfig.RESOURCE, SECRETS):
+        left = (await life.client.list(kind, CLUSTER.namespace)).items
+        assert left == [], f"{len(left)} {kind.plural} are left"
     life.done("deleted")
