@@ -11,8 +11,9 @@ from typing import Final
 
 from tests.real_clusters.life import Life
 
-_METRICS: Final = (
-    "exec 3<>/dev/tcp/127.0.0.1/2381 && printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
+_LEADS: Final = (
+    "exec 3<>/dev/tcp/127.0.0.1/2381 && printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3 && "
+    "sed --quiet '/^etcd_server_is_leader /p' <&3"
 )
 _PKI: Final = "/etc/kubernetes/pki/etcd"
 _MEMBERS: Final = (
@@ -33,7 +34,7 @@ async def leading(life: Life) -> str:
     """The node whose member leads."""
     nodes = [life.node_of(one) for one in await life.control_plane()]
     for node in nodes:
-        if "\netcd_server_is_leader 1\n" in await _told(life, node, _METRICS):
+        if (await _told(life, node, _LEADS)).split() == ["etcd_server_is_leader", "1"]:
             return node
     raise AssertionError(f"none of {nodes} leads")
 
@@ -41,4 +42,4 @@ async def leading(life: Life) -> str:
 async def _told(life: Life, node: str, script: str) -> str:
     result = await life.engine.run(node, ["/bin/bash", "-c", script])
     assert result.exit_code == 0, result.stderr
-    return result.stdout.replace("\r\n", "\n")
+    return result.stdout
