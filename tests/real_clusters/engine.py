@@ -60,6 +60,8 @@ async def container_engine(folder: Path, *, network: bool = True) -> AsyncIterat
         docker = Docker(address)
         try:
             await remove_everything(engine)
+            async with docker._query("volumes/prune", "POST") as response:  # of a killed test
+                assert response.status == 200, await response.text()
             await ensure_images(docker)
         finally:
             await docker.close()
