@@ -65,12 +65,20 @@ FILES = {
         metadata__annotations={"note": "x"}, spec__clusterNetwork={"serviceDomain": "x.y"}
     ),
 }
+SERVER = "--server-side"
+ARGO = "--server-side --field-manager=argo"
+TAKEN = "--server-side --force-conflicts --field-manager=other"
 WAYS = {
-    "client": "apply -f -",
-    "server": "apply -f - --server-side",
-    "created": "create -f -",
-    "argo": "apply -f - --server-side --field-manager=argo",
+    "client": ("apply -f -", "", ""),
+    "server": (f"apply -f - {SERVER}", SERVER, ""),
+    "created": ("create -f -", "", ""),
+    "argo": (f"apply -f - {ARGO}", ARGO, ""),
+    "migrated": ("apply -f -", SERVER, SERVER),
+    "renamed": ("apply -f -", f"{ARGO} --force-conflicts", f"{ARGO} --force-conflicts"),
+    "taken": (f"apply -f - {ARGO}", TAKEN, TAKEN),
+    "back": (f"apply -f - {SERVER}", "--field-manager=me", "--field-manager=me"),
 }
+"""How an object is created, how `kubectl apply` applies it again, and what the plan is told."""
 FOREIGN = '{"metadata":{"annotations":{"foreign":"1"},"labels":{"other":"1"}}}'
 
 
@@ -78,7 +86,7 @@ FOREIGN = '{"metadata":{"annotations":{"foreign":"1"},"labels":{"other":"1"}}}'
 def clusters(person: Shell) -> Iterator[dict[str, list[str]]]:
     """A Cluster for every file and way, with fields of somebody else: their names by way."""
     names = {way: [f"{way}-{file}" for file in FILES] for way in WAYS}
-    for way, line in WAYS.items():
+    for way, (line, _, _) in WAYS.items():
         person.kubectl(line, text=dump_all([named(FIRST, one) for one in names[way]]))
     every = [one for some in names.values() for one in some]
     person.ok("kubectl", "patch", "cluster", *every, "--type=merge", "-p", FOREIGN)
@@ -98,14 +106,11 @@ def named(document: Document, name: str) -> Document:
 def test_a_plan_is_what_kubectl_apply_does(
     person: Shell, clusters: dict[str, list[str]], way: str
 ) -> None:
-    again = {
-        "server": "apply -f - --server-side",
-        "argo": "apply -f - --server-side --field-manager=argo",
-    }.get(way, "apply -f -")
+    _, again, told = WAYS[way]
     file = dump_all(
         [named(one, name) for one, name in zip(FILES.values(), clusters[way], strict=True)]
     )
-    done = person.run("kapy", "plan", "-o", "json", "-f", "-", text=file)
+    done = person.run("kapy", "plan", *told.split(), "-o", "json", "-f", "-", text=file)
     assert done.returncode == 2, done.stderr
     plan = json.loads(done.stdout)
     assert plan["problems"] == []
@@ -113,11 +118,11 @@ def test_a_plan_is_what_kubectl_apply_does(
         one["name"]: shown(one["object"]) for stage in plan["stages"] for one in stage["changes"]
     }
     before = {name: shown(one) for name, one in live(person, way).items()}
-    person.kubectl(again, text=file)
+    person.kubectl(f"apply -f - {again}", text=file)
     after = {name: shown(one) for name, one in live(person, way).items()}
     assert planned == {name: one for name, one in after.items() if one != before[name]}
     assert f"{way}-same" not in planned
-    unchanged = person.run("kapy", "plan", "-f", "-", text=file)
+    unchanged = person.run("kapy", "plan", *told.split(), "-f", "-", text=file)
     assert (unchanged.returncode, unchanged.stdout) == (
         0,
         "Nothing to do: everything is as it should be.\n",
@@ -151,8 +156,67 @@ def test_a_conflict_of_a_server_side_apply_is_told(person: Shell) -> None:
     person.kubectl(apply, text=dump_all([named(FIRST, "conflict")]))
     host = '{"spec":{"controlPlaneEndpoint":{"host":"10.0.0.9"}}}'
     person.ok("kubectl", "patch", "cluster", "conflict", "--type=merge", "-p", host)
-    for tool in (f"kubectl {apply}", "kapy plan -f -"):
+    for tool in (f"kubectl {apply}", "kapy plan -f -", "kapy plan --server-side -f -"):
         done = person.run(*tool.split(), text=dump_all([named(FIRST, "conflict")]))
         assert done.returncode == 1, tool
         assert "Apply failed with 1 conflict" in done.stderr, tool
+    forced = "kapy plan --server-side --force-conflicts -f -"
+    done = person.run(*forced.split(), text=dump_all([named(FIRST, "conflict")]))
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "10.0.0.9" in done.stdout
     remove(person, "conflict")
+
+
+CONTAINER: Document = {"name": "own", "image": "a", "env": [{"name": "A", "value": "1"}]}
+DEPLOYMENT: Document = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "built-in", "namespace": "default"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "x"}},
+        "template": {
+            "metadata": {"labels": {"app": "x"}},
+            "spec": {"containers": [CONTAINER, {"name": "goes", "image": "b"}]},
+        },
+    },
+}
+
+
+def test_lists_of_built_in_kinds_are_merged_by_their_keys(person: Shell) -> None:
+    person.kubectl("apply -f -", text=dump_all([DEPLOYMENT]))
+    injected = {
+        "spec": {
+            "template": {
+                "spec": {
+                    "containers": [
+                        {"name": "injected", "image": "c"},
+                        {"name": "own", "env": [{"name": "B", "value": "2"}]},
+                    ]
+                }
+            }
+        }
+    }
+    person.ok("kubectl", "patch", "deployment", "built-in", "-p", json.dumps(injected))
+    wanted = deepcopy(DEPLOYMENT)
+    wanted["spec"]["template"]["spec"]["containers"] = [{**CONTAINER, "image": "d"}]
+    file = dump_all([wanted])
+    done = person.run("kapy", "plan", "-o", "json", "-f", "-", text=file)
+    assert done.returncode == 2, done.stderr
+    (stage,) = json.loads(done.stdout)["stages"]
+    (change,) = stage["changes"]
+    before = person.json("get deployment built-in")
+    person.kubectl("apply -f -", text=file)
+    after = person.json("get deployment built-in")
+    assert change["object"]["spec"] == after["spec"] != before["spec"]
+    names = [one["name"] for one in after["spec"]["template"]["spec"]["containers"]]
+    assert sorted(names) == ["injected", "own"]
+    unchanged = person.run("kapy", "plan", "-f", "-", text=file)
+    assert unchanged.returncode == 0, unchanged.stdout
+    person.kubectl("delete deployment built-in --wait=false")
+
+
+def test_flags_that_do_not_go_together_are_refused(person: Shell) -> None:
+    for flags in ("--force-conflicts", "--delete --server-side", "--delete --field-manager=me"):
+        done = person.run("kapy", "plan", *flags.split(), "-f", "-", text=dump_all([FIRST]))
+        assert done.returncode == 1, flags
+        assert "Error: --" in done.stderr, flags

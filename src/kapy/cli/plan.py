@@ -34,6 +34,15 @@ CHANGES, PROBLEMS = 2, 1
     help="What you would apply: a file, a folder, - for standard input.",
 )
 @click.option("--delete", is_flag=True, help="The objects are deleted instead of applied.")
+@click.option(
+    "--server-side", is_flag=True, help="The objects are applied with kubectl apply --server-side."
+)
+@click.option(
+    "--force-conflicts",
+    is_flag=True,
+    help="With --server-side: fields that others own are taken from them.",
+)
+@click.option("--field-manager", metavar="NAME", help="The field manager that kubectl is told.")
 @click.option("--offline", is_flag=True, help="Ask no management cluster.")
 @click.option(
     "--current",
@@ -50,6 +59,9 @@ CHANGES, PROBLEMS = 2, 1
 def plan(
     files: tuple[str, ...],
     delete: bool,
+    server_side: bool,
+    force_conflicts: bool,
+    field_manager: str | None,
     offline: bool,
     current: tuple[str, ...],
     kubeconfig: str,
@@ -64,13 +76,18 @@ def plan(
     Every object that would be created, changed or deleted, with the patch or variable behind each
     field; which Machines would be replaced, why, and in which steps. Nothing is written.
 
-    Objects are applied as `kubectl apply` would: server-side by the same manager where they were
-    applied so last, else client-side. `--server-side` of kubectl is not needed here.
+    Objects are applied as `kubectl apply` would. Give `--server-side`, `--force-conflicts` and
+    `--field-manager` here as you would give them to kubectl. Without them, an object that was
+    applied server-side last is applied so again, by the same manager.
 
     Exit code: 0 nothing to do, 2 changes, 1 an error.
     """
     if not offline and current:
         raise click.UsageError("--current is for --offline: else the management cluster says it")
+    if force_conflicts and not server_side:
+        raise click.UsageError("--force-conflicts only works with --server-side")
+    if delete and (server_side or field_manager is not None):
+        raise click.UsageError("--server-side and --field-manager are not for --delete")
     # A file that cannot be read is told before anything else is read, imported or asked.
     wanted = [(one, source) for source in files for one in _objects(source)]
     there = [one for source in current for one in _objects(source)]
@@ -78,9 +95,11 @@ def plan(
 
     place = (kubeconfig, kubeconfig_context, namespace)
     with spinning("planning"), _world(there, place, offline=offline) as (world, default):
+        from kapy.apps.plan.manner import Manner
         from kapy.apps.plan.trying import Wish
 
-        wishes = [Wish(_placed(one, default), source, delete) for one, source in wanted]
+        manner = Manner(server_side, force_conflicts, field_manager or "")
+        wishes = [Wish(_placed(one, default), source, delete, manner) for one, source in wanted]
         found = _planned(world, wishes)
     form = _summary if summary else _text
     click.echo(form(found, output, color=wants_color(color)), nl=False, color=True)

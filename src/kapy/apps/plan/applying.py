@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kapy.api.names import Annotation
+from kapy.apiserver.resources.structs import facts
+from kapy.apps.plan.manner import DEFAULT, Manner
+from kapy.apps.plan.sender import Sender
+from kapy.apps.plan.server_side import server_side
 from kapy.client.client import Client
-from kapy.client.reply import document_of, failure_of
 from kapy.kube import Document, Key
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.apply.last_applied import MANAGER as SERVER_SIDE
 from kapy.kube.errors import NotFound
 from kapy.kube.foreign_json import BadJson, decoded
-from kapy.kube.http import APPLY_PATCH, MERGE_PATCH, Request, Transport
+from kapy.kube.http import APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kapy.kube.names import Resource
+from kapy.kube.patch.strategic_three_way import strategic_three_way
 from kapy.kube.patch.three_way import three_way
 
 CLIENT_SIDE: Final = "kubectl-client-side-apply"
@@ -23,30 +27,51 @@ CLIENT_SIDE: Final = "kubectl-client-side-apply"
 
 
 async def apply(
-    client: Client, resource: Resource, document: Document, *, dry_run: bool = False
+    client: Client,
+    resource: Resource,
+    document: Document,
+    manner: Manner = DEFAULT,
+    *,
+    dry_run: bool = False,
 ) -> None:
-    """Apply a document as `kubectl apply` does, in the way in which its object was applied last.
+    """Apply a document as `kubectl apply` does.
 
-    An object that was applied server-side is applied by the same manager again; any other object
-    gets a merge patch of what was applied last, what is applied now and what is there.
+    Unless the manner says so, an object that was applied server-side last is applied by the same
+    manager again. Any other object gets a patch of what was applied last, what is applied now and
+    what is there: a strategic merge patch for a built-in kind, a merge patch for a custom one.
     Raises ApiError, Conflict when another manager of a server-side apply owns a field.
     """
     document, key = _scoped(document, resource), _key(document, resource)
-    send = _Sender(client.transport, "All" if dry_run else "")
+    send = Sender(client.transport, "All" if dry_run else "")
+    path = resource.path(key.namespace, key.name)
+    if manner.server_side:
+        await server_side(send, path, document, manner)
+        return
+    manager = manner.manager or CLIENT_SIDE
     try:
         live = await client.get(resource, key)
     except NotFound:
         body = _without_nulls(_annotated(document))
-        await send("POST", resource.path(key.namespace), body, CLIENT_SIDE, "application/json")
+        await send("POST", resource.path(key.namespace), body, manager, "application/json")
         return
-    path = resource.path(key.namespace, key.name)
-    manager = server_side_manager(live)
-    if manager is not None:
-        await send("PATCH", path, document, manager, APPLY_PATCH)
+    applier = None if manner.manager else server_side_manager(live)
+    if applier is not None:
+        await send("PATCH", path, document, applier, APPLY_PATCH)
         return
-    patch = three_way(last_applied(live), _annotated(document), live)
+    patch, media_type = _patch(resource, live, _annotated(document))
     if patch:
-        await send("PATCH", path, patch, CLIENT_SIDE, MERGE_PATCH)
+        await send("PATCH", path, patch, manager, media_type)
+
+
+def _patch(resource: Resource, live: Document, modified: Document) -> tuple[Document, str]:
+    """What takes a live object to the one that is applied, and in which form."""
+    version = f"{resource.group}/{resource.version}/{resource.kind}"
+    struct = facts()["kinds"].get(version)
+    original = last_applied(live)
+    if struct is None:
+        return three_way(original, modified, live), MERGE_PATCH
+    patch = strategic_three_way(original, modified, live, facts()["structs"], struct)
+    return patch, STRATEGIC_MERGE_PATCH
 
 
 def server_side_manager(live: Document) -> str | None:
@@ -101,24 +126,6 @@ def without_bookkeeping(document: Document) -> Document:
 
 
 _APPLIED: Final = ("name", "namespace", "labels", "annotations")
-
-
-class _Sender:
-    """Sends writes as kubectl does: with a field manager, and unknown fields are refused."""
-
-    def __init__(self, transport: Transport, dry_run: str) -> None:
-        self._transport = transport
-        self._query = {"fieldValidation": "Strict"} | ({"dryRun": dry_run} if dry_run else {})
-
-    async def __call__(
-        self, method: str, path: str, body: Document, manager: str, media_type: str
-    ) -> Document:
-        query = {**self._query, "fieldManager": manager}
-        request = Request(method, path, query, {"content-type": media_type}, body)
-        reply = await self._transport(request)
-        if reply.status >= 400:
-            raise failure_of(reply)
-        return document_of(reply)
 
 
 def _annotated(document: Document) -> Document:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.apps.plan.applying import apply
+from kapy.apps.plan.manner import DEFAULT, Manner
 from kapy.apps.plan.sandbox import Sandbox, Unknown
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, KapyError
@@ -17,11 +18,13 @@ from kapy.kube.names import CRDS, NAMESPACES, split_api_version
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An object that somebody wants, and where it is written. deletes: it is to go."""
+    """An object that somebody wants, and where it is written. deletes: it is to go. manner: how
+    it is applied."""
 
     document: Document
     source: str = ""
     deletes: bool = False
+    manner: Manner = DEFAULT
 
     def __str__(self) -> str:
         where = f" ({self.source})" if self.source else ""
@@ -106,7 +109,7 @@ async def _grant(sandbox: Sandbox, wish: Wish) -> None:
         if wish.deletes:
             await sandbox.client.delete(resource, Key.of(wish.document))
             return
-        await apply(sandbox.client, resource, _of_now(sandbox, wish))
+        await apply(sandbox.client, resource, _of_now(sandbox, wish), wish.manner)
     except Unknown as error:
         raise Refused(f"{wish}: {error}") from None
     except ApiError as error:

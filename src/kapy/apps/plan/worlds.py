@@ -11,6 +11,7 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Label
 from kapy.apps.plan.applying import apply, without_bookkeeping
+from kapy.apps.plan.manner import Manner
 from kapy.apps.plan.problems import template_refs
 from kapy.apps.plan.sandbox import FIELD_MANAGER, Sandbox
 from kapy.apps.plan.snapshot import Name
@@ -82,11 +83,11 @@ class Managed:
         """What a dry run of each of them says, webhooks included. Raises Unreachable."""
         kinds, found = Kinds(self.client), dict[Name, str]()
 
-        async def ask(document: Document, *, wished: bool) -> None:
+        async def ask(document: Document, manner: Manner | None = None) -> None:
             try:
                 resource = await kinds.of(document)
-                if wished:
-                    await apply(self.client, resource, document, dry_run=True)
+                if manner is not None:
+                    await apply(self.client, resource, document, manner, dry_run=True)
                     return
                 intent = without_bookkeeping(document)
                 await self.client.apply(resource, intent, field_manager=FIELD_MANAGER, dry_run=True)
@@ -99,10 +100,10 @@ class Managed:
         for wish in wishes:
             if not wish.deletes:
                 asked.add(_name(wish.document))
-                await ask(wish.document, wished=True)
+                await ask(wish.document, wish.manner)
         for document in following:
             if _name(document) not in asked:
-                await ask(document, wished=False)
+                await ask(document)
         return found
 
     async def _touched(

@@ -1,0 +1,65 @@
+"""The requests of `kubectl apply --server-side`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.apps.plan.manner import Manner
+from kapy.apps.plan.sender import Sender
+from kapy.kube import Document
+from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
+from kapy.kube.apply.migration import migrated, owns_annotation
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH
+
+KEEPER: Final = "kubectl-last-applied"
+"""The field manager that keeps the annotation of an earlier client-side apply."""
+
+
+async def server_side(send: Sender, path: str, document: Document, manner: Manner) -> None:
+    """Apply an object, and take over what was applied client-side before.
+
+    Raises Conflict where others own a field with another value, unless it is forced.
+    """
+    manager = manner.manager or MANAGER
+
+    async def apply() -> Document:
+        return await send("PATCH", path, document, manager, APPLY_PATCH, force=manner.force)
+
+    live = await apply()
+    if send.is_dry:
+        return  # nothing was stored that could be migrated
+    if manager == MANAGER:
+        live = await _with_keeper(send, path, live)
+    entries = migrated(live["metadata"].get("managedFields") or (), manager)
+    if entries is None:
+        return
+    patch: list[dict[str, Any]] = [
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": live["metadata"]["resourceVersion"],
+        },
+    ]
+    await send("PATCH", path, patch, manager, JSON_PATCH)
+    await apply()  # what the manager owns only now, and does not apply, is removed
+
+
+async def _with_keeper(send: Sender, path: str, live: Document) -> Document:
+    """The object after the annotation, if there is one, got an owner that applies."""
+    metadata = live["metadata"]
+    text = (metadata.get("annotations") or {}).get(ANNOTATION)
+    owners = (
+        one
+        for one in metadata.get("managedFields") or ()
+        if one.get("operation") == "Apply" and owns_annotation(one.get("fieldsV1") or {})
+    )
+    if text is None or next(owners, None) is not None:
+        return live
+    named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    annotated = {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "metadata": {**named, "annotations": {ANNOTATION: text}},
+    }
+    return await send("PATCH", path, annotated, KEEPER, APPLY_PATCH)

@@ -1,0 +1,199 @@
+"""The strategic merge patch with which `kubectl apply` updates an object of a built-in kind.
+
+Two differences make the patch: what `current` lacks of `modified`, and what of `original` is not in
+`modified` any more. Lists with a merge key are compared item by item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kapy.kube import Document
+from kapy.kube.errors import BadRequest
+from kapy.kube.patch.go_text import text
+from kapy.kube.patch.merge_patch import same
+from kapy.kube.patch.strategic_types import (
+    DELETE_FROM,
+    DIRECTIVE,
+    ORDER,
+    RETAIN,
+    Failure,
+    Field,
+    Types,
+)
+
+Object = Mapping[str, Any]
+_PLAIN: Final = Field("")
+"""A field that no struct knows: objects merge, lists are replaced."""
+
+
+def strategic_three_way(
+    original: Object,
+    modified: Object,
+    current: Object,
+    structs: Mapping[str, Document],
+    struct: str,
+) -> Document:
+    """What takes `current` to `modified`, and removes what only `original` has.
+
+    original: what was applied last. structs, struct: the facts about the kind, as for
+    `kapy.kube.patch.strategic.apply`. Raises BadRequest for an item without its merge key.
+    """
+    types = Types(structs)
+    removals = _Removals(types).maps(original, modified, Field(struct))
+    additions = _Additions(types).maps(current, modified, Field(struct))
+    return _joined(removals, additions, Field(struct), types)
+
+
+class _Lists(NamedTuple):
+    """The part of a patch about one list."""
+
+    items: list[Any]
+    deleted: list[Any]
+    order: list[Any]
+
+
+class _Difference:
+    """One of the two differences."""
+
+    removes = False
+
+    def __init__(self, types: Types) -> None:
+        self._types = types
+
+    def maps(self, before: Object, after: Object, of: Field) -> Document:
+        """The patch between two objects. of: what holds them, which may retain keys."""
+        patch: Document = {}
+        for name, value in after.items():
+            there = before.get(name)
+            if name not in before or type(there) is not type(value):
+                if not self.removes:
+                    patch[name] = value
+            elif isinstance(value, dict):
+                self._inner(patch, name, there, value, _field(self._types, of.kind, name))
+            elif isinstance(value, list):
+                self._list(patch, name, there, value, _field(self._types, of.kind, name))
+            elif not self.removes and not same(there, value):
+                patch[name] = value
+        if self.removes:
+            patch |= {name: None for name in before if name not in after}
+        lost = any(one is not None and name not in after for name, one in before.items())
+        kept = sorted(name for name, value in after.items() if value is not None)
+        if "retainKeys" in of.strategies and kept and (patch or lost):
+            patch[RETAIN] = kept
+        return patch
+
+    def _inner(self, patch: Document, name: str, before: Any, after: Any, field: Field) -> None:
+        if "replace" in field.strategies:
+            if not self.removes:
+                patch[name] = after
+        elif inner := self.maps(before, after, field):
+            patch[name] = inner
+
+    def _list(self, patch: Document, name: str, before: Any, after: Any, field: Field) -> None:
+        if "merge" not in field.strategies:
+            if not self.removes and not same(before, after):
+                patch[name] = after
+            return
+        items = field._replace(kind=field.kind.removeprefix("[]"))
+        found = self._items(before, after, items)
+        if found.items:
+            patch[name] = found.items
+        if found.deleted:
+            patch[f"{DELETE_FROM}/{name}"] = found.deleted
+        if found.order:
+            patch[f"{ORDER}/{name}"] = found.order
+
+    def _items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
+        if not before:
+            return _Lists([] if self.removes else after, [], [])
+        if items.key:
+            return self._keyed(before, after, items)
+        there, wanted = {text(one) for one in before}, {text(one) for one in after}
+        if self.removes:
+            gone = {text(one): one for one in before if text(one) not in wanted}
+            return _Lists([], [gone[key] for key in sorted(gone)], after if gone else [])
+        new = [one for one in after if text(one) not in there]
+        in_order = sorted(before, key=text)  # kubectl sorts what is there before it looks
+        return _Lists(new, [], [] if same(in_order, after) else after)
+
+    def _keyed(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
+        there = {_key(one, items.key): one for one in before}
+        wanted = {_key(one, items.key): one for one in after}
+        patch: list[Any] = []
+        for key, item in wanted.items():
+            if key not in there:
+                patch += [] if self.removes else [item]
+            elif inner := self.maps(there[key], item, items):
+                patch.append({**inner, items.key: item[items.key]})
+        if self.removes:
+            patch += [
+                {DIRECTIVE: "delete", items.key: one[items.key]}
+                for key, one in sorted(there.items())
+                if key not in wanted
+            ]
+        moved = not self.removes and list(there) != list(wanted)
+        order = [{items.key: one[items.key]} for one in wanted.values()]
+        return _Lists(patch, [], order if patch or moved else [])
+
+
+class _Additions(_Difference):
+    """What is new or has changed."""
+
+
+class _Removals(_Difference):
+    """What is not wanted any more."""
+
+    removes = True
+
+
+def _joined(removals: Document, additions: Document, of: Field, types: Types) -> Document:
+    """One patch of two."""
+    patch = dict(removals)
+    for name, value in additions.items():
+        there = patch.get(name)
+        if isinstance(there, dict) and isinstance(value, dict):
+            patch[name] = _joined(there, value, _field(types, of.kind, name), types)
+        elif isinstance(there, list) and isinstance(value, list) and not name.startswith("$"):
+            field = _field(types, of.kind, name)
+            patch[name] = _joined_lists(there, value, field, types, patch, additions, name)
+        else:
+            patch[name] = value
+    return patch
+
+
+def _joined_lists(
+    removals: list[Any],
+    additions: list[Any],
+    field: Field,
+    types: Types,
+    patch: Document,
+    more: Document,
+    name: str,
+) -> list[Any]:
+    items = field._replace(kind=field.kind.removeprefix("[]"))
+    if not items.key:
+        return additions
+    found = {_key(one, items.key): one for one in removals}
+    for one in additions:
+        key = _key(one, items.key)
+        found[key] = _joined(found[key], one, items, types) if key in found else one
+    order = more.get(f"{ORDER}/{name}") or patch.get(f"{ORDER}/{name}") or []
+    places = {_key(one, items.key): place for place, one in enumerate(order)}
+    return sorted(found.values(), key=lambda one: places.get(_key(one, items.key), len(places)))
+
+
+def _field(types: Types, kind: str, name: str) -> Field:
+    if kind.startswith("{}"):
+        return Field(kind[2:])
+    try:
+        return types.field(kind, name)
+    except Failure:
+        return _PLAIN
+
+
+def _key(item: Any, key: str) -> str:
+    if not isinstance(item, dict) or key not in item:
+        raise BadRequest(f"an item of a list has no {key}, by which its items are told apart")
+    return text(item[key])
