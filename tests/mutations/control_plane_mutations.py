@@ -7,7 +7,12 @@ from typing import Final
 from tests.mutations.mutation import Mutation
 
 FOLDER: Final = "tests/providers/kubeadm"
-STORY: Final = (f"{FOLDER}/test_control_plane_story.py", f"{FOLDER}/test_creation_story.py")
+STORY: Final = (
+    f"{FOLDER}/test_control_plane_story.py",
+    f"{FOLDER}/test_creation_story.py",
+    f"{FOLDER}/test_deletion_story.py",
+    f"{FOLDER}/test_upgrade_story.py",
+)
 MEMBERS: Final = (f"{FOLDER}/test_members_story.py",)
 REMEDIATION: Final = (f"{FOLDER}/test_remediation_story.py",)
 ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)

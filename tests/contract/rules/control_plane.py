@@ -22,6 +22,8 @@ VIEW: Final = "contract/control_plane.py"
 PHASE: Final = "core/cluster/control_plane.py"
 KUBEADM: Final = "providers/kubeadm/controlplane"
 STORY: Final = "providers/kubeadm/test_control_plane_story.py"
+UPGRADE: Final = "providers/kubeadm/test_upgrade_story.py"
+DELETION: Final = "providers/kubeadm/test_deletion_story.py"
 CLUSTER: Final = "core/cluster"
 COUNTERS: Final = f"{CLUSTER}/test_status.py::test_counters_of_both_contracts"
 FAILURES: Final = (
@@ -125,7 +127,7 @@ ROWS: Final = [
         (VIEW, f"{KUBEADM}/status.py", "core/machineset/preflight.py"),
         (
             "contract/test_fields.py::test_what_a_control_plane_is_doing",
-            f"{STORY}::test_an_upgrade_replaces_one_machine_at_a_time",
+            f"{UPGRADE}::test_an_upgrade_replaces_one_machine_at_a_time",
             "core/machinedeployment/test_stories.py::"
             "test_no_machine_is_newer_than_the_control_plane",
         ),
@@ -262,7 +264,7 @@ ROWS: Final = [
         (
             "core/machine/test_stories.py::test_min_ready_seconds_delay_availability",
             "providers/kubeadm/test_uptodate.py::test_version_and_template_count",
-            f"{STORY}::test_an_upgrade_replaces_one_machine_at_a_time",
+            f"{UPGRADE}::test_an_upgrade_replaces_one_machine_at_a_time",
         ),
     ),
     shared.instances((519,)),
@@ -273,7 +275,7 @@ ROWS: Final = [
         (f"{KUBEADM}/controller.py",),
         (
             f"{STORY}::test_the_first_machine_runs_init",
-            f"{STORY}::test_deletion_waits_for_the_workers",
+            f"{DELETION}::test_deletion_waits_for_the_workers",
         ),
     ),
 ]

@@ -1,4 +1,4 @@
-"""The life of a control plane: made, grown, upgraded, shrunk, taken away."""
+"""The life of a control plane: created, scaled up and down, changed in place."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import asyncio
 from collections import Counter
 from datetime import timedelta
 
-import pytest
-
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
-from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
-from kapy.kube.names import CONFIG_MAPS, CRDS, DAEMON_SETS, DEPLOYMENTS, EVENTS, SECRETS
-from kapy.providers.kubeadm.configuration import read_cluster_configuration
+from kapy.kube import Key
+from kapy.kube.names import CRDS, EVENTS, SECRETS
 from tests.providers.kubeadm.awaiting import at, change, names, status_of, until
-from tests.providers.kubeadm.hands import CLUSTER, CONTROL_PLANE, Hands, template
+from tests.providers.kubeadm.hands import CLUSTER, Hands, template
 
 
 async def test_the_first_machine_runs_init(hands: Hands) -> None:
@@ -272,83 +267,6 @@ async def test_the_machine_that_a_person_chose_goes_first(hands: Hands) -> None:
     assert before - after == {chosen.metadata.name}
 
 
-async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    await hands.plane.workload.create(DAEMON_SETS, _kube_proxy())
-    old = {one.metadata.name for one in await hands.machines()}
-    most: list[int] = []
-
-    def upgraded(kcp: KubeadmControlPlane) -> bool:
-        most.append(kcp.status.replicas or 0)
-        return at(3, "v1.35.0")(kcp)
-
-    await change(hands, {"version": "v1.35.0"})
-    await until(hands, upgraded)
-    assert set(most) <= {3, 4}
-    machines = await hands.machines()
-    assert not old & {one.metadata.name for one in machines}
-    assert {one.spec.version for one in machines} == {"v1.35.0"}
-    assert sorted(hands.etcd.members) == sorted(one.metadata.name for one in machines)
-    assert hands.outlived == []
-    workload = hands.plane.workload
-    stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
-    _, around = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
-    assert around.kubernetes_version == "v1.35.0"
-    proxy = await workload.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
-    (container,) = proxy["spec"]["template"]["spec"]["containers"]
-    assert container["image"] == "registry.k8s.io/kube-proxy:v1.35.0"
-
-
-async def test_coredns_is_brought_to_the_version_that_is_asked_for(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    workload, key = hands.plane.workload, Key("kube-system", "coredns")
-    config_map, deployment = _dns("registry.k8s.io/coredns/coredns:v1.11.3")
-    await workload.create(CONFIG_MAPS, config_map)
-    await workload.create(DEPLOYMENTS, deployment)
-    dns = {"clusterConfiguration": {"dns": {"imageTag": "v1.13.1"}}}
-    before = await names(hands)
-    await change(hands, {"kubeadmConfigSpec": dns})
-    await asyncio.sleep(5)
-    now = await workload.get(DEPLOYMENTS, key)
-    (container,) = now["spec"]["template"]["spec"]["containers"]
-    assert container["image"] == "registry.k8s.io/coredns/coredns:v1.13.1"
-    assert (await workload.get(CONFIG_MAPS, key))["data"] == {
-        "Corefile": ".:53 {}",
-        "Corefile-backup": ".:53 {}",
-    }
-    stored = await workload.get(CONFIG_MAPS, Key("kube-system", "kubeadm-config"))
-    configuration, _ = read_cluster_configuration(stored["data"]["ClusterConfiguration"])
-    assert configuration["dns"] == {"imageTag": "v1.13.1"}
-    assert await names(hands) == before  # no machine is replaced for it
-
-
-@pytest.mark.parametrize("surge", [0, "0", '0"', "none"])
-async def test_without_surge_a_machine_goes_before_the_next_one_comes(
-    surge: int | str, hands: Hands
-) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    old = {one.metadata.name for one in await hands.machines()}
-    rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}}
-    seen = len(hands.plane.counted.requests)
-    await change(hands, {"version": "v1.35.0", "rollout": rollout})
-    await until(hands, at(3, "v1.35.0"))
-    new = {one.metadata.name for one in await hands.machines()}
-    steps: list[str] = []
-    for request in hands.plane.counted.requests[seen:]:
-        verb, path = request.split(" ", 1)
-        plural, name = path.split("?")[0].split("/")[-2:]
-        if plural == "machines" and verb == "DELETE":
-            assert name in old
-            steps.append("gone")
-        elif plural == "machines" and name in new:
-            new.remove(name)
-            steps.append("made")
-    assert steps == ["gone", "made"] * 3
-
-
 async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
@@ -448,108 +366,3 @@ async def test_a_certificate_that_gets_lost_is_not_made_again(hands: Hands) -> N
         "Cluster certificate for sa is not available, please check cluster certificate secrets"
     )
     assert told["Available"] == "* Control plane certificates are not available"
-
-
-async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    await hands.plane.create(_worker(), _pool())
-    await hands.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
-    kcp = await until(hands, lambda kcp: status_of(kcp, "Deleting") == "True")
-    (condition,) = [one for one in kcp.status.conditions if one.type == "Deleting"]
-    assert (condition.reason, condition.message) == (
-        "WaitingForWorkersDeletion",
-        "KubeadmControlPlane deletion blocked because following objects still exist:\n"
-        "* MachinePools: pool\n"
-        "* Machines: worker",
-    )
-    assert len(await hands.machines()) == 4
-    await hands.plane.client.delete(MachinePool.RESOURCE, Key("default", "pool"))
-    await hands.plane.client.delete(Machine.RESOURCE, Key("default", "worker"))
-    calls = len(hands.etcd.calls)
-    for _ in range(100):
-        await asyncio.sleep(0.1)
-        try:
-            await hands.control_plane()
-        except NotFound:
-            break
-    assert await hands.machines() == []
-    assert not any("remove" in call for call in hands.etcd.calls[calls:])
-
-
-def _worker() -> Document:
-    return {
-        "apiVersion": Machine.RESOURCE.api_version,
-        "kind": "Machine",
-        "metadata": {
-            "name": "worker",
-            "namespace": "default",
-            "labels": {"cluster.x-k8s.io/cluster-name": "c1"},
-        },
-        "spec": {
-            "clusterName": "c1",
-            "bootstrap": {"dataSecretName": "any"},
-            "infrastructureRef": {
-                "apiGroup": DevMachine.RESOURCE.group,
-                "kind": "DevMachine",
-                "name": "worker",
-            },
-        },
-    }
-
-
-def _pool() -> Document:
-    worker = _worker()
-    return {
-        "apiVersion": MachinePool.RESOURCE.api_version,
-        "kind": "MachinePool",
-        "metadata": {**worker["metadata"], "name": "pool"},
-        "spec": {"clusterName": "c1", "template": {"spec": worker["spec"]}},
-    }
-
-
-def _dns(image: str) -> list[Document]:
-    """CoreDNS as kubeadm installs it."""
-    labels = {"k8s-app": "kube-dns"}
-    metadata = {"name": "coredns", "namespace": "kube-system"}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "coredns", "image": image}]},
-    }
-    spec = {"selector": {"matchLabels": labels}, "template": template}
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "data": {"Corefile": ".:53 {}"},
-        },
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec},
-    ]
-
-
-def _kube_proxy() -> Document:
-    labels = {"k8s-app": "kube-proxy"}
-    container = {"name": "kube-proxy", "image": "registry.k8s.io/kube-proxy:v1.34.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "kube-proxy", "namespace": "kube-system"},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
-
-
-async def test_it_stays_until_its_last_machine_is_gone(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    hands.hold_old = True
-    await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
-    await asyncio.sleep(30)
-    assert [one.deleting for one in await hands.machines()] == [True]
-    assert (await hands.control_plane()).deleting
-    hands.hold_old = False
-    await asyncio.sleep(30)
-    assert (await hands.plane.client.list(KubeadmControlPlane, "default")).items == []
