@@ -12,9 +12,10 @@ from kapy.apiserver.resources.structs import Misfit, decoder, facts
 from kapy.apiserver.webhooks.calls import CallFailed, _decoded
 from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
 from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
+from kapy.kube.apply import Tracker, Write
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import checked, written
-from kapy.kube.apply.tracker import ApplyFailed, Tracker, Write
+from kapy.kube.apply.refusals import ApplyFailed
 from kapy.kube.cel.definition import rule_errors
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.errors import ApiError, BadRequest, Conflict, KapyError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from kapy.kube import Document
@@ -22,34 +22,13 @@ from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
-from kapy.kube.errors import ApiError, BadRequest
-from kapy.kube.names import split_api_version
+from kapy.kube.apply.refusals import apply_failed, check_applied
+from kapy.kube.apply.write import Write
+from kapy.kube.errors import ApiError
 from kapy.kube.patch.merge_patch import same
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 _PRUNE: Final = "failed to prune fields: "
-
-
-@dataclass(slots=True)
-class Write:
-    """One write as ownership sees it.
-
-    manager: `fieldManager`, or what the User-Agent says before its first slash. api_version: the
-    version of the request (the documents given are in this version). time: RFC 3339 in seconds.
-    subresource: "" for the object itself. reset: top-level fields that this endpoint ignores, as
-    FieldsV1 ({"f:status": {}} for the object of a kind with a status subresource, {"f:metadata":
-    {}, "f:spec": {}} for its status).
-    """
-
-    manager: str
-    api_version: str
-    time: str
-    subresource: str = ""
-    reset: Document | None = None
-
-    def identity(self, *, applies: bool) -> Identity:
-        version = "" if applies else self.api_version
-        return Identity(self.manager, applies, self.subresource, version)
 
 
 ToVersion = Callable[[Document, str], Document]
@@ -124,11 +103,11 @@ class Tracker:
         another value and not force; BadRequest when `applied` carries managedFields; ApplyFailed
         (500, as kube-apiserver answers) when it does not fit the types.
         """
-        _check(self._types[write.api_version], applied)
+        check_applied(self._types[write.api_version], applied)
         try:
             result = self._applied_over(live, applied, write, force=force)
         except _Unconvertible as error:
-            raise _failure(str(error)) from None
+            raise apply_failed(str(error)) from None
         except Conflicts as conflicts:
             raise conflicts.error() from None
         return last_applied.refreshed(result, applied) if _by_kubectl(write) else result
@@ -407,33 +386,3 @@ def _managed(document: Document, found: Managers) -> Document:
         return _bare(document)
     metadata = {**(document.get("metadata") or {}), "managedFields": entries.written(found)}
     return {**document, "metadata": metadata}
-
-
-def _check(types: Types, applied: Document) -> None:
-    """Refuse a configuration that says who owns it, or does not fit the types."""
-    metadata = applied.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    if metadata.get("managedFields") is not None:
-        raise BadRequest("metadata.managedFields must be nil")
-    if text := misfits(types.root, applied):
-        group, version = split_api_version(applied["apiVersion"])
-        parts = (metadata.get(field, "") for field in ("namespace", "name"))
-        name = "/".join(one if isinstance(one, str) else "" for one in parts)
-        kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
-        raise _failure(f"failed to create typed patch object ({name}; {kind}): {text}")
-
-
-class ApplyFailed(ApiError):
-    """An apply that kube-apiserver fails at, though the client erred (500 without a reason)."""
-
-
-def _failure(message: str) -> ApplyFailed:
-    status: Document = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "code": 500,
-    }
-    return ApplyFailed(message, status=status)

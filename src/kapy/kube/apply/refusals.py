@@ -1,0 +1,43 @@
+"""Configurations that a server-side apply refuses before it looks at the object."""
+
+from __future__ import annotations
+
+from kapy.kube import Document
+from kapy.kube.apply.kinds import Types
+from kapy.kube.apply.misfits import misfits
+from kapy.kube.errors import ApiError, BadRequest
+from kapy.kube.names import split_api_version
+
+
+def check_applied(types: Types, applied: Document) -> None:
+    """Refuse a configuration that names field owners, or does not fit the types.
+
+    Raises BadRequest, ApplyFailed.
+    """
+    metadata = applied.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    if metadata.get("managedFields") is not None:
+        raise BadRequest("metadata.managedFields must be nil")
+    if text := misfits(types.root, applied):
+        group, version = split_api_version(applied["apiVersion"])
+        parts = (metadata.get(field, "") for field in ("namespace", "name"))
+        name = "/".join(one if isinstance(one, str) else "" for one in parts)
+        kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
+        raise apply_failed(f"failed to create typed patch object ({name}; {kind}): {text}")
+
+
+class ApplyFailed(ApiError):
+    """An apply that kube-apiserver fails at, though the client erred (500 without a reason)."""
+
+
+def apply_failed(message: str) -> ApplyFailed:
+    """The error with the Status that kube-apiserver sends."""
+    status: Document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "code": 500,
+    }
+    return ApplyFailed(message, status=status)
