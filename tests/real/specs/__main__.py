@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.real.specs import parts
-from tests.real.specs.catalogue import SPECS
+from tests.real.specs.catalogue import SPECS, runnable
 from tests.real.specs.run import Result, runner
 
 
@@ -33,7 +33,7 @@ def main() -> int:
         sys.exit(f"no spec is called {', '.join(unknown)}; `list` prints all names")
     if lack := parts.missing():
         sys.exit(lack)
-    wanted = told.names or [name for name, spec in SPECS.items() if not spec.needs]
+    wanted = told.names or runnable()
     failed = []
     with runner(told.folder) as run, ThreadPoolExecutor(told.jobs) as pool:
         for result in pool.map(run, wanted):

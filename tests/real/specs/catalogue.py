@@ -15,6 +15,9 @@ class Spec:
     needs: str = ""
 
 
+NODES: Final = "containers as machines, in which the spec runs commands"
+OUTLIVING: Final = "machines that outlive their objects, as containers do"
+AUTOSCALER: Final = "a scheduler that counts what Pods request, and the cluster autoscaler's image"
 DOCKER: Final = "real nodes: images of nodes, and a management cluster that runs Pods"
 KUBETEST: Final = "Kubernetes' conformance tests, an image that runs on real nodes"
 
@@ -43,15 +46,15 @@ SPECS: Final = {
     "workers-remediation": Spec("MachineDeployment remediation"),
     "rollout-taints": Spec("KCP and MachineDeployment rolling upgrades"),
     "control-plane-adoption": Spec("KCP adoption"),
-    "infrastructure-adoption": Spec("KCP infra adoption"),
+    "infrastructure-adoption": Spec("KCP infra adoption", OUTLIVING),
     "control-plane-remediation": Spec("KCP remediation"),
     "machine-pool": Spec("MachinePools"),
     "node-drain": Spec("Node drain"),
-    "autoscaler": Spec("autoscaler"),
-    "join-old-nodes": Spec("kubeadm with an older version"),
+    "autoscaler": Spec("autoscaler", AUTOSCALER),
+    "join-old-nodes": Spec("kubeadm with an older version", NODES),
     "clusterctl-upgrade-1.11": Spec("v1.11=>current", DOCKER),
     "clusterctl-upgrade-1.12": Spec("v1.12=>current", DOCKER),
-    "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass"),
+    "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass", DOCKER),
     "clusterctl-upgrade-latest": Spec("on K8S latest ci mgmt cluster", DOCKER),
     "self-hosted": Spec("self-hosted clusters using ClusterClass .ClusterClass", DOCKER),
     "self-hosted-ha": Spec("self-hosted clusters using ClusterClass with a HA", DOCKER),
@@ -59,3 +62,8 @@ SPECS: Final = {
     "conformance": Spec("testing K8S conformance .Conformance. .K8s-Install. ", KUBETEST),
     "conformance-latest": Spec("K8S conformance with K8S latest ci", KUBETEST),
 }
+
+
+def runnable() -> list[str]:
+    """The specs that planes with machines in memory are enough for."""
+    return [name for name, spec in SPECS.items() if not spec.needs]

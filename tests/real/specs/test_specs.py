@@ -1,0 +1,37 @@
+"""Upstream's end-to-end specs against planes of kapy, where `KAPY_SPECS` names some of them.
+
+`KAPY_SPECS=all` runs all that need no more than machines in memory. See
+docs/how-to/run-upstream-specs.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.real.specs import parts
+from tests.real.specs.catalogue import SPECS, runnable
+from tests.real.specs.run import Result, runner
+
+ASKED = os.environ.get("KAPY_SPECS", "")
+NAMES = runnable() if ASKED == "all" else ASKED.replace(",", " ").split()
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[str], Result]]:
+    lack = parts.missing()
+    assert not lack, lack
+    unknown = sorted(set(NAMES) - SPECS.keys())
+    assert not unknown, f"no spec is called {', '.join(unknown)}; there are {', '.join(SPECS)}"
+    with runner(parts.CACHE / "runs") as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_spec_passes(name: str, run: Callable[[str], Result]) -> None:
+    result = run(name)
+    assert result.passed, result.log.read_text(errors="replace")[-4000:]
