@@ -15,6 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from kapy._aio.clock import system_clock
+from kapy.api.machine import Machine
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.presence import claimed
 from kapy.apps.settings import Folder, Serving, Settings
@@ -110,10 +111,26 @@ async def served(kubeconfig: Path) -> AsyncIterator[None]:
                     "spec": {"infrastructureRef": {"apiGroup": "a.b", "kind": "C", "name": "d"}},
                 },
             )
+        machine = {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Machine",
+            "metadata": {"name": "capybara-md-0-x", "namespace": "default"},
+            "spec": {
+                "clusterName": "capybara",
+                "bootstrap": {"dataSecretName": "d"},
+                "infrastructureRef": {"apiGroup": "a.b", "kind": "M", "name": "m"},
+            },
+        }
+        await plane.client.create(Machine.RESOURCE, machine)
         assert plane.access is not None
         access = plane.access
         kubeconfig_files.edit(kubeconfig, lambda one: with_context(one, "kapy", access))
         yield
+
+
+def test_logs_of_machines_have_sources() -> None:
+    assert values("logs", "machine", "x", "--source", "b") == ["bootstrap", "boot"]
+    assert "machine" in values("logs", "")
 
 
 @pytest.mark.sockets
@@ -124,6 +141,8 @@ async def test_clusters_are_those_of_the_management_cluster() -> None:
     assert found == ["caiman", "capybara"]
     found = await loop.run_in_executor(None, values, "get", "kubeconfig", "-n", "other", "")
     assert found == []
+    for words in (("logs", "machine", "capy"), ("exec", "c"), ("exec", "-i", "")):
+        assert await loop.run_in_executor(None, values, *words) == ["capybara-md-0-x"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

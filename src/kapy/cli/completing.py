@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
+
+from kapy.kube.names import Resource
 
 PATIENCE: Final = 3.0
 """Seconds that a management cluster has to answer: somebody has pressed TAB and waits."""
@@ -27,12 +29,14 @@ def add_completion(params: Iterable[click.Parameter]) -> None:
 
 def _completer(param: click.Parameter) -> Completer | None:
     if isinstance(param, click.Argument):
-        return _clusters if param.name == "cluster" else _of_path(param)
+        return _OF_ARGUMENTS.get(str(param.name)) or _of_path(param)
     if not isinstance(param, click.Option) or param.is_flag:
         return None
     name = max(param.opts, key=len)
     if name.endswith("kubeconfig-context"):
         return partial(_contexts, str(param.name).removesuffix("_context"))
+    if name == "--source":
+        return _sources
     if name == "--name" and str(param.help).startswith("Name of the plane"):
         return _planes
     if name.endswith(_FOLDERS):
@@ -56,6 +60,19 @@ def _paths(kind: str, ctx: click.Context, begun: str) -> list[CompletionItem]:  
 
 def _clusters(ctx: click.Context, begun: str) -> list[CompletionItem]:
     return _beginning(begun, _quietly(partial(_cluster_names, ctx)))
+
+
+def _machines(ctx: click.Context, begun: str) -> list[CompletionItem]:
+    return _beginning(begun, _quietly(partial(_machine_names, ctx)))
+
+
+_OF_ARGUMENTS: Final[Mapping[str, Completer]] = {"cluster": _clusters, "machine": _machines}
+
+
+def _sources(ctx: click.Context, begun: str) -> list[CompletionItem]:  # noqa: ARG001
+    from kapy.providers.docker.console import ContainerConsole
+
+    return _beginning(begun, ["all", *ContainerConsole.sources])
 
 
 def _contexts(file: str, ctx: click.Context, begun: str) -> list[CompletionItem]:
@@ -101,6 +118,17 @@ def _plane_names() -> Sequence[str]:
 
 def _cluster_names(ctx: click.Context) -> Sequence[str]:
     from kapy.api.cluster import Cluster
+
+    return _names_of(Cluster.RESOURCE, ctx)
+
+
+def _machine_names(ctx: click.Context) -> Sequence[str]:
+    from kapy.api.machine import Machine
+
+    return _names_of(Machine.RESOURCE, ctx)
+
+
+def _names_of(resource: Resource, ctx: click.Context) -> Sequence[str]:
     from kapy.cli.reaching import access_to
     from kapy.client.blocking import Blocking, run
     from kapy.client.client import Client
@@ -110,7 +138,7 @@ def _cluster_names(ctx: click.Context) -> Sequence[str]:
     transport = Blocking(access, timeout=PATIENCE)
     try:
         namespace = given.get("namespace") or access.namespace or "default"
-        found = run(Client(transport).list(Cluster.RESOURCE, namespace))
+        found = run(Client(transport).list(resource, namespace))
     finally:
         transport.close()
     return sorted(one["metadata"]["name"] for one in found.items)

@@ -90,7 +90,11 @@ class Command(click.Command):
             raise
 
     def _as_click_has_it(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments without values of switches, and without the `=` of `-n=herd`."""
+        """The arguments without values of switches, and without the `=` of `-n=herd`.
+
+        What follows `--` is somebody else's.
+        """
+        end = args.index("--") if "--" in args else len(args)
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         switches = {
             name: one for one in options if one.is_flag and not one.count for name in one.opts
@@ -102,7 +106,8 @@ class Command(click.Command):
             for name in one.opts
             if not name.startswith("--")
         }
-        return [given for one in args for given in _plain(one, switches, short)]
+        plain = [given for one in args[:end] for given in _plain(one, switches, short)]
+        return [*plain, *args[end:]]
 
 
 def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:

@@ -23,6 +23,15 @@ class Lazy(click.Group):
         self._at = commands_at
         self.params.extend(persistent_flags(self.params))
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters; a shell that asks for values is told what they can be."""
+        params = super().get_params(ctx)
+        if ctx.resilient_parsing:
+            from kapy.cli.completing import add_completion
+
+            add_completion(params)
+        return params
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)

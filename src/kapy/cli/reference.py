@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def _cell(text: str) -> str:
 def _paragraphs(text: str) -> str:
     """A docstring's paragraphs; lines of examples (after \\b) stay as they are."""
     found = []
-    for part in re.split(r"\n\s*\n", text.strip()):
+    for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if part.startswith("\b"):
             found.append("```text\n" + part.removeprefix("\b").strip("\n") + "\n```")
         else:

@@ -16,6 +16,7 @@ import click
 from kapy.apps.presence import NoPlane, ask_to_end, is_claimed, presence_of
 from kapy.apps.settings import Folder, folder_of
 from kapy.cli.flags import command
+from kapy.cli.lazy import Lazy
 from kapy.kube.errors import KapyError
 
 PATIENCE = 30.0
@@ -165,13 +166,27 @@ def status(name: str, data_dir: str, output: str | None) -> None:
         click.echo(f"  clock       {presence.clock}")
 
 
-@command()
-@name_option
-@data_dir_option
-@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
-def logs(name: str, data_dir: str, follow: bool) -> None:
-    """Print what a plane in the background said."""
-    folder = meant_folder(name, data_dir)
+@click.pass_context
+def _logs(context: click.Context, /, name: str, data_dir: str, follow: bool) -> None:
+    if context.invoked_subcommand is None:
+        _print_log(meant_folder(name, data_dir), follow=follow)
+
+
+LOGS = Lazy(
+    "logs",
+    help="Print what a plane in the background said; `kapy logs machine` prints logs of a Machine.",
+    commands_at={"machine": ("kapy.cli.machine_logs:machine", "Print the logs of a Machine.")},
+    invoke_without_command=True,
+    callback=_logs,
+    params=[
+        click.Option(["--name"], default="", help="Name of the plane."),
+        click.Option(["--data-dir"], default="", help="Folder of the plane."),
+        click.Option(["-f", "--follow"], is_flag=True, help="Go on until Ctrl-C."),
+    ],
+)
+
+
+def _print_log(folder: Folder, *, follow: bool) -> None:
     if not folder.log.exists():
         raise NoPlane(f"there is no log at {folder.log}: no plane ran in the background there")
     with folder.log.open(encoding="utf-8", errors="replace") as file:

@@ -113,6 +113,13 @@ from kapy.sdk.kinds import (
 )
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
+from kapy.sdk.machine_console import (
+    CommandStreams,
+    ConsoleUnavailable,
+    LogRequest,
+    MachineConsole,
+    MachineTarget,
+)
 from kapy.sdk.news import News
 from kapy.sdk.owned import Making
 from kapy.sdk.pool_answers import answer_for_pool
@@ -150,6 +157,8 @@ __all__ = [
     "ClusterOrder",
     "ClusterProvisioned",
     "Column",
+    "CommandStreams",
+    "ConsoleUnavailable",
     "ControlPlane",
     "ControlPlaneLoadBalancer",
     "ControlPlaneOfMachinesSpec",
@@ -193,9 +202,12 @@ __all__ = [
     "KindRules",
     "Kubeconfigs",
     "Listed",
+    "LogRequest",
+    "MachineConsole",
     "MachineControlPlaneProvider",
     "MachineOrder",
     "MachinePoolOrder",
+    "MachineTarget",
     "MachinesOrder",
     "Making",
     "Member",

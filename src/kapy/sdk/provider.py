@@ -24,6 +24,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import Object
 from kapy.sdk.admission import Rulebook
+from kapy.sdk.machine_console import MachineConsole
 
 ProviderType = Literal["infrastructure", "bootstrap", "control-plane", "ipam"]
 
@@ -63,7 +64,8 @@ class Provider:
     nobody). image: repository of its container image, with the registry, without a tag. admission:
     the rules of its kinds. settings: what its program reads of the environment. rights: what it
     does besides. series: the contract that each minor version keeps to, the newest last. files:
-    folder of its cluster templates and ClusterClasses, None where it has none.
+    folder of its cluster templates and ClusterClasses, None where it has none. console: makes what
+    users look into its machines with, None where they cannot.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Provider:
     rights: Sequence[Right] = ()
     series: Mapping[str, str] = field(default_factory=lambda: {"v0.1": "v1beta2"})
     files: Path | None = None
+    console: Callable[[], MachineConsole] | None = None
 
     def __post_init__(self) -> None:
         """Raises BadProvider."""

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from kapy.providers.docker.engine.sessions import WHILE_CONNECTED
+
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "container_engine.json").read_text()
 )
@@ -37,6 +39,7 @@ class Ran(NamedTuple):
     command: list[str]
     stdin: bytes
     privileged: bool
+    tty: bool = False
 
 
 @dataclass
@@ -50,6 +53,7 @@ class EngineServer:
     ran: list[Ran] = field(default_factory=list)
     execs: list[dict[str, Any]] = field(default_factory=list)
     codes: dict[int, int] = field(default_factory=dict)
+    resized: asyncio.Event = field(default_factory=asyncio.Event)
 
     def answer(self, pattern: str, name: str | bytes) -> None:
         """Give this recorded answer (or these lines) from now on."""
@@ -83,9 +87,13 @@ class EngineServer:
         if asked.path.endswith("/exec"):
             self.execs.append(json.loads(asked.body))
             return _written(201, {**RECORDED["exec"]["body"], "Id": str(len(self.execs) - 1)})
+        if asked.path.endswith("/resize"):
+            self.resized.set()
+            return _written(200, b"")
         if found := re.search(r"/exec/(\d+)/json$", asked.path):
             code = self.codes.get(int(found[1]))
-            seen = {"Running": False, "ExitCode": code}
+            process = {"tty": self.execs[int(found[1])]["Tty"]}
+            seen = {"Running": False, "ExitCode": code, "ProcessConfig": process}
             return _written(200, {**RECORDED["exec-inspect"]["body"], **seen})
         for pattern, name in self.answers:
             if re.search(pattern, f"{asked.method} {asked.path}"):
@@ -101,13 +109,21 @@ class EngineServer:
         command, stdin = wanted["Cmd"], b""
         writer.write(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
         await writer.drain()
-        if wanted["AttachStdin"] and _TAKES.match(command[2]):  # the wrapper that counts its input
+        if wanted["AttachStdin"] and _TAKES.match(
+            " ".join(command[2:])
+        ):  # the wrapper that counts its input
             stdin = await reader.readexactly(int(command[4]))
             command = command[5:]
-        ran = Ran(command, stdin, wanted["Privileged"])
+        elif tuple(command[: len(WHILE_CONNECTED)]) == WHILE_CONNECTED:
+            command = command[len(WHILE_CONNECTED) :]
+        elif wanted["AttachStdin"]:
+            stdin = await reader.read()
+        ran = Ran(command, stdin, wanted["Privileged"], wanted["Tty"])
         self.ran.append(ran)
         self.codes[number], out, err = self.run(ran)
-        for stream, data in ((1, out), (2, err)):
+        if ran.tty:
+            writer.write(out)
+        for stream, data in () if ran.tty else ((1, out), (2, err)):
             for begin in range(0, len(data), 1000):
                 piece = data[begin : begin + 1000]
                 writer.write(struct.pack(">BxxxL", stream, len(piece)) + piece)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from kapy.kube.boot import STARTED, SUCCEEDED
+from kapy.providers.docker.boot_log import WITH_LOG
 from kapy.providers.docker.engine import (
     CommandResult,
     Container,
@@ -31,7 +32,8 @@ DONE = CommandResult(0, "", "")
 
 @dataclass
 class PaperContainer:
-    """One container. files: by path; ran: commands that were run in it, but for questions."""
+    """One container. files: by path; ran: commands that were run in it, but for questions.
+    logged: entries of the boot data whose commands write to the boot log."""
 
     config: Mapping[str, Any]
     record: Container
@@ -40,6 +42,7 @@ class PaperContainer:
     ran: list[str] = field(default_factory=list)
     signals: list[str] = field(default_factory=list)
     images: list[bytes] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
 
 
 class PaperEngine(Engine):
@@ -157,6 +160,9 @@ class PaperEngine(Engine):
         environment: Mapping[str, str] | None = None,
     ) -> CommandResult:
         self._answers()
+        if tuple(command[: len(WITH_LOG)]) == WITH_LOG:
+            entry, *command = command[len(WITH_LOG) :]
+            self._found(name).logged.append(entry)
         found, text = self._found(name), " ".join(command)
         if "multi-user.target" in text:
             age = asyncio.get_running_loop().time() - found.started

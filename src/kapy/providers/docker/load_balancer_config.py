@@ -36,6 +36,9 @@ defaults
   option clitcpka
   option srvtcpka
   timeout connect 5s
+  # A server that refuses: the others are tried. After a reload each counts as up until its check.
+  retries 3
+  option redispatch 1
   timeout client 50s
   timeout server 50s
   # A connection on which both sides have spoken: watches may be silent for long.

@@ -10,6 +10,7 @@ from typing import Final
 
 from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, Step, as_command
 from kapy.kube.errors import KapyError
+from kapy.providers.docker.boot_log import with_log
 from kapy.providers.docker.engine import CommandResult, Engine
 from kapy.providers.docker.tasks import Operation, Task
 
@@ -90,7 +91,7 @@ def booting(engine: Engine, container: str, plan: BootPlan) -> Sequence[Operatio
     """Carry out boot data in a container."""
 
     def carrying_out(step: Step) -> Operation:
-        command = as_command(step)
+        command = with_log(as_command(step))
 
         async def run(_: Task) -> None:
             await _run(engine, container, command)

@@ -22,6 +22,7 @@ from kapy.providers.docker.engine.errors import (
     PortInUse,
 )
 from kapy.providers.docker.engine.records import CommandResult, Container, EngineInfo, File, Network
+from kapy.providers.docker.engine.sessions import Session
 
 __all__ = [
     "CommandResult",
@@ -38,5 +39,6 @@ __all__ = [
     "NoSuchObject",
     "NotPermitted",
     "PortInUse",
+    "Session",
     "engine_address",
 ]

@@ -13,6 +13,7 @@ from kapy.providers.docker.engine.records import CommandResult
 
 if TYPE_CHECKING:
     from aiodocker.containers import DockerContainer
+    from aiodocker.execs import Exec
     from aiodocker.stream import Stream
 
 OUTPUT: Final = 64 << 10
@@ -20,6 +21,9 @@ OUTPUT: Final = 64 << 10
 PIECE: Final = 256 << 10
 ENDED: Final = 100
 """How often is asked whether a command has ended whose output has."""
+
+HUNG_UP: Final = (ConnectionError, RuntimeError, AssertionError)
+"""What the library raises when input is written after the engine has closed the connection."""
 
 _SCRIPT = 'n=$1; shift; head -c "$n" | { "$@"; code=$?; cat > /dev/null; exit $code; }'
 WITH_INPUT: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
@@ -72,13 +76,19 @@ async def run_command(
                 feeding.cancel()
         except ExceptionGroup as several:  # of one: the other task is cancelled
             raise several.exceptions[0] from None
+    code = await ended(process, command[0])
+    return CommandResult(code, outputs[1].text(), outputs[2].text())
+
+
+async def ended(process: Exec, name: str) -> int:
+    """The exit code of a command whose outputs have ended. Raises EngineError."""
     for _ in range(ENDED):
         found = await process.inspect()
         if not found["Running"]:
-            return CommandResult(int(found["ExitCode"] or 0), outputs[1].text(), outputs[2].text())
+            return int(found["ExitCode"] or 0)
         # A timer, because the engine tells of the end of an exec only who asks.
         await asyncio.sleep(0.1)
-    raise EngineError(f"{command[0]} closed its outputs, but does not end")
+    raise EngineError(f"{name} closed its outputs, but does not end")
 
 
 def _size(source: BinaryIO) -> int:
@@ -90,6 +100,6 @@ def _size(source: BinaryIO) -> int:
 
 async def _feed(stream: Stream, source: BinaryIO) -> None:
     # A command need not read all of its input. The pieces come from memory or the page cache.
-    with suppress(ConnectionError, RuntimeError):
+    with suppress(*HUNG_UP):
         while piece := source.read(PIECE):
             await stream.write_in(piece)

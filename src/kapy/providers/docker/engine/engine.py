@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
@@ -35,6 +35,13 @@ from kapy.providers.docker.engine.records import (
     event_container_of,
     listed_container_of,
     network_of,
+)
+from kapy.providers.docker.engine.sessions import (
+    Session,
+    follow_output,
+    read_logs,
+    run_session,
+    run_with_whole_input,
 )
 
 if TYPE_CHECKING:
@@ -183,6 +190,49 @@ class Engine:
         async with self._asking(what) as library:
             container = library.containers.container(name)
             return await run_command(container, command, stdin, environment or {})
+
+    async def attach(self, name: str, command: Sequence[str], session: Session) -> int:
+        """Run a command with the user's input and output, with privileges; answers its exit code.
+
+        Over TLS the end of the input cannot be told while the command runs: it is read whole
+        first, and the container needs a shell and `head`.
+        """
+        async with self._asking(f"run {command[0]} in container {name}") as library:
+            container = library.containers.container(name)
+            if session.input is None or session.tty or not library.docker_host.startswith("https"):
+                return await run_session(container, command, session)
+            return await run_with_whole_input(container, command, session)
+
+    def follow_command(
+        self, name: str, command: Sequence[str]
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """What a command writes, while the context is open; the command ends with it.
+
+        The container needs a shell and `cat`.
+        """
+        return self._followed(
+            f"run {command[0]} in container {name}",
+            lambda library: follow_output(library.containers.container(name), command),
+        )
+
+    def output(
+        self, name: str, *, follow: bool = False, tail: int | None = None, since: float = 0.0
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """What the first process of a container wrote, in pieces, while the context is open.
+
+        tail: the number of lines, None for all. since: in Unix time.
+        """
+        query = {"follow": follow, "tail": "all" if tail is None else str(tail), "since": since}
+        return self._followed(
+            f"read the logs of container {name}", lambda library: read_logs(library, name, query)
+        )
+
+    @asynccontextmanager
+    async def _followed(
+        self, what: str, read: Callable[[Docker], AsyncGenerator[bytes, None]]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        async with self._asking(what) as library, aclosing(read(library)) as pieces:
+            yield pieces
 
     # Images
 

@@ -1,0 +1,51 @@
+"""The consoles of machines, by the infrastructure object: built-in ones, and those of providers.
+
+A provider of somebody's own is found where `kapy logs machine --provider MODULE` names it, or by
+an entry point of the group `kapy.providers` that its installed package has.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
+from typing import Final
+
+from kapy.apps.provider.loading import provider_at
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.providers.docker.console import ContainerConsole
+from kapy.providers.inmemory.console import SimulatedConsole
+from kapy.sdk import ConsoleUnavailable, MachineConsole
+
+GROUP: Final = "kapy.providers"
+_BUILT_IN: Final[Sequence[Callable[[], MachineConsole]]] = (ContainerConsole, SimulatedConsole)
+log = logging.getLogger(__name__)
+
+
+def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
+    """The console of a machine; close it. places: providers by `MODULE:NAME`.
+
+    Raises ConsoleUnavailable, NoModule.
+    """
+    named = (provider_at(place).console for place in places)
+    for make in (*named, *_BUILT_IN, *_installed()):
+        if make is None:
+            continue
+        console = make()
+        if console.serves(infra):
+            return console
+    raise ConsoleUnavailable(
+        f"machines of kind {infra['kind']} ({infra['apiVersion']}) cannot be looked into: kapy "
+        "knows no console of their provider; name the provider's module with --provider, or "
+        "install its package, where it has one (kapy.sdk.MachineConsole); else use the tools of "
+        "the infrastructure"
+    )
+
+
+def _installed() -> Iterator[Callable[[], MachineConsole] | None]:
+    for one in entry_points(group=GROUP):
+        try:
+            yield provider_at(one.value).console
+        except KapyError as error:  # another package's fault must not hide the other consoles
+            log.warning("provider %s cannot be asked for a console: %s", one.name, error)

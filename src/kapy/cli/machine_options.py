@@ -1,0 +1,44 @@
+"""Options of commands that look into one machine, and the way to its console."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kapy.cli.reaching import reached_async, reaching
+from kapy.kube import Key
+
+if TYPE_CHECKING:
+    from kapy.sdk import MachineConsole, MachineTarget
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def machine_options(command: F) -> F:
+    """The management cluster's options, and `--provider`."""
+    option = click.option(
+        "--provider",
+        "providers",
+        multiple=True,
+        metavar="MODULE[:NAME]",
+        help="Provider of yours whose machines are meant, where its package is not installed (may "
+        "be repeated).",
+    )
+    return reaching(option(command))
+
+
+@asynccontextmanager
+async def opened(
+    name: str, place: tuple[str, str, str], providers: Sequence[str]
+) -> AsyncIterator[tuple[MachineConsole, MachineTarget]]:
+    """The console of a machine, and the machine. Raises ConsoleUnavailable, NoMachine."""
+    from kapy.apps.consoles import console_of
+    from kapy.clusterctl.machine_targets import machine_target
+
+    async with reached_async(*place) as there:
+        target = await machine_target(there.client, Key(there.namespace, name))
+    async with console_of(target.infra, providers) as console:
+        yield console, target

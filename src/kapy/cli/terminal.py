@@ -1,0 +1,83 @@
+"""The user's terminal, for a command that runs elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import termios
+import threading
+import tty
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, Final
+
+PIECE: Final = 64 << 10
+AHEAD: Final = 16
+"""Pieces of input that are read before the command has taken them."""
+
+
+@contextmanager
+def raw_terminal(*, enabled: bool) -> Iterator[None]:
+    """Hand each key to the command as it is typed, Ctrl-C among them, while the context is open."""
+    if not enabled:
+        yield
+        return
+    file = sys.stdin.fileno()
+    before = termios.tcgetattr(file)
+    try:
+        tty.setraw(file)
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+def write_to(file: BinaryIO) -> Callable[[bytes], None]:
+    """Takes what a command writes; it is shown at once."""
+
+    def write(data: bytes) -> None:
+        file.write(data)
+        file.flush()
+
+    return write
+
+
+async def typed_input() -> AsyncIterator[bytes]:
+    """Standard input in pieces, until it ends.
+
+    It is read on a thread of its own that nobody waits for: a read of a terminal has no end.
+    """
+    loop = asyncio.get_running_loop()
+    pieces: asyncio.Queue[bytes] = asyncio.Queue(AHEAD)
+
+    def read() -> None:
+        file = sys.stdin.fileno()
+        while True:
+            try:
+                piece = os.read(file, PIECE)
+                asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+            except (OSError, RuntimeError):  # a file that cannot be read, a loop that has ended
+                return
+            if not piece:
+                return
+
+    threading.Thread(target=read, daemon=True, name="standard input").start()
+    while piece := await pieces.get():
+        yield piece
+
+
+async def terminal_sizes() -> AsyncIterator[tuple[int, int]]:
+    """Rows and columns of the terminal: now, and after each change."""
+    loop = asyncio.get_running_loop()
+    changed = asyncio.Event()
+    loop.add_signal_handler(signal.SIGWINCH, changed.set)
+    try:
+        while True:
+            size = shutil.get_terminal_size()
+            yield size.lines, size.columns
+            await changed.wait()
+            changed.clear()
+    finally:
+        loop.remove_signal_handler(signal.SIGWINCH)

@@ -1,0 +1,172 @@
+"""Logs of machines that are containers, and commands in them.
+
+The user's command reaches the container engine as the provider does (`DOCKER_HOST`, the Docker
+context, the sockets), whichever process the provider runs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import ClassVar, Final
+
+from kapy.api.names import Label
+from kapy.kube import Document
+from kapy.providers.docker import boot_log
+from kapy.providers.docker.backend import is_docker
+from kapy.providers.docker.containers import check_owner, machine_container
+from kapy.providers.docker.engine import Container, Engine, NoSuchObject, Session
+from kapy.sdk import (
+    CommandStreams,
+    ConsoleUnavailable,
+    LogRequest,
+    MachineConsole,
+    MachineTarget,
+)
+
+BOOTSTRAP: Final = "bootstrap"
+BOOT: Final = "boot"
+JOURNAL: Final = "journal"
+LARGEST: Final = 8 << 20
+"""Bytes that are read of the end of the log of boot data."""
+_KINDS: Final = frozenset(("DevMachine", "DockerMachine"))
+
+
+class ContainerConsole(MachineConsole):
+    """open_engine: finds the engine; raises EngineUnreachable."""
+
+    sources: ClassVar[Mapping[str, str]] = {
+        BOOTSTRAP: "what the commands of the boot data printed",
+        "kubelet": "the journal of the kubelet",
+        "containerd": "the journal of containerd",
+        JOURNAL: "the whole journal",
+        BOOT: "what systemd printed when the container started",
+    }
+
+    def __init__(self, open_engine: Callable[[], Engine] = Engine.from_environment) -> None:
+        self._open = open_engine
+        self._engine: Engine | None = None
+
+    def serves(self, infra: Document) -> bool:
+        return infra["kind"] in _KINDS and is_docker(infra)
+
+    async def logs(self, target: MachineTarget, wanted: LogRequest) -> AsyncIterator[bytes]:
+        container = await self._container(target)
+        if wanted.source == BOOT:
+            since = wanted.since.timestamp() if wanted.since else 0.0
+            async with self._opened().output(
+                container.name, follow=wanted.follow, tail=wanted.tail, since=since
+            ) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        if wanted.source == BOOTSTRAP:
+            async for piece in self._bootstrap(container, wanted):
+                yield piece
+            return
+        _check_runs(container, f"source {wanted.source} is read by a command in it")
+        async with self._opened().follow_command(container.name, journal(wanted)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def execute(
+        self, target: MachineTarget, command: Sequence[str], streams: CommandStreams
+    ) -> int:
+        container = await self._container(target)
+        _check_runs(container, "no command can be run in it")
+        session = Session(
+            output=streams.output,
+            errors=streams.errors,
+            input=streams.input,
+            tty=streams.tty,
+            sizes=streams.sizes,
+        )
+        return await self._opened().attach(container.name, command, session)
+
+    async def versions(self) -> Mapping[str, str]:
+        info = await self._opened().info()
+        told = {"container engine": info.version, "storage driver": info.storage_driver}
+        return {**told, "cgroups": info.cgroup_version, "security": ", ".join(info.security)}
+
+    async def aclose(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
+
+    async def _bootstrap(self, container: Container, wanted: LogRequest) -> AsyncIterator[bytes]:
+        content = b""
+        try:
+            content = await self._opened().read_file(container.name, boot_log.PATH)
+        except NoSuchObject:
+            if not wanted.follow:
+                raise ConsoleUnavailable(
+                    f"container {container.name} has no log of boot data ({boot_log.PATH}): none "
+                    f"has been carried out yet, or not by kapy; try --source {BOOT}"
+                ) from None
+        yield _last_part(content, wanted.since, wanted.tail)
+        if wanted.follow:
+            _check_runs(container, "its log does not grow")
+            begin = f"--bytes=+{len(content) + 1}"
+            command = ("tail", begin, "--follow=name", "--retry", "--quiet", boot_log.PATH)
+            async with self._opened().follow_command(container.name, command) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    async def _container(self, target: MachineTarget) -> Container:
+        name = _container_name(target)
+        found = await self._opened().container(name)
+        if found is None and not target.provider_id:
+            raise ConsoleUnavailable(
+                f"Machine {target.name} has no container yet: "
+                f"`kapy describe cluster {target.cluster.name}` shows what it waits for"
+            )
+        if found is None:
+            raise ConsoleUnavailable(
+                f"Machine {target.name} is container {name}, which the container engine at "
+                f"{self._opened().address} does not have: it was removed, or runs on another "
+                "engine; set DOCKER_HOST to the address of that one"
+            )
+        return check_owner(found, target.cluster)
+
+    def _opened(self) -> Engine:
+        if self._engine is None:
+            self._engine = self._open()
+        return self._engine
+
+
+def _container_name(target: MachineTarget) -> str:
+    if target.provider_id:
+        return target.provider_id.rpartition("/")[2]
+    metadata = target.infra["metadata"]
+    in_pool = Label.POOL_NAME in (metadata.get("labels") or {})
+    name = str(metadata["name"]) if in_pool else target.name
+    return machine_container(target.cluster.name, name)
+
+
+def journal(wanted: LogRequest) -> Sequence[str]:
+    """The command that prints a journal."""
+    command = ["journalctl", "--no-pager", "--output=short-iso", "--utc"]
+    command.append("--lines=all" if wanted.tail is None else f"--lines={wanted.tail}")
+    if wanted.source != JOURNAL:
+        command.append(f"--unit={wanted.source}")
+    if wanted.since is not None:
+        command.append(f"--since=@{wanted.since.timestamp():.0f}")
+    return [*command, "--follow"] if wanted.follow else command
+
+
+def _check_runs(container: Container, otherwise: str) -> None:
+    if not container.is_running:
+        raise ConsoleUnavailable(
+            f"container {container.name} does not run (state {container.state}, exit code "
+            f"{container.exit_code}), and {otherwise}; the sources {BOOTSTRAP} and {BOOT} can "
+            "still be read"
+        )
+
+
+def _last_part(content: bytes, since: datetime | None, tail: int | None) -> bytes:
+    if since is not None:
+        content = boot_log.since(content.decode(errors="replace"), since).encode()
+    if tail is not None:
+        lines = content.splitlines(keepends=True)
+        content = b"".join(lines[len(lines) - min(tail, len(lines)) :])
+    return content

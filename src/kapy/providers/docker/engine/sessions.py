@@ -1,0 +1,144 @@
+"""Commands in containers whose input and output are a user's, and outputs that are followed."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from kapy.providers.docker.engine.commands import HUNG_UP, PIECE, WITH_INPUT, ended
+
+if TYPE_CHECKING:
+    from aiodocker import Docker
+    from aiodocker.containers import DockerContainer
+    from aiodocker.execs import Exec
+    from aiodocker.stream import Stream
+
+CONNECT_TIMEOUT: Final = 10.0
+_FRAME: Final = struct.Struct(">BxxxL")
+_SCRIPT: Final = 'exec 3<&0; { cat <&3; kill $$; } > /dev/null 2>&1 & exec "$@" < /dev/null 3<&-'
+WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
+"""Ends a command when its connection ends: an engine lets commands run on whose client is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The client's side of a command. output, errors: take what it writes. input: None where it
+    reads nothing. sizes: rows and columns of the terminal, where there is one."""
+
+    output: Callable[[bytes], object]
+    errors: Callable[[bytes], object]
+    input: AsyncIterator[bytes] | None = None
+    tty: bool = False
+    sizes: AsyncIterator[tuple[int, int]] | None = None
+
+
+async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
+    """Run a command with the client's streams to its end; answers its exit code."""
+    process = await container.exec(
+        list(command), stdin=session.input is not None, tty=session.tty, privileged=True
+    )
+    async with process.start() as stream:
+        try:
+            async with asyncio.TaskGroup() as group:
+                helpers = [
+                    group.create_task(_feed(stream, session.input)),
+                    group.create_task(_resize(process, session.sizes)),
+                ]
+                while (message := await stream.read_out()) is not None:
+                    (session.errors if message.stream == 2 else session.output)(message.data)
+                for one in helpers:
+                    one.cancel()
+        except ExceptionGroup as several:  # of one: the other tasks are cancelled
+            raise several.exceptions[0] from None
+    return await ended(process, command[0])
+
+
+async def run_with_whole_input(
+    container: DockerContainer, command: Sequence[str], session: Session
+) -> int:
+    """As `run_session`, where the connection cannot tell the end of the input: read it first."""
+    assert session.input is not None
+    with tempfile.TemporaryFile() as spool:
+        async for piece in session.input:
+            await asyncio.to_thread(spool.write, piece)
+        size = spool.tell()
+        spool.seek(0)
+        wrapped = (*WITH_INPUT, str(size), *command)
+        return await run_session(container, wrapped, replace(session, input=_pieces(spool)))
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece
+
+
+async def follow_output(
+    container: DockerContainer, command: Sequence[str]
+) -> AsyncGenerator[bytes, None]:
+    """What a command writes, until it ends or the reader stops; then the command ends, too."""
+    process = await container.exec([*WHILE_CONNECTED, *command], stdin=True, privileged=True)
+    async with process.start() as stream:
+        while (message := await stream.read_out()) is not None:
+            yield message.data
+
+
+async def read_logs(
+    library: Docker, name: str, query: Mapping[str, Any]
+) -> AsyncGenerator[bytes, None]:
+    """What the first process of a container wrote."""
+    from aiohttp import ClientTimeout
+
+    found = await library.containers.container(name).show()
+    parameters = {"stdout": "true", "stderr": "true", **_texts(query)}
+    timeout = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT)
+    async with library._query(
+        f"containers/{name}/logs", params=parameters, timeout=timeout
+    ) as response:
+        pieces = response.content
+        if found["Config"]["Tty"]:
+            async for piece in pieces.iter_any():
+                yield piece
+            return
+        with suppress(asyncio.IncompleteReadError):  # the engine hung up
+            while True:
+                _, size = _FRAME.unpack(await pieces.readexactly(_FRAME.size))
+                while size:
+                    piece = await pieces.read(min(size, PIECE))
+                    if not piece:
+                        return
+                    size -= len(piece)
+                    yield piece
+
+
+def _texts(query: Mapping[str, Any]) -> Mapping[str, str]:
+    return {key: str(value).lower() for key, value in query.items()}
+
+
+async def _feed(stream: Stream, source: AsyncIterator[bytes] | None) -> None:
+    if source is None:
+        return
+    # A command need not read all of its input.
+    with suppress(*HUNG_UP):
+        async for piece in source:
+            await stream.write_in(piece)
+        _end_input(stream)
+
+
+def _end_input(stream: Stream) -> None:
+    """Close the connection in one direction, where it can be (TLS cannot)."""
+    response = stream._resp
+    connection = None if response is None else response.connection
+    transport = None if connection is None else connection.transport
+    if transport is not None and transport.can_write_eof():
+        transport.write_eof()
+
+
+async def _resize(process: Exec, sizes: AsyncIterator[tuple[int, int]] | None) -> None:
+    if sizes is not None:
+        async for rows, columns in sizes:
+            await process.resize(h=rows, w=columns)

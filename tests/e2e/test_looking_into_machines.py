@@ -1,0 +1,92 @@
+"""`kapy logs machine` and `kapy exec`, as a person types them; the machines are simulated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.shell import Shell
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.fixture(scope="module")
+def machine(person: Shell) -> str:
+    found = json.loads(person.ok("kubectl", "get", "machines", "-o", "json"))
+    return str(found["items"][0]["metadata"]["name"])
+
+
+def test_a_simulated_machine_tells_of_its_simulation(person: Shell, machine: str) -> None:
+    said = person.ok("kapy", "logs", "machine", machine)
+    assert f"Machine {machine} is simulated" in said
+    assert "VMProvisioned is True: Provisioned" in said
+    assert person.ok("kapy", "logs", "machine", machine, "--tail=0").count("\n") == 1
+    later = person.ok("kapy", "logs", "machine", machine, "--since-time", "2199-01-01T00:00:00Z")
+    assert "VMProvisioned" not in later
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("exec", "{}", "--", "ls", "-l"), "ls cannot be run in Machine {}: it is simulated"),
+        (("exec", "{}"), "at least one command"),
+        (("logs", "machine", "nobody"), "there is no Machine nobody in namespace default"),
+        (("logs", "machine"), "please specify a Machine name"),
+        (("logs", "machine", "{}", "--source", "kubelet"), "has no log kubelet; it has bootstrap"),
+        (("logs", "machine", "{}", "-f"), "is simulated, and its log cannot be followed"),
+        (("logs", "machine", "{}", "--since", "soon"), 'invalid duration "soon"'),
+        (("logs", "machine", "{}", "--since=1h", "--since-time=2026-01-01"), "at most one of"),
+        (("exec", "{}", "--provider", "nowhere", "--", "ls"), "there is no module nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    person: Shell, machine: str, words: tuple[str, ...], sentence: str
+) -> None:
+    done = person.run("kapy", *(one.format(machine) for one in words))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert sentence.format(machine) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_provider_of_ones_own_brings_its_console(person: Shell, machine: str) -> None:
+    Path(person.home, "own_console.py").write_text(CONSOLE)
+    given = ("--provider", "own_console")
+    said = person.ok("kapy", "logs", "machine", machine, *given, "--source", "serial")
+    assert said == f"serial console of {machine}\n"
+    both = person.run("kapy", "logs", "machine", machine, *given, "--source", "all")
+    assert both.stdout == f"[serial] serial console of {machine}\n"
+    assert both.stderr == "[screen] there is no screen\n"
+    done = person.run("kapy", "exec", "-i", machine, *given, "--", "rev", "-x", text="abc")
+    assert (done.returncode, done.stdout, done.stderr) == (4, "rev -x: abc", "")
+
+
+CONSOLE = """\
+from kapy.sdk import ConsoleUnavailable, MachineConsole, Provider
+
+
+class Console(MachineConsole):
+    sources = {"serial": "the serial console", "screen": "the screen"}
+
+    def serves(self, infra):
+        return infra["kind"] == "DevMachine"
+
+    async def logs(self, target, wanted):
+        if wanted.source == "screen":
+            raise ConsoleUnavailable("there is no screen")
+        yield f"{wanted.source} console of ".encode()
+        yield f"{target.name}\\n".encode()
+
+    async def execute(self, target, command, streams):
+        streams.output(" ".join(command).encode() + b": ")
+        async for piece in streams.input:
+            streams.output(piece)
+        return 4
+
+
+PROVIDER = Provider(
+    name="own", kinds=(), add_to=lambda runtime: None, image="example.com/own", console=Console
+)
+"""

@@ -1,0 +1,197 @@
+"""Logs of containers and commands in them, as a user's command asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.providers.docker.boot_log import PATH
+from kapy.providers.docker.console import ContainerConsole
+from kapy.providers.docker.containers import BelongsToAnother
+from kapy.providers.docker.engine import Engine, EngineUnreachable
+from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
+from tests.providers.docker.engine_server import EngineServer
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.fixture
+def server() -> EngineServer:
+    """An engine with a running container `t1` of Cluster `c`."""
+    answers: list[tuple[str, str | bytes]] = [
+        ("GET /version", "version"),
+        ("GET .*/info", "info"),
+        ("GET .*/containers/t1/json", "running"),
+    ]
+    return EngineServer(answers)
+
+
+@pytest.fixture
+async def console(server: EngineServer, tmp_path: Path) -> AsyncIterator[ContainerConsole]:
+    async with (
+        server.listening(tmp_path) as address,
+        ContainerConsole(lambda: Engine(address)) as console,
+    ):
+        yield console
+
+
+def target(*, provider_id: str = "docker:////t1", cluster: str = "c") -> MachineTarget:
+    machine: Document = {
+        "kind": "Machine",
+        "metadata": {"name": "t1", "namespace": "default"},
+        "spec": {"clusterName": cluster},
+    }
+    infra: Document = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "DevMachine",
+        "metadata": {"name": "t1", "namespace": "default"},
+        "spec": {"backend": {"docker": {}}, "providerID": provider_id},
+    }
+    return MachineTarget(machine=machine, infra=infra)
+
+
+async def read(console: ContainerConsole, source: str, **wanted: Any) -> str:
+    pieces = console.logs(target(), LogRequest(source=source, **wanted))
+    return b"".join([one async for one in pieces]).decode()
+
+
+def archive(text: str) -> bytes:
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            entry = tarfile.TarInfo(PATH.rpartition("/")[2])
+            entry.size = len(text.encode())
+            tar.addfile(entry, io.BytesIO(text.encode()))
+        return file.getvalue()
+
+
+async def test_a_journal_is_read_by_journalctl(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    server.run = lambda _: (0, b"started\n", b"")
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    assert await read(console, "kubelet", tail=5, since=moment) == "started\n"
+    (ran,) = server.ran
+    assert ran.command[0] == "journalctl"
+    assert {"--unit=kubelet", "--lines=5", "--since=@1767225600"} <= set(ran.command)
+    assert "--follow" not in ran.command
+    await read(console, "journal", follow=True)
+    assert "--follow" in server.ran[1].command
+    assert not [one for one in server.ran[1].command if "--unit" in one]
+
+
+async def test_boot_data_left_a_file(console: ContainerConsole, server: EngineServer) -> None:
+    server.answer("GET .*/archive", archive("one\ntwo\nthree\n"))
+    assert await read(console, "bootstrap") == "one\ntwo\nthree\n"
+    assert await read(console, "bootstrap", tail=2) == "two\nthree\n"
+    server.run = lambda _: (0, b"four\n", b"")
+    assert await read(console, "bootstrap", tail=0, follow=True) == "four\n"
+    assert server.ran[-1].command[:2] == ["tail", "--bytes=+15"]
+
+
+async def test_a_stopped_container_has_what_is_not_read_by_a_command(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    server.answer("GET .*/containers/t1/json", "exited")
+    server.answer("GET .*/archive", archive("kubeadm failed\n"))
+    server.answer("GET .*/logs", b"Welcome to Debian!\r\n")
+    assert await read(console, "bootstrap") == "kubeadm failed\n"
+    assert await read(console, "boot", tail=7) == "Welcome to Debian!\r\n"
+    assert server.asked[-1].query["tail"] == ["7"]
+    with pytest.raises(ConsoleUnavailable, match=r"does not run \(state exited, exit code 137\)"):
+        await read(console, "kubelet")
+    streams = CommandStreams(output=print, errors=print)
+    with pytest.raises(ConsoleUnavailable, match="no command can be run in it"):
+        await console.execute(target(), ["ls"], streams)
+    assert not server.ran
+
+
+async def test_a_machine_without_boot_log_is_explained(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    server.answer("GET .*/archive", "no-container")
+    with pytest.raises(ConsoleUnavailable, match=r"none has been carried out yet.*--source boot"):
+        await read(console, "bootstrap")
+
+
+async def test_a_command_has_the_users_streams(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    async def typed() -> AsyncIterator[bytes]:
+        yield b"a"
+        await asyncio.sleep(0)
+        yield b"b"
+
+    out, err = io.BytesIO(), io.BytesIO()
+    server.run = lambda ran: (7, b"got " + ran.stdin, b"oh")
+    streams = CommandStreams(output=out.write, errors=err.write, input=typed())
+    assert await console.execute(target(), ["sh"], streams) == 7
+    assert (out.getvalue(), err.getvalue()) == (b"got ab", b"oh")
+    (ran,) = server.ran
+    assert (ran.command, ran.tty) == (["sh"], False)
+
+
+async def test_a_terminal_has_the_size_of_the_users(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    async def sizes() -> AsyncIterator[tuple[int, int]]:
+        yield 24, 80
+
+    async def typed() -> AsyncIterator[bytes]:
+        await server.resized.wait()
+        yield b"exit\r"
+
+    out = io.BytesIO()
+    server.run = lambda _: (0, b"bye", b"")
+    streams = CommandStreams(
+        output=out.write, errors=out.write, input=typed(), tty=True, sizes=sizes()
+    )
+    assert await console.execute(target(), ["bash"], streams) == 0
+    assert (out.getvalue(), server.ran[0].tty) == (b"bye", True)
+    (resized,) = [one for one in server.asked if one.path.endswith("/resize")]
+    assert (resized.query["h"], resized.query["w"]) == (["24"], ["80"])
+
+
+async def test_input_is_read_whole_where_its_end_cannot_be_told(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    async def typed() -> AsyncIterator[bytes]:
+        yield b"x" * 1000
+
+    library = console._opened()._opened()
+    library.docker_host = "https" + library.docker_host.removeprefix("unix")  # as over TLS
+    streams = CommandStreams(output=print, errors=print, input=typed())
+    assert await console.execute(target(), ["cat"], streams) == 0
+    assert (server.ran[0].command, server.ran[0].stdin) == (["cat"], b"x" * 1000)
+
+
+async def test_what_cannot_be_reached_is_explained(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    wanted = LogRequest(source="bootstrap")
+    with pytest.raises(BelongsToAnother, match="belongs to Cluster default/c"):
+        await anext(console.logs(target(cluster="other"), wanted))
+    server.answer("/containers/t1/json", "no-container")
+    with pytest.raises(ConsoleUnavailable, match=r"does not have: .* set DOCKER_HOST"):
+        await anext(console.logs(target(), wanted))
+    server.answer("/containers/c-t1/json", "no-container")
+    with pytest.raises(ConsoleUnavailable, match=r"has no container yet: .*describe cluster c"):
+        await anext(console.logs(target(provider_id=""), wanted))
+    nobody = ContainerConsole(lambda: Engine("unix:///nonexistent/engine.sock"))
+    with pytest.raises(EngineUnreachable, match="start Docker or Podman"):
+        await anext(nobody.logs(target(), wanted))
+    await nobody.aclose()
+
+
+def test_only_machines_of_the_docker_backend_are_served() -> None:
+    infra = target().infra
+    assert ContainerConsole().serves(infra)
+    assert not ContainerConsole().serves({**infra, "spec": {"backend": {"inMemory": {}}}})
+    assert not ContainerConsole().serves({**infra, "kind": "DevCluster"})
