@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -90,3 +93,35 @@ PROVIDER = Provider(
     name="own", kinds=(), add_to=lambda runtime: None, image="example.com/own", console=Console
 )
 """
+
+
+def test_an_archive_about_a_cluster_has_none_of_its_secrets(person: Shell) -> None:
+    said = person.ok("kapy", "debug", "collect", "capybara", "-o", "report.tar.gz")
+    assert "wrote report.tar.gz" in said
+    path = person.home / "report.tar.gz"
+    assert path.stat().st_mode & 0o077 == 0
+    with tarfile.open(path) as tar:
+        files = {one.name: tar.extractfile(one) for one in tar}
+        texts = {name: one.read().decode() for name, one in files.items() if one is not None}
+    names = "\n".join(texts)
+    for part in ("Cluster/capybara.yaml", "Machine/", "managers/plane-0.log", "workload/nodes/"):
+        assert part in names
+    whole = "\n".join(texts.values())
+    secrets = json.loads(person.ok("kubectl", "get", "secrets", "-o", "json"))["items"]
+    needles = set()
+    for one in secrets:
+        assert f"Secret/{one['metadata']['name']}.yaml" in names
+        for value in one["data"].values():
+            text = base64.b64decode(value).decode()
+            for key in re.findall(r"PRIVATE KEY-----(.*?)-----END", text, re.DOTALL):
+                needles |= {line for line in key.splitlines() if len(line) > 30}
+            needles |= set(re.findall(r"client-key-data: (\S+)", text))
+            needles |= set(re.findall(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", text))
+    assert len(needles) > 20
+    assert [one for one in needles if one in whole] == []
+    again = person.run("kapy", "debug", "collect", "capybara", "-o", "report.tar.gz")
+    assert again.returncode == 1
+    assert "report.tar.gz is there already" in again.stderr
+    nobody = person.run("kapy", "debug", "collect", "nobody")
+    assert "there is no Cluster nobody in namespace default" in nobody.stderr
+    assert not list(person.home.glob("*nobody*"))

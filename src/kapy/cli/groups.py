@@ -48,6 +48,10 @@ ROLLOUT = _group(
     },
     "Pause, resume or restart the rollout of MachineDeployments and control planes.",
 )
+DEBUG = _group(
+    "debug",
+    {"collect": ("kapy.cli.debug_collect:collect", "Write an archive about one Cluster.")},
+)
 CONFIG = _group(
     "config",
     {

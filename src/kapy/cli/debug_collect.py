@@ -1,0 +1,145 @@
+"""`kapy debug collect`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kapy.cli.flags import command
+from kapy.cli.machine_options import machine_options
+from kapy.cli.reaching import access_to, reached_async
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
+    from kapy.clusterctl.debug import Collected, Collecting
+    from kapy.sdk import MachineConsole
+
+ANSWER: Final = 15.0
+"""Seconds for an answer of the workload cluster, which may be the one that is broken."""
+
+
+class FileExists(KapyError):
+    """The archive would replace a file."""
+
+
+@command(missing="please specify a cluster name")
+@click.argument("cluster", metavar="NAME")
+@machine_options
+@click.option(
+    "-o",
+    "--output-file",
+    default="",
+    help="The archive. [default: kapy-debug-NAME-TIME.tar.gz here]",
+)
+@click.option("--since", default="", metavar="DURATION", help="Leave out older logs: 30m, 3h.")
+@click.option("--timeout", default="2m", show_default=True, help="How long it may take: 30s, 5m.")
+@click.option(
+    "--max-size",
+    type=click.IntRange(1, 4096),
+    default=64,
+    show_default=True,
+    help="Megabytes of all files together, unpacked.",
+)
+def collect(
+    cluster: str,
+    kubeconfig: str,
+    kubeconfig_context: str,
+    namespace: str,
+    providers: Sequence[str],
+    output_file: str,
+    since: str,
+    timeout: str,
+    max_size: int,
+) -> None:
+    """Write an archive about the Cluster NAME, for a bug report.
+
+    In it: the objects of the Cluster and of its class, events, logs of the managers (or of a plane
+    in the background), logs and journals of the machines, Nodes and Pods of the workload cluster,
+    and versions. Keys, tokens and passwords are left out as far as they can be recognized; look
+    through the archive before you give it to others.
+    """
+    from kapy._aio.clock import system_clock
+    from kapy.cli.machine_logs import beginning
+    from kapy.clusterctl.debug import Collecting
+    from kapy.kube.duration import parse
+
+    now = system_clock()
+    try:
+        within = parse(timeout).total_seconds()
+    except ValueError as error:
+        raise click.UsageError(f"invalid --timeout: {error}") from None
+    how = Collecting(
+        consoles=_consoles(providers),
+        dial=_dialed,
+        now=now,
+        plane_logs=_plane_logs(access_to(kubeconfig, kubeconfig_context).server),
+        within=within,
+        most=max_size << 20,
+        since=beginning(since, "", now),
+    )
+    path = Path(output_file or f"kapy-debug-{cluster}-{now:%Y%m%d-%H%M%S}.tar.gz")
+    if path.exists():
+        raise FileExists(f"{path} is there already: name another file with --output-file")
+    place = (kubeconfig, kubeconfig_context, namespace)
+    _tell(path, asyncio.run(_write(cluster, place, path, how)))
+
+
+async def _write(name: str, place: tuple[str, str, str], path: Path, how: Collecting) -> Collected:
+    from kapy.clusterctl.debug import collect as collected
+    from kapy.clusterctl.whole_file import whole_file
+
+    async with reached_async(*place) as there:
+        with whole_file(path) as file:
+            os.fchmod(file.fileno(), 0o600)
+            return await collected(there.client, Key(there.namespace, name), file, how)
+
+
+def _tell(path: Path, found: Collected) -> None:
+    for one in found.missing:
+        click.echo(f"not in it: {one}", err=True)
+    size = path.stat().st_size / 1e6
+    click.echo(f"wrote {path} ({len(found.files)} files, {size:.1f} MB)")
+    click.echo("Secrets were left out as far as they were recognized; look through it before you")
+    click.echo("give it to others.")
+
+
+def _consoles(providers: Sequence[str]) -> Callable[[Document], MachineConsole]:
+    def console(infra: Document) -> MachineConsole:
+        from kapy.apps.consoles import console_of
+
+        return console_of(infra, providers)
+
+    return console
+
+
+@asynccontextmanager
+async def _dialed(kubeconfig: str) -> AsyncIterator[Client]:
+    """A client of the workload cluster of a kubeconfig."""
+    from kapy.client.client import Client
+    from kapy.client.https import Https
+    from kapy.client.kubeconfig import parse
+
+    transport = Https(parse(kubeconfig), timeout=ANSWER, most=256 << 20)
+    try:
+        yield Client(transport)
+    finally:
+        await transport.aclose()
+
+
+def _plane_logs(server: str) -> Sequence[str]:
+    """The log of the plane that serves there, where it runs in the background on this computer."""
+    from kapy.apps.planes import planes_in
+    from kapy.apps.settings import base_of_planes
+
+    known = planes_in(base_of_planes(os.environ, Path.home()))
+    return [
+        str(one.folder.log) for one in known if one.server == server and one.folder.log.exists()
+    ]

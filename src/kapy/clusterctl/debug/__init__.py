@@ -1,0 +1,129 @@
+"""An archive about one Cluster for a bug report: objects, events, logs, journals, without secrets.
+
+Each part has the time that is left of the whole. What cannot be had is noted in the archive and
+answered, and never ends the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO, Final
+
+from kapy import __version__
+from kapy.api.cluster import Cluster
+from kapy.client.client import Client
+from kapy.clusterctl.debug.archive import TOTAL, Archive
+from kapy.clusterctl.debug.files import file_tail
+from kapy.clusterctl.debug.logs import collect_manager_logs
+from kapy.clusterctl.debug.machines import Consoles, collect_machine_logs
+from kapy.clusterctl.debug.objects import collect_objects
+from kapy.clusterctl.debug.workload import Dial, collect_workload
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+
+__all__ = ["Collected", "Collecting", "NoSuchCluster", "collect"]
+
+_HEAD: Final = """\
+Cluster {key}, collected by kapy {version} at {now}.
+
+Values of Secrets, keys, tokens and passwords were replaced by REDACTED wherever they were
+recognized, and so were the contents of files that machines get. Look through the files before you
+give them to others: addresses, names and images are in them.
+
+"""
+
+
+class NoSuchCluster(ClusterctlError):
+    """There is no such Cluster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collecting:
+    """How an archive is made. consoles, dial: how machines and the workload cluster are reached.
+    plane_logs: files of planes on this computer. within: seconds for all. since: of logs."""
+
+    consoles: Consoles
+    dial: Dial
+    now: datetime
+    plane_logs: Sequence[str] = ()
+    within: float = 120.0
+    most: int = TOTAL
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What is in the archive (bytes by name), and what could not be had."""
+
+    files: dict[str, int]
+    missing: Sequence[str]
+
+
+async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> Collected:
+    """Write the archive. Raises NoSuchCluster, and ApiErrors where nothing can be read at all."""
+    try:
+        cluster = await client.get(Cluster.RESOURCE, key)
+    except NotFound:
+        raise NoSuchCluster(
+            f"there is no Cluster {key.name} in namespace {key.namespace}; "
+            "`kubectl get clusters -A` lists the clusters that there are"
+        ) from None
+    archive = Archive(file, how.now, most=how.most)
+    objects: list[Document] = []
+
+    async def gather_objects() -> None:
+        objects.extend(await collect_objects(client, cluster, archive))
+
+    async def gather_machines() -> None:
+        machines = [one for one in objects if one["kind"] == "Machine"]
+        await collect_machine_logs(client, machines, how.consoles, archive, how.since)
+
+    deadline = asyncio.get_running_loop().time() + how.within
+    try:
+        await _part("objects", deadline, gather_objects(), archive)
+        await _part("versions", deadline, _versions(client, archive), archive)
+        await _part("logs of managers", deadline, _managers(client, how, archive), archive)
+        workload = collect_workload(client, key, how.dial, archive)
+        await _part("workload cluster", deadline, workload, archive)
+        await _part("logs of machines", deadline, gather_machines(), archive)
+        head = _HEAD.format(key=key, version=__version__, now=how.now.isoformat())
+        lines = [f"  {name} ({size} bytes)\n" for name, size in sorted(archive.names.items())]
+        missing = [f"  {one}\n" for one in archive.missing] or ["  nothing\n"]
+        text = "".join((head, "Not in it:\n", *missing, "\nIn it:\n", *lines))
+        await archive.text("README.txt", text)
+    finally:
+        archive.close()
+    return Collected(archive.names, [archive.redactor.text(one) for one in archive.missing])
+
+
+async def _part(name: str, deadline: float, work: Awaitable[None], archive: Archive) -> None:
+    try:
+        async with asyncio.timeout_at(deadline):
+            await work
+    except TimeoutError:
+        archive.missing.append(f"{name}: not all was read in the time that was given")
+    except KapyError as error:
+        archive.missing.append(f"{name}: {error}")
+
+
+async def _versions(client: Client, archive: Archive) -> None:
+    here = {"kapy": __version__, "python": platform.python_version(), "system": platform.platform()}
+    await archive.document("versions/kapy.yaml", here)
+    server = await client.raw("GET", "/version")
+    await archive.document("versions/management-cluster.yaml", server)
+
+
+async def _managers(client: Client, how: Collecting, archive: Archive) -> None:
+    pods = await collect_manager_logs(client, archive)
+    for number, path in enumerate(how.plane_logs):
+        await archive.log(f"managers/plane-{number}.log", file_tail(path))
+    if not pods and not how.plane_logs:
+        archive.missing.append(
+            "logs of managers: no Pod of a provider is there, and no plane runs in the background "
+            "on this computer; `kapy up` without --detach writes its log to its terminal"
+        )

@@ -1,0 +1,76 @@
+"""A tar archive of bounded size, into which texts and documents go without their secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Any, BinaryIO, Final
+
+from kapy.clusterctl.debug.redaction import Redactor
+from kapy.kube import Document
+from kapy.kube.yaml import dump
+
+LOG: Final = 2 << 20
+"""Bytes that are kept of one log: the last ones."""
+TOTAL: Final = 64 << 20
+"""Bytes of all files, unpacked."""
+_FOLDER: Final = "kapy-debug"
+
+
+class Archive:
+    """missing: what could not be had, one sentence each. most: bytes of all files together."""
+
+    def __init__(self, file: BinaryIO, now: datetime, *, most: int = TOTAL, log: int = LOG) -> None:
+        self.redactor = Redactor()
+        self.missing: list[str] = []
+        self.names: dict[str, int] = {}
+        self._left = most
+        self._most_of_log = log
+        self._time = int(now.timestamp())
+        self._tar = tarfile.open(fileobj=file, mode="w:gz", compresslevel=6)  # noqa: SIM115 - `close` closes it
+
+    def close(self) -> None:
+        """Write the end of the archive."""
+        self._tar.close()
+
+    async def document(self, name: str, document: Document | Mapping[str, Any]) -> None:
+        """Add a document as YAML."""
+        clean = await asyncio.to_thread(self.redactor.document, dict(document))
+        await self._add(name, await asyncio.to_thread(dump, clean))
+
+    async def text(self, name: str, text: str) -> None:
+        """Add a text."""
+        await self._add(name, await asyncio.to_thread(self.redactor.text, text))
+
+    async def log(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """Add the last part of a log. One that breaks off is kept as far as it came."""
+        kept = bytearray()
+        is_cut = False
+        try:
+            async for piece in pieces:
+                kept += piece
+                if len(kept) > 2 * self._most_of_log:
+                    del kept[: -self._most_of_log]
+                    is_cut = True
+        finally:
+            is_cut = is_cut or len(kept) > self._most_of_log
+            text = bytes(kept[-self._most_of_log :]).decode(errors="replace")
+            if is_cut:
+                # What is left of the first line may begin in the middle of a secret.
+                text = f"(only the last {self._most_of_log} bytes)\n{text.partition(chr(10))[2]}"
+            if text:
+                await self.text(name, text)
+
+    async def _add(self, name: str, text: str) -> None:
+        content = text.encode(errors="replace")
+        if len(content) > self._left:
+            self.missing.append(f"{name}: the archive has its full size already")
+            return
+        self._left -= len(content)
+        entry = tarfile.TarInfo(f"{_FOLDER}/{name}")
+        entry.size, entry.mtime, entry.mode = len(content), self._time, 0o600
+        self._tar.addfile(entry, io.BytesIO(content))
+        self.names[name] = len(content)

@@ -1,0 +1,60 @@
+"""Logs of the managers of a management cluster, which run as Pods of Deployments there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.client.reply import failure_of
+from kapy.clusterctl.debug.archive import LOG, Archive
+from kapy.clusterctl.debug.objects import listed
+from kapy.kube.errors import KapyError
+from kapy.kube.http import Request
+from kapy.kube.names import PODS
+
+_BEFORE: Final = ("", "true")
+"""Values of `previous`: the container that runs, and the one before it."""
+
+
+async def collect_manager_logs(client: Client, archive: Archive) -> int:
+    """Add the logs of all Pods of providers; answers how many Pods there are."""
+    pods = await listed(client, PODS, "", archive, labels=Label.PROVIDER)
+    for pod in pods:
+        metadata = pod["metadata"]
+        place = f"{metadata['namespace']}/pods/{metadata['name']}"
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+        restarted = {one["name"] for one in statuses if one.get("restartCount")}
+        for container in (pod.get("spec") or {}).get("containers") or ():
+            name = container["name"]
+            for previous in _BEFORE if name in restarted else _BEFORE[:1]:
+                file = f"managers/{metadata['namespace']}/{metadata['name']}/{name}"
+                file += ".previous.log" if previous else ".log"
+                try:
+                    await archive.log(file, _log(client, place, name, previous))
+                except KapyError as error:
+                    archive.missing.append(f"{file}: {error}")
+    return len(pods)
+
+
+async def _log(client: Client, place: str, container: str, previous: str) -> AsyncIterator[bytes]:
+    query = {"container": container, "limitBytes": str(2 * LOG), "timestamps": "true"}
+    if previous:
+        query["previous"] = previous
+    else:
+        query["tailLines"] = "20000"
+    path = f"/api/v1/namespaces/{place}/log"
+    reply = await client.transport(Request("GET", path, query))
+    if reply.status >= 400:
+        raise failure_of(reply)
+    if isinstance(reply.body, bytes):
+        yield reply.body
+    elif isinstance(reply.body, dict):  # a log of one line that is JSON
+        import json
+
+        yield json.dumps(reply.body).encode()
+    else:
+        async for piece in reply.body:
+            if isinstance(piece, bytes):
+                yield piece

@@ -1,0 +1,122 @@
+"""The objects of one Cluster in its management cluster: its tree, its class, and their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.api.names import Label
+from kapy.client.client import Client
+from kapy.clusterctl.debug.archive import Archive
+from kapy.clusterctl.inventory import PROVIDERS
+from kapy.clusterctl.move.graph import Graph, Node, class_of
+from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import SECRETS, Resource
+
+EVENTS: Final = Resource("", "v1", "events", "Event")
+EXTENSIONS: Final = Resource(
+    "runtime.cluster.x-k8s.io", "v1beta2", "extensionconfigs", "ExtensionConfig", namespaced=False
+)
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+
+
+async def collect_objects(
+    client: Client, cluster: Document, archive: Archive
+) -> Sequence[Document]:
+    """Add the objects and their events; answers the objects."""
+    key = Key.of(cluster)
+    graph = await _read(client, key.namespace, archive)
+    found = [one for one in map(_document, _of_cluster(graph, key)) if one is not None]
+    if not found:
+        found = [cluster]
+    for document in found:
+        await archive.document(_path(document), document)
+    await _events(client, key.namespace, found, archive)
+    for resource, labels in ((PROVIDERS, ""), (EXTENSIONS, ""), (DEPLOYMENTS, Label.PROVIDER)):
+        for document in await listed(client, resource, "", archive, labels=labels):
+            await archive.document(_path({"kind": resource.kind, **document}), document)
+    return found
+
+
+async def listed(
+    client: Client, resource: Resource, namespace: str, archive: Archive, *, labels: str = ""
+) -> Sequence[Document]:
+    """All objects of a kind, none where they cannot be read, which is noted."""
+    try:
+        items = (await client.list(resource, namespace, labels=labels)).items
+    except NotFound:
+        return []  # the kind is not served
+    except KapyError as error:
+        archive.missing.append(f"{resource.kind}s: {error}")
+        return []
+    return [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in items]
+
+
+async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
+    """All objects of the namespace that may belong to a Cluster. Secrets are learned first."""
+    kinds = await moved_kinds(client)
+    graph = Graph(kinds)
+    resources = sorted((one.resource for one in kinds.values()), key=lambda one: one != SECRETS)
+    for resource in resources:
+        for document in await listed(client, resource, namespace, archive):
+            if resource == SECRETS:
+                archive.redactor.learn(document)
+            graph.add(document, kinds.get(resource.group_kind) or MovedKind(resource))
+    graph.complete()
+    return graph
+
+
+def _of_cluster(graph: Graph, key: Key) -> Iterable[Node]:
+    """What hangs below the Cluster or below its class, and what owns any of it."""
+    roots = {node for node in graph.of(CLUSTER) if node.ref.key == key}
+    classes = {class_of(node.document) for node in roots if node.document is not None}
+    roots |= {node for node in graph.of(CLUSTER_CLASS) if node.ref.key in classes}
+    others = {node for node in graph.of(CLUSTER) if node.ref.key != key}
+    chosen = set(roots)
+    for node in graph.found():
+        is_below_another = bool(node.roots & others) or node in others
+        if _label(node) == key.name or (node.roots & roots and not is_below_another):
+            chosen |= {node, *(one for one in node.owners if one.document is not None)}
+    return sorted(chosen - others, key=lambda one: one.ref)
+
+
+def _label(node: Node) -> str:
+    labels = ((node.document or {}).get("metadata") or {}).get("labels") or {}
+    return str(labels.get(Label.CLUSTER_NAME, ""))
+
+
+def _document(node: Node) -> Document | None:
+    return node.document
+
+
+async def _events(
+    client: Client, namespace: str, objects: Sequence[Document], archive: Archive
+) -> None:
+    known = {(one["kind"], one["metadata"]["name"]) for one in objects}
+    events = [
+        one
+        for one in await listed(client, EVENTS, namespace, archive)
+        if (about := one.get("involvedObject") or {})
+        and (about.get("kind"), about.get("name")) in known
+    ]
+    lines = sorted(map(event_line, events))
+    await archive.text("events.txt", "".join(lines))
+
+
+def event_line(event: Document) -> str:
+    """An event as one line, which begins with its time."""
+    about = event.get("involvedObject") or {}
+    when = event.get("lastTimestamp") or event.get("eventTime") or ""
+    count = event.get("count") or 1
+    message = " ".join(str(event.get("message", "")).split())
+    kind, name = about.get("kind", ""), about.get("name", "")
+    what = f"{event.get('type', '')} {event.get('reason', '')}"
+    return f"{when} {what} {kind}/{name} ({count}x) {message}\n"
+
+
+def _path(document: Document) -> str:
+    metadata = document["metadata"]
+    folder = metadata.get("namespace") or "-"
+    return f"objects/{folder}/{document['kind']}/{metadata['name']}.yaml"

@@ -1,0 +1,43 @@
+"""What the workload cluster itself says: its version, Nodes, Pods and events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.debug.archive import Archive
+from kapy.clusterctl.debug.objects import EVENTS, event_line, listed
+from kapy.clusterctl.kubeconfig import admin_kubeconfig
+from kapy.kube import Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import NODES, PODS
+
+MOST: Final = 500
+"""Objects of a kind that are kept."""
+
+Dial = Callable[[str], AbstractAsyncContextManager[Client]]
+"""A client of the cluster of a kubeconfig's text. Raises KapyError."""
+
+
+async def collect_workload(client: Client, cluster: Key, dial: Dial, archive: Archive) -> None:
+    """Add what can be read of the workload cluster."""
+    try:
+        async with dial(await admin_kubeconfig(client, cluster)) as workload:
+            version = await workload.raw("GET", "/version")
+            await archive.document("versions/workload-cluster.yaml", version)
+            for resource in (NODES, PODS):
+                found = await listed(workload, resource, "", archive)
+                for one in found[:MOST]:
+                    key = Key.of(one)
+                    name = f"{key.namespace}.{key.name}" if key.namespace else key.name
+                    await archive.document(f"workload/{resource.plural}/{name}.yaml", one)
+                if len(found) > MOST:
+                    archive.missing.append(
+                        f"workload cluster: {len(found) - MOST} of {len(found)} {resource.plural}"
+                    )
+            events = [event_line(one) for one in await listed(workload, EVENTS, "", archive)]
+            await archive.text("workload/events.txt", "".join(sorted(events)))
+    except KapyError as error:
+        archive.missing.append(f"workload cluster: {error}")
