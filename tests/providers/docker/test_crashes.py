@@ -1,82 +1,112 @@
-"""A program that is killed at any step of a creation or deletion, and started again.
+"""A program that is killed at any request to the engine, or whose requests or answers get lost.
 
-Whatever the engine was asked for last, before or after it did it: each machine has one container,
-kubeadm ran once, and nothing is left in the end.
+A whole life (a creation, a scale-out, a deletion) is lived with one fault in it: at each request in
+turn, before, while and after the engine carries it out. Each machine has one container at a time,
+kubeadm runs once in it, the end is the same as without a fault, nothing is left, and what others
+made is as it was. A few of the faults are tried in each run, all of them with KAPY_ALL_CRASHES.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, Final, Literal
 
 import pytest
 
 from kapy.engine.runtime import Runtime
-from kapy.providers.docker.engine import CommandResult
+from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
+from kapy.providers.docker.engine import EngineUnreachable
 from kapy.testing.provider_bench import key
-from tests.providers.docker.paper_engine import PaperEngine
+from tests.providers.docker.paper_engine import PaperContainer, PaperEngine
 from tests.providers.docker.stage import DEV, Stage, controllers, is_provisioned, playing, status
 
-T = TypeVar("T")
-STEPS = range(1, 48) if os.environ.get("KAPY_ALL_CRASHES") else range(1, 48, 6)
-"""Which of the changes that the engine is asked for is the last one of the first program."""
+Fault = Literal["killed before", "killed meanwhile", "killed after", "not sent", "not answered"]
+FAULTS: Final[tuple[Fault, ...]] = (
+    "killed before",
+    "killed meanwhile",
+    "killed after",
+    "not sent",
+    "not answered",
+)
+REQUESTS: Final = 140
+"""More requests than the life without a fault has; a test holds it."""
+SOME: Final = 15
+MEANWHILE: Final = 1.0
+"""Seconds after which a program is killed that waits for an answer."""
+_ALL: Final = [(fault, number) for fault in FAULTS for number in range(1, REQUESTS + 1)]
+CHOSEN: Final = _ALL if os.environ.get("KAPY_ALL_CRASHES") else Random(21).sample(_ALL, SOME)
+OTHERS: Final = {
+    "no-cluster": {},
+    "blue-other": {CLUSTER_LABEL: "blue", NAMESPACE_LABEL: "elsewhere", ROLE_LABEL: "worker"},
+    "other-lb": {CLUSTER_LABEL: "other", ROLE_LABEL: "external-load-balancer"},
+}
+"""Containers that somebody else has made, and their labels."""
 
 
-class Mortal(PaperEngine):
-    """An engine whose client is killed once: before or after it makes a change."""
+class Faulty(PaperEngine):
+    """An engine to which one request goes wrong. fatal: its number."""
 
-    def __init__(self, fatal: int) -> None:
+    def __init__(self, fault: Fault = "not sent", fatal: int = 0) -> None:
         super().__init__()
         self.killed = asyncio.Event()
+        self.requests = 0
+        self._fault = fault
         self._fatal = fatal
-        self._changes = 0
 
-    async def create(self, name: str, config: Mapping[str, Any]) -> str:
-        return await self._changing(lambda: super(Mortal, self).create(name, config))
-
-    async def start(self, name: str) -> None:
-        return await self._changing(lambda: super(Mortal, self).start(name))
-
-    async def remove(self, name: str) -> bool:
-        return await self._changing(lambda: super(Mortal, self).remove(name))
-
-    async def kill(self, name: str, signal: str = "SIGKILL") -> None:
-        return await self._changing(lambda: super(Mortal, self).kill(name, signal))
-
-    async def run(
-        self,
-        name: str,
-        command: Sequence[str],
-        *,
-        stdin: bytes | BinaryIO = b"",
-        environment: Mapping[str, str] | None = None,
-    ) -> CommandResult:
-        run = partial(super().run, name, command, stdin=stdin, environment=environment)
-        return await self._changing(run)
-
-    async def _changing(self, change: Callable[[], Awaitable[T]]) -> T:
-        await self._survive()
-        answer = await change()
-        await self._survive()
+    async def request(self, carried_out: Callable[[], Awaitable[Any]]) -> Any:
+        """One request and its answer."""
+        self.requests += 1
+        if self.requests != self._fatal:
+            return await carried_out()
+        if self._fault == "not sent":
+            raise EngineUnreachable("no container engine answers")
+        if self._fault == "killed before":
+            await self._die()
+        if self._fault == "killed meanwhile":
+            try:
+                async with asyncio.timeout(MEANWHILE):
+                    await carried_out()
+            except TimeoutError:
+                pass  # the engine goes on with it
+            await self._die()
+        answer = await carried_out()
+        if self._fault == "not answered":
+            raise EngineUnreachable("the connection was lost")
+        await self._die()
         return answer
 
-    async def _survive(self) -> None:
-        self._changes += 1
-        if self._changes == self._fatal:
-            self.killed.set()
-            await asyncio.Event().wait()
+    async def _die(self) -> None:
+        self.killed.set()
+        await asyncio.get_running_loop().create_future()
+
+
+def _faulty(name: str) -> Callable[..., Awaitable[Any]]:
+    inner = getattr(PaperEngine, name)
+
+    async def asked(self: Faulty, *given: Any, **more: Any) -> Any:
+        return await self.request(partial(inner, self, *given, **more))
+
+    return asked
+
+
+for _name in (
+    *("info", "containers", "container", "create", "start", "kill", "remove", "put_files", "run"),
+    *("has_image", "pull", "network", "create_network", "remove_network"),
+):
+    setattr(Faulty, _name, _faulty(_name))
 
 
 @asynccontextmanager
 async def killed_once(stage: Stage) -> AsyncIterator[None]:
-    """The controllers of a program, which is killed, and of the one that follows it."""
-    assert isinstance(stage.engine, Mortal)
+    """The controllers of a program, and those of the next one when the first was killed."""
     engine = stage.engine
+    assert isinstance(engine, Faulty)
 
     async def programs() -> None:
         async with controllers(stage):
@@ -94,39 +124,59 @@ async def killed_once(stage: Stage) -> AsyncIterator[None]:
         task.cancel()
 
 
-@pytest.mark.parametrize("fatal", STEPS)
-async def test_a_program_killed_during_a_creation(fatal: int) -> None:
-    async with playing(engine=Mortal(fatal), follow=killed_once) as stage:
-        await stage.cluster()
-        await stage.machine("cp-0", control_plane=True)
-        await stage.machine("worker-0")
-        for name in ("cp-0", "worker-0"):
-            found = await stage.booted(name)
-            assert is_provisioned(found)
-            ran = stage.engine.made[f"blue-{name}"].ran
-            assert sum("kubeadm init" in one for one in ran) == 1
-        assert stage.engine.names() == ["blue-cp-0", "blue-lb", "blue-worker-0"]
-        assert stage.balancer.count("  server blue-cp-0 ") == 1
-        assert "blue-worker-0" not in stage.balancer
-        found = await stage.until("cp-0", lambda one: status(one, "Ready") == "True")
-        assert found["spec"]["providerID"] == "docker:////blue-cp-0"
-
-
-@pytest.mark.parametrize("fatal", range(1, 12, 2))
-async def test_a_program_killed_during_a_deletion(fatal: int) -> None:
-    engine = Mortal(-1)
+async def live(engine: Faulty) -> None:
+    """A creation, a scale-out and a deletion beside containers of others."""
+    others: dict[str, PaperContainer] = {}
     async with playing(engine=engine, follow=killed_once) as stage:
+        for name, labels in OTHERS.items():
+            engine.put(name, labels)
+            others[name] = replace(engine.made[name])
         await stage.cluster()
-        await stage.machine("cp-0", control_plane=True)
-        await stage.machine("worker-0")
-        for name in ("cp-0", "worker-0"):
-            await stage.booted(name)
-        engine._changes, engine._fatal = 0, fatal
-        for name in ("cp-0", "worker-0"):
+        await create(stage, "cp-0", control_plane=True)
+        await create(stage, "worker-0")
+        await create(stage, "worker-1")
+        ours = ["blue-cp-0", "blue-lb", "blue-worker-0", "blue-worker-1"]
+        assert engine.names() == sorted([*ours, *OTHERS])
+        assert stage.balancer.count("  server blue-") == 1
+        for name in ("worker-1", "worker-0", "cp-0"):
             await stage.delete_machine(name)
-        for name in ("cp-0", "worker-0"):
+        for name in ("cp-0", "worker-0", "worker-1"):
             await stage.bench.until_gone(DEV.machine, name)
         await stage.bench.client.delete(DEV.cluster, key("blue"))
         await stage.bench.until_gone(DEV.cluster, "blue")
-        assert stage.engine.names() == []
-        assert not stage.engine.networks
+        assert engine.names() == sorted(OTHERS)
+        assert {name: engine.made[name] for name in OTHERS} == others
+        assert engine.networks.keys() == {"kind"}  # others have containers in it
+
+
+async def create(stage: Stage, name: str, *, control_plane: bool = False) -> None:
+    """A machine, until its boot data has been carried out."""
+    await stage.machine(name, control_plane=control_plane)
+    found = await stage.booted(name)
+    assert is_provisioned(found)
+    container = stage.engine.made[f"blue-{name}"]
+    assert sum("kubeadm init" in one for one in container.ran) == 1
+    found = await stage.until(name, lambda one: status(one, "Ready") == "True")
+    assert found["spec"]["providerID"] == f"docker:////blue-{name}"
+
+
+@pytest.mark.parametrize(("fault", "number"), CHOSEN)
+async def test_a_life_with_one_fault_ends_as_without(fault: Fault, number: int) -> None:
+    await live(Faulty(fault, number))
+
+
+async def test_every_request_of_the_life_is_tried() -> None:
+    engine = Faulty()
+    await live(engine)
+    assert 80 < engine.requests < REQUESTS
+
+
+async def test_the_last_cluster_takes_the_network_along() -> None:
+    engine = Faulty()
+    async with playing(engine=engine, follow=killed_once) as stage:
+        await stage.cluster()
+        assert engine.networks.keys() == {"kind"}
+        await stage.bench.client.delete(DEV.cluster, key("blue"))
+        await stage.bench.until_gone(DEV.cluster, "blue")
+        assert not engine.made
+        assert not engine.networks

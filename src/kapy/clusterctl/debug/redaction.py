@@ -76,6 +76,8 @@ _BLOCK: Final = re.compile(
 _NAME_END: Final = re.compile(r"[\w.-]{0,64}\Z")
 _QUOTE: Final = re.compile(r"\\.|\"", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_ESCAPED: Final = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
+"""Logs break lines within strings, which JSON does not."""
 _GZIP: Final = b"\x1f\x8b"
 _DER: Final = b"\x30"
 
@@ -225,8 +227,8 @@ class Redactor:
         if "\\" not in literal:
             return literal
         try:
-            plain = json.loads(literal, strict=False)
-        except ValueError:
+            plain = decoded(literal.translate(_ESCAPED).encode())
+        except (BadJson, ValueError):
             return literal
         clean = self._text(plain, depth - 1)
         return literal if clean == plain else json.dumps(clean)

@@ -30,7 +30,7 @@ from kapy.providers.docker.containers import (
     machine_container,
     provider_id,
 )
-from kapy.providers.docker.engine import Container
+from kapy.providers.docker.engine import Container, EngineUnreachable
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.ip_family import ip_family
 from kapy.providers.docker.node_container import (
@@ -255,6 +255,10 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if task.error is None:
             return told.BOOTSTRAPPED
+        if isinstance(task.error, EngineUnreachable):
+            # As after a restart of this program: what has not begun is begun anew.
+            self._tasks.forget(order.uid, "bootstrap")
+            return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if isinstance(task.error, BootFailed):
             message = f"{task.description}\nERROR: {task.error}"
             return told.not_bootstrapped(Reason.FAILED, message)
@@ -312,16 +316,23 @@ class ContainerMachines(InfraMachineProvider[Any]):
             addresses = [Address(one.type, one.address) for one in status.addresses]
         else:
             addresses = self._addresses(order, name, container)
-        is_new = not order.object.spec.provider_id
         return Provisioned(
             provider_id=order.object.spec.provider_id or provider_id(name),
             addresses=addresses,
             failure_domain=order.failure_domain or status.failure_domain,
             annotations={Annotation.LOAD_BALANCER_WEIGHT: weight} if order.control_plane else {},
             conditions=told.complete(*known),
-            look_again=SOON if is_new else None,
+            look_again=self._next_look(order, known),
             because="boot data runs once the machine is provisioned",
         )
+
+    def _next_look(self, order: Order, known: Sequence[Condition]) -> timedelta | None:
+        """When boot data is to be begun: soon at first, later where the engine did not answer."""
+        if not order.object.spec.provider_id:
+            return SOON
+        booted = next((one for one in known if one.type == ConditionType.BOOTSTRAP_COMPLETED), None)
+        waits = booted is not None and booted.reason == Reason.NOT_READY
+        return RETRY if waits and self._tasks.get(order.uid, "bootstrap") is None else None
 
     def _addresses(self, order: Order, name: str, container: Container) -> Sequence[Address]:
         cluster = self._clusters.get(order.cluster)
