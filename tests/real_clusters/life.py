@@ -22,7 +22,7 @@ from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS, SECRETS, Resource
 from kapy.providers.docker.engine import Engine
 from kapy.testing.story import Story
@@ -168,7 +168,15 @@ class Life:
         spec = {"containers": [{"name": "pause", "image": PAUSE_IMAGE}]}
         metadata = {"name": name, "namespace": "default"}
         pod: Document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-        await (await self.workload()).create(PODS, pod)
+        client = await self.workload()
+
+        async def make() -> Document | None:
+            try:
+                return await client.create(PODS, pod)
+            except Unreachable:  # a load balancer that was just started
+                return None
+
+        await eventually(make, lambda: f"Pod {name} cannot be made")
         return await self.in_cluster(
             PODS,
             Key("default", name),
