@@ -240,6 +240,10 @@ def test_the_load_balancers_configuration() -> None:
         ["b", "172.18.0.4:6443", "weight", "0"],
     ]
     assert "timeout tunnel" in text, "idle watches end with the other timeouts"
+    settings = dict(line.split() for line in text.splitlines() if line.startswith("  srvtcpka-"))
+    idle, interval = (int(settings[f"srvtcpka-{one}"].rstrip("s")) for one in ("idle", "intvl"))
+    noticed = idle + interval * int(settings["srvtcpka-cnt"])
+    assert noticed < 30, "connections to a machine that was killed stay open until kubelets ask"
     assert "  bind :::6443\n" in config_text(Balancing(ipv6=True))
 
 

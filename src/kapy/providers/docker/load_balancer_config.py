@@ -35,6 +35,10 @@ defaults
   option dontlognull
   option clitcpka
   option srvtcpka
+  # A machine that was killed sends nothing any more, not even the end of its connections.
+  srvtcpka-idle 10s
+  srvtcpka-intvl 5s
+  srvtcpka-cnt 3
   timeout connect 5s
   # A server that refuses: the others are tried. After a reload each counts as up until its check.
   retries 3
