@@ -247,14 +247,18 @@ async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Re
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
 
 
-def refusing(client: Client, kind: str) -> Client:
-    """A client of a server that does not take objects of a kind."""
+def refusing(client: Client, kind: str, *, slow: bool = False) -> Client:
+    """A client of a server that does not take objects of a kind. slow: answers of other creations
+    come a second after the objects are there."""
 
     async def ask(request: Request) -> Reply:
         body = request.body
         if request.method == "POST" and isinstance(body, dict) and body.get("kind") == kind:
             return Reply(403, {"kind": "Status", "code": 403, "message": f"no {kind} here"})
-        return await client.transport(request)
+        reply = await client.transport(request)
+        if slow and request.method == "POST":
+            await asyncio.sleep(1)
+        return reply
 
     return Client(ask)
 
@@ -270,12 +274,15 @@ async def everything(client: Client) -> set[str]:
     return found | crds
 
 
+@pytest.mark.parametrize("slow", [False, True])
 @pytest.mark.parametrize("kind", ["Deployment", "ClusterRole", "Provider", "Namespace"])
-async def test_nothing_remains_of_an_init_that_was_refused(kind: str, releases: Releases) -> None:
+async def test_nothing_remains_of_an_init_that_was_refused(
+    kind: str, slow: bool, releases: Releases
+) -> None:
     async with management_cluster(controllers=True) as client:
         before = await everything(client)
         with pytest.raises(KapyError, match=f"no {kind} here"):
-            await init(refusing(client, kind), releases, acme())
+            await init(refusing(client, kind, slow=slow), releases, acme())
         await asyncio.sleep(60)
         assert await everything(client) == before
         await init(client, releases, acme())

@@ -19,7 +19,7 @@ from kapy.client.kinds import Kinds, UnknownKind
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.inventory import BUILT_IN
 from kapy.clusterctl.patience import PAUSES, persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.side_by_side import all_answered, side_by_side
 from kapy.clusterctl.waiting import established, until_established, until_gone
 from kapy.kube import Document, Key
 from kapy.kube.creation_order import creation_rank
@@ -61,7 +61,7 @@ class Applying:
                 continue
             every = list(some)
             await self._know({one["apiVersion"] for one in every})
-            await side_by_side(partial(self._written, one) for one in every)
+            await all_answered(partial(self._written, one) for one in every)
 
     async def undo(self) -> list[str]:
         """Delete what was created here, as far as it is the same object still; what was there
@@ -85,7 +85,7 @@ class Applying:
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs, until their kinds are served."""
-        stored = await side_by_side([partial(self._defined, one) for one in crds])
+        stored = await all_answered(partial(self._defined, one) for one in crds)
         for one in crds:
             self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
         waiting = [one["metadata"]["name"] for one in stored if not established(one)]

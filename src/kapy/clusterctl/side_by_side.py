@@ -30,6 +30,29 @@ async def side_by_side(
     return [task.result() for task in tasks]
 
 
+async def all_answered(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
+    """As `side_by_side`, but a request that is under way when another one fails is answered before
+    the failure is raised: what it did is known then. No more requests are begun."""
+    failures: list[Exception] = []
+
+    async def one(work: Callable[[], Awaitable[T]]) -> list[T]:
+        if failures:
+            return []
+        try:
+            return [await work()]
+        except Exception as error:
+            failures.append(error)
+            return []
+
+    def begun(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[list[T]]]:
+        return lambda: one(work)
+
+    answers = await side_by_side(begun(work) for work in works)
+    if failures:
+        raise failures[0]
+    return [one for some in answers for one in some]
+
+
 def _first(failures: BaseException) -> BaseException:
     while isinstance(failures, BaseExceptionGroup):
         failures = failures.exceptions[0]
