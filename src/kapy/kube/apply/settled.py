@@ -15,6 +15,7 @@ from kapy.kube.foreign_json import decoded
 from kapy.kube.patch.identity import identity
 
 _IDENTITY: Final = frozenset({"name", "namespace", "uid"})
+_MERGED: Final = ("annotations", "labels")
 
 
 def is_settled(live: Document, intent: Document, manager: str) -> bool:
@@ -28,16 +29,23 @@ def is_settled(live: Document, intent: Document, manager: str) -> bool:
         return False
     wanted = {key: value for key, value in intent.items() if key not in ("apiVersion", "kind")}
     # Servers do not keep empty labels and annotations, so nobody owns them.
-    named = owned.get("f:metadata") or {}
+    named = dict(owned.get("f:metadata") or {})
     metadata = {
         key: one
         for key, one in wanted["metadata"].items()
         if key not in _IDENTITY and (one or f"f:{key}" in named)
     }
+    for key in _MERGED:
+        # Those of others, who have some, stay: nothing of them is owned, and nothing applied.
+        if metadata.get(key) == {} and named.get(f"f:{key}") == {}:
+            del metadata[key], named[f"f:{key}"]
+    owned = {key: one for key, one in owned.items() if key != "f:metadata"}
+    if named:
+        owned["f:metadata"] = named
     wanted["metadata"] = metadata
-    if not metadata and "f:metadata" not in owned:
+    if not metadata and not named:
         del wanted["metadata"]
-    return _matches(owned, wanted, live)
+    return not (wanted or owned) or _matches(owned, wanted, live)
 
 
 def _owned_by(live: Document, manager: str) -> Document | None:
