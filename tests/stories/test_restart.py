@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from kapy._aio.clock import Clock, loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
@@ -16,9 +18,11 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.manifests import class_sample
 from kapy.apps.settings import Settings
 from kapy.kube import Document, yaml
+from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS
 from kapy.testing.story import Story
 from tests.core.topology.herd import is_settled
+from tests.stories.networked import controllers_behind
 from tests.stories.plane import own_kinds
 
 BUILT_IN = (CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS)
@@ -83,8 +87,32 @@ async def objects(story: Story) -> dict[tuple[str, str], Document]:
     }
 
 
-async def test_a_restart_changes_no_object(tmp_path: Path) -> None:
-    clock = loop_clock()
+class Writes:
+    """What controllers ask for that is no read."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+
+    def on(self, transport: Transport) -> Transport:
+        async def noted(request: Request) -> Reply:
+            if request.method != "GET":
+                self.requests.append(f"{request.method} {request.path}")
+            return await transport(request)
+
+        return noted
+
+
+@pytest.mark.parametrize("network", [False, True])
+async def test_a_restart_writes_nothing(
+    network: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, writes = loop_clock(), Writes()
+    with controllers_behind(monkeypatch, network=network, wrap=writes.on):
+        await live_and_restart(tmp_path, clock, writes)
+
+
+async def live_and_restart(tmp_path: Path, clock: Clock, writes: Writes) -> None:
+    """A plane that starts again writes nothing, and no object is another one."""
     async with plane(tmp_path, 0, clock) as story:
         await story.create(class_sample())
         await story.create([*yaml.load_all(ADDONS), *yaml.load_all(POOL)])
@@ -94,9 +122,12 @@ async def test_a_restart_changes_no_object(tmp_path: Path) -> None:
         await story.settle(300)
         before = await objects(story)
     assert len(before) > 20
+    assert writes.requests
+    writes.requests.clear()
     async with plane(tmp_path, 1, clock) as story:
         await asyncio.sleep(600)
         after = await objects(story)
     assert {
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     } == set()
+    assert writes.requests == []
