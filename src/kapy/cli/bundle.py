@@ -74,7 +74,7 @@ def create(
 @click.option(
     "--image-repository",
     default="",
-    help="Where the images were mirrored to, as registry.local/capi.",
+    help="Registry that mirrors the images, for example registry.local/capi.",
 )
 def load(file: Path, to: Path | None, image_repository: str) -> None:
     """Unpack the bundle FILE into a folder that all commands then work from.
@@ -107,7 +107,7 @@ def load(file: Path, to: Path | None, image_repository: str) -> None:
 @click.option(
     "--image-repository",
     default="",
-    help="Where the images were mirrored to, as registry.local/capi.",
+    help="Registry that mirrors the images, for example registry.local/capi.",
 )
 def push(file: Path, place: str, image_repository: str) -> None:
     """Put the bundle FILE into a registry, below PLACE, as oci://registry.local/capi.

@@ -21,7 +21,7 @@ output_option = click.option(
     type=click.Choice(["text", "json", "junit", "html"]),
     default="text",
     show_default=True,
-    help="How to print the report.",
+    help="Output format of the report.",
 )
 fail_on = click.option(
     "--fail-on",

@@ -65,28 +65,28 @@ class Told:
     type=click.FloatRange(min=0.1),
     default=None,
     metavar="SECONDS",
-    help="How long the provider may take for what it has to do.  [default: 40]",
+    help="Seconds within which the provider must complete an operation.  [default: 40]",
 )
 @click.option(
     "--quiet",
     type=click.FloatRange(min=0.1),
     default=None,
     metavar="SECONDS",
-    help="How long it is watched for what it must not do.  [default: 5]",
+    help="Seconds for which the checks look for forbidden changes.  [default: 5]",
 )
 @click.option(
     "--parallel",
     type=click.IntRange(0),
     default=0,
     metavar="CHECKS",
-    help="How many checks are done at a time, for a provider with little room; 0: all of them.",
+    help="Number of checks that run at the same time; 0 runs all of them.",
 )
 @click.option(
     "--faults",
     type=click.IntRange(0, 1000),
     default=0,
     metavar="SEEDS",
-    help="How many bad days the provider is to come through, each with faults of its own.",
+    help="Number of runs with injected faults, each with different faults.",
 )
 @output_option
 @fail_on

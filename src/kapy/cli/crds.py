@@ -18,7 +18,7 @@ from kapy.kube import Document
     type=click.Choice(["yaml", "json", "name"]),
     default="yaml",
     show_default=True,
-    help="How to print them.",
+    help="Output format of the CRDs.",
 )
 @click.option(
     "--stored-only", is_flag=True, help="Leave out older versions: then nothing has to convert."

@@ -63,7 +63,7 @@ class Wish:
 @click.option(
     "--kubeconfig",
     default="",
-    help="How that cluster is reached, where this is not one of its Pods.",
+    help="Kubeconfig file of the cluster, if this process is no Pod of it.",
 )
 @click.option(
     "--dns-name",

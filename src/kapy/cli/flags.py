@@ -177,7 +177,7 @@ def _flags() -> list[click.Option]:
             type=_Verbosity(),
             expose_value=False,
             callback=partial(_keep, _VERBOSITY),
-            help="How much is said; overrides CLUSTERCTL_LOG_LEVEL.",
+            help="Log level; it overrides CLUSTERCTL_LOG_LEVEL.",
         ),
     ]
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     help="Infrastructure provider whose template is used, as name[:version]; the installed one "
     "if unspecified.",
 )
-@click.option("-f", "--flavor", default="", help="Which of the provider's templates.")
+@click.option("-f", "--flavor", default="", help="Flavor of the provider's cluster template.")
 @click.option("--from", "place", default="", help="File or URL of a template; - is stdin.")
 @click.option("--from-config-map", default="", help="ConfigMap that has a template.")
 @click.option("--from-config-map-namespace", default="", help="Its namespace.")

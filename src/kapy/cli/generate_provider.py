@@ -42,7 +42,7 @@ _TYPES: Final = (
     "-n",
     "--target-namespace",
     default="",
-    help="Where the provider is to be deployed, instead of the namespace of its components.",
+    help="Namespace of the provider, instead of the namespace in its components.",
 )
 @click.option("--describe", is_flag=True, help="Tell about the components, and their variables.")
 @click.option("--raw", is_flag=True, help="Leave the variables as they are.")

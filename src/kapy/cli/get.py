@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @click.option("--user", default="", help="Make a kubeconfig for this user, with few rights.")
 @strings("--group", help="A group of that user, for the workload cluster's RBAC.")
 @click.option(
-    "--ttl", default="8h", show_default=True, help="How long that user's certificate is valid."
+    "--ttl",
+    default="8h",
+    show_default=True,
+    help="Validity of the user's certificate, as a duration.",
 )
 def kubeconfig(
     cluster: str,

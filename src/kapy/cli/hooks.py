@@ -21,7 +21,7 @@ from kapy.kube import Document
     type=click.Choice(["yaml", "json"]),
     default="yaml",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 def openapi(output: str) -> None:
     """Print the OpenAPI v3 document of all hooks, to generate servers from in any language."""
@@ -78,7 +78,7 @@ def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     "--webhook-service",
     multiple=True,
     metavar=METAVAR,
-    help="Where a Service is that the extension is behind; may be repeated.",
+    help="Address of the Service of the extension; may be repeated.",
 )
 @reaching
 def call(

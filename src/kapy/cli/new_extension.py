@@ -15,7 +15,7 @@ from kapy.cli.flags import command
     "--folder",
     type=click.Path(path_type=Path),
     default=None,
-    help="Where to write it (default: a new folder of that name).",
+    help="Folder of the new project (default: a new folder of that name).",
 )
 def extension(name: str, folder: Path | None) -> None:
     """Begin a runtime extension in Python: code, tests, container file, and a release that

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     type=click.Choice(["infrastructure", "bootstrap", "control-plane", "ipam"]),
     default="infrastructure",
     show_default=True,
-    help="What it provides.",
+    help="Type of the provider.",
 )
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     default=None,
-    help="Where to write it (default: a new folder of that name).",
+    help="Folder of the new project (default: a new folder of that name).",
 )
 def provider(name: str, of_type: ProviderType, folder: Path | None) -> None:
     """Begin a provider in Python: kinds, decisions, tests by the contracts, container file, and a

@@ -31,7 +31,7 @@ CHANGES, PROBLEMS = 2, 1
     multiple=True,
     required=True,
     metavar="FILE",
-    help="What you would apply: a file, a folder, - for standard input.",
+    help="File or folder with the objects of the change; - reads standard input.",
 )
 @click.option("--delete", is_flag=True, help="The objects are deleted instead of applied.")
 @click.option(

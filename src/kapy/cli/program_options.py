@@ -29,7 +29,7 @@ def options_of(kind: Kind) -> Callable[[F], F]:
         click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),
         click.option("--kubeconfig-context", default="", help="Context to use in it."),
         *(flag_option(one) for one in [*flags_of_controllers(kind), *flags_of_program(kind)]),
-        click.option("-v", "--v", type=int, default=2, show_default=True, help="How much is said."),
+        click.option("-v", "--v", type=int, default=2, show_default=True, help="Log level."),
         click.option(
             "--logging-format",
             type=click.Choice(["text", "json"]),

@@ -51,7 +51,7 @@ def program(provider: Provider) -> click.Group:
 
     @command()
     @click.argument("version")
-    @click.option("--folder", default="release", show_default=True, help="Where to write it.")
+    @click.option("--folder", default="release", show_default=True, help="Folder of the release.")
     @click.option("--image", default="", help="The image, where it is not that of the provider.")
     def release(version: str, folder: str, image: str) -> None:
         """Write the files that kapy and clusterctl install from."""

@@ -75,7 +75,7 @@ class Where:
     type=click.Choice(["in-memory", "docker"]),
     default="in-memory",
     show_default=True,
-    help="What the sample's machines are: nothing but memory, or containers with a real kubelet.",
+    help="Backend of the sample's machines: memory, or containers with a real kubelet.",
 )
 @click.option(
     "--kubernetes-version",

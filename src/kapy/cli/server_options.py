@@ -38,7 +38,9 @@ def server_options(command: F) -> F:
             ),
             click.option("--audit-log-path", default="", help="Audit log; - for standard output."),
             click.option(
-                "--audit-policy-file", default="", help="What is audited (audit.k8s.io/v1 Policy)."
+                "--audit-policy-file",
+                default="",
+                help="File with the audit policy (audit.k8s.io/v1 Policy).",
             ),
             click.option(
                 "--audit-log-maxsize",
@@ -62,7 +64,7 @@ def server_options(command: F) -> F:
                 "--webhook-service",
                 multiple=True,
                 metavar=METAVAR,
-                help="Where a Service is that webhooks or conversions name; may be repeated.",
+                help="Address of a Service that webhooks or conversions name; may be repeated.",
             ),
         )
     ):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     type=click.Choice(["crash", "power-loss"]),
     default="crash",
     show_default=True,
-    help="What acknowledged writes survive; with power-loss each costs a flush of the disk.",
+    help="Event that acknowledged writes survive; power-loss flushes the disk on each write.",
 )
 @click.option(
     "--accept-data-loss",

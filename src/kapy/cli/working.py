@@ -105,7 +105,7 @@ def certificates(command: F) -> F:
         type=click.Choice(["auto", "cert-manager", "kapy"]),
         default="auto",
         show_default=True,
-        help="Who issues the certificates of webhooks; auto: cert-manager where it is installed, "
+        help="Issuer of the certificates of webhooks; auto: cert-manager where it is installed, "
         "else kapy's own authority.",
     )
     return option(command)
