@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def extension(url: str, ca: Path | None) -> int:
     """Judge a running extension, in whatever language it is written.
 
-    Its handlers are called as kapy calls them, for a cluster called sample that is not there: what
-    the answers do is done. The exit code is 2 where a rule is not kept.
+    The command calls the handlers as kapy calls them, for a cluster with the name sample that does
+    not exist. Side effects of the handlers are real. The exit code is 2 if a rule is broken.
     """
     import asyncio
 

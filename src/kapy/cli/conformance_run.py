@@ -121,8 +121,8 @@ def run(
     it is less. It takes less than three minutes, unless --within says that the provider is slow; a
     function of Python runs on virtual time.
 
-    What was made is removed in the end, also after Ctrl-C, SIGTERM and a crash of the provider.
-    What could not be removed is listed, with the way to do it.
+    The command removes its objects at the end, also after Ctrl-C, SIGTERM and a crash of the
+    provider. It lists objects that it could not remove, with the commands that remove them.
 
     On a bad day (--faults) requests, answers and events are lost, late, refused or come twice, and
     the provider is killed between two writes. Afterwards everything has to be as on a good day:

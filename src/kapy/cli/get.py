@@ -37,8 +37,8 @@ def kubeconfig(
 ) -> None:
     """Print the kubeconfig of the workload cluster NAME.
 
-    It has all rights and is not for sharing. For people: --user NAME --group GROUP makes one with
-    a certificate of its own, and the rights that the workload cluster gives to them.
+    The kubeconfig has all rights. Do not share it. --user NAME --group GROUP makes a kubeconfig for
+    a person, with a certificate of its own and the rights that the workload cluster grants.
     """
     if group and not user:
         raise click.UsageError("--group is of a user: say who with --user")

@@ -91,9 +91,9 @@ def call(
 ) -> None:
     """Call a registered handler from here, and print its answer.
 
-    What the handler does it does: a made request is about a cluster called sample. Patches are
-    printed in clear, texts that look like secrets are not. It has the time that it has when a plane
-    calls it.
+    Side effects of the handler are real. A generated request is about a cluster with the name
+    sample. The command decodes patches and hides texts that look like secrets. The handler has the
+    same timeout as in a call by a plane.
     """
     import asyncio
 
@@ -136,7 +136,7 @@ async def _called(
 def watch(output: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     """Follow the calls of a running plane, as they happen, until Ctrl-C.
 
-    What looks like a secret is left out.
+    The command hides texts that look like secrets.
     """
     import asyncio
     from contextlib import suppress
