@@ -10,7 +10,7 @@ from kapy.kube.meta import Object
 
 
 def is_paused(obj: Object, cluster: Cluster | None) -> bool:
-    """Whether nothing may be done to the object: its Cluster is paused, or it says so itself."""
+    """Return whether the object is paused, by itself or by its Cluster."""
     by_cluster = cluster is not None and bool(cluster.spec.paused)
     return by_cluster or Annotation.PAUSED in obj.metadata.annotations
 

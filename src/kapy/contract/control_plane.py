@@ -14,7 +14,7 @@ _TEMPLATE = "spec.machineTemplate"
 
 
 class ControlPlane(View):
-    """What core reads of a control plane provider's object."""
+    """The fields of a control plane object that core reads."""
 
     __slots__ = ()
 

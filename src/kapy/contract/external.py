@@ -54,7 +54,7 @@ class Reference(Protocol):
 
 
 class External:
-    """Provider objects, read through the contracts that their CRDs declare."""
+    """Reads provider objects through the contracts that their CRDs declare."""
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client

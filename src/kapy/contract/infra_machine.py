@@ -9,7 +9,7 @@ from kapy.contract.values import address
 
 
 class InfraMachine(View):
-    """What core reads of a machine's infrastructure."""
+    """The fields of an infrastructure machine that core reads."""
 
     __slots__ = ()
 

@@ -30,7 +30,7 @@ class Found(Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The API server says that it does not exist (or nothing refers to it)."""
+    """The object does not exist, or nothing refers to it."""
 
 
 @dataclass(frozen=True, slots=True)

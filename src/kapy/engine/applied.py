@@ -21,7 +21,7 @@ REMEMBERED: Final = 16384
 
 
 class Applied:
-    """What one controller knows of its applies.
+    """Remembers the last server-side applies of one controller, to skip those without effect.
 
     hits, misses: how often one was known to change nothing, and how often not, by kind
     (upstream's `capi_ssa_cache_*`).

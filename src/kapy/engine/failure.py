@@ -6,7 +6,7 @@ from kapy.kube.errors import ApiError, Conflict, KapyError
 
 
 class NotYet(KapyError):
-    """Something that the reconcile needs is not there yet.
+    """An object or value that the reconcile needs does not exist yet.
 
     Part of ordinary life: retried with back-off like any error, but not shouted about.
     """

@@ -52,7 +52,7 @@ class RuleFailed(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class KindRules(Generic[T]):
-    """What is to be known of a kind.
+    """The defaulting, validation and conversion rules of one kind.
 
     kind: its Struct, or its Resource for rules that are given documents; in the version that is
     stored. template: the kind of its templates, if it has some. defaults: the object with defaults;

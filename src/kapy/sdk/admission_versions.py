@@ -28,12 +28,12 @@ _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
 class CannotConvert(KapyError):
-    """An object cannot be had in another version of its kind."""
+    """An object cannot be converted to another version of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The ways between another version and the one that is stored.
+    """The conversions between an older version of a kind and the stored one.
 
     Both functions are given a private copy, may change it, and return the object; they leave
     `metadata` as it is. `apiVersion` is not theirs to set. kind: the Struct of that version, which

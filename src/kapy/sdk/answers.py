@@ -26,7 +26,7 @@ class Address(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where the API server of a cluster is reached."""
+    """The address of the API server of a cluster."""
 
     host: str
     port: int
@@ -34,7 +34,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """It is not done yet.
+    """The operation is not complete yet.
 
     because: said in the Ready condition (where no conditions are reported) and with the timer.
     poll_after: when to ask again; None when something that the controller watches will change.
@@ -49,7 +49,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """It has failed for good: nothing that anybody could do here makes it work.
+    """The object has failed terminally; no further reconcile can repair it.
 
     reason: one word in CamelCase that the provider documents. message: for people. Both are said
     by the condition that sums up, by an Event, and by `status.failureReason` and
@@ -65,7 +65,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
-    """The machine's infrastructure is there (contract: initialization completed).
+    """The infrastructure of the machine is provisioned (contract: initialization completed).
 
     provider_id: equal to the `spec.providerID` of the machine's Node, and never changes.
     failure_domain: where the machine really is. annotations: to have on the infrastructure machine.
@@ -85,7 +85,7 @@ class Provisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProvisioned:
-    """The pool's infrastructure is there (contract: initialization completed), as it is now.
+    """The infrastructure of the pool is provisioned (contract: initialization completed).
 
     provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
     ID is not in it any more is gone. replicas: how many machines there are, where not all have an
@@ -105,7 +105,7 @@ class PoolProvisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterProvisioned:
-    """The cluster's infrastructure is there (contract: initialization completed).
+    """The infrastructure of the cluster is provisioned (contract: initialization completed).
 
     endpoint: of the control plane, None when somebody else provides it. failure_domains: where
     machines can be placed. annotations: to have on the infrastructure cluster. conditions: `Ready`
@@ -121,7 +121,7 @@ class ClusterProvisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapData:
-    """What a machine runs when it starts.
+    """The bootstrap data of a machine, which it executes when it starts.
 
     value: the data; never shown. format: what it is, as infrastructure providers know it
     (`cloud-config`, `ignition`, …). conditions: `Ready` sums them up, with DataSecretAvailable.
@@ -159,7 +159,7 @@ class Replicas(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneProvisioned:
-    """A control plane as it is now.
+    """The current state of a control plane.
 
     endpoint: where its API server is reached, None where the Cluster's is used. initialized: it
     takes requests (contract: initialization completed; never taken back). version: the oldest
@@ -189,7 +189,7 @@ class ControlPlaneProvisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneSeen:
-    """What can be seen of a control plane that is made of Machines.
+    """The observed state of a control plane that consists of Machines.
 
     initialized: it takes requests (contract: initialization completed; never taken back). unstable:
     why no Machine may be added or taken away right now, "" when one may. conditions: `Available`
@@ -207,4 +207,4 @@ class ControlPlaneSeen:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Nothing is left of it at the provider."""
+    """The deletion is complete; the infrastructure no longer exists."""

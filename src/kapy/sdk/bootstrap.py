@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapOrder(Generic[T]):
-    """Boot data to make for one machine, or for all machines of a pool; read-only.
+    """A request to generate bootstrap data for a machine or for a pool; read-only.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to;
     owner: that Cluster itself, None when it is gone already. machine, pool: who boots with it, one
@@ -52,7 +52,7 @@ class BootstrapOrder(Generic[T]):
 
 
 class BootstrapProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API another way of making Nodes out of machines.
+    """Implement this class to generate the bootstrap data that turn machines into Nodes.
 
     initialises: whether one machine of each cluster has to be the first, as it is with kubeadm.
     Then one control plane machine is asked for with `first`, and no other machine is asked for
@@ -63,7 +63,7 @@ class BootstrapProvider(ABC, Generic[T]):
 
     @abstractmethod
     async def data(self, order: BootstrapOrder[T]) -> BootstrapData | Failed | Waiting:
-        """What the machine runs when it starts. Asked until there is data, then not again."""
+        """Generate the bootstrap data. Called until data exist, and not after that."""
 
     async def refresh(
         self, order: BootstrapOrder[T], made: BootstrapData
@@ -77,7 +77,7 @@ class BootstrapProvider(ABC, Generic[T]):
         return Unchanged()
 
     async def release(self, order: BootstrapOrder[T]) -> Released | Waiting:
-        """Take back what was made besides the data. Asked only where there is a finalizer."""
+        """Delete what `converge` has created besides the data. Called only with a finalizer."""
         del order
         return Released()
 

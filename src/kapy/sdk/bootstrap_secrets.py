@@ -27,7 +27,7 @@ class OwnedByOther(KapyError):
 
 
 class BootstrapSecrets:
-    """Keeps the boot data of configurations."""
+    """Stores the bootstrap data of configurations in Secrets."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)

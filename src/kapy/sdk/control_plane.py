@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneOrder(Generic[T]):
-    """A control plane to make or unmake; read-only for the provider.
+    """A request to create or delete a control plane; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to;
     owner: that Cluster itself, None when it is gone already. version: the Kubernetes version to
@@ -75,7 +75,7 @@ class AnyControlPlaneProvider(ABC, Generic[T]):
 
 
 class ControlPlaneProvider(AnyControlPlaneProvider[T]):
-    """Implement this to teach Cluster API control planes that have no Machines.
+    """Implement this class to manage control planes that have no Machines.
 
     external: they have no Nodes in their cluster either (`status.externalManagedControlPlane`).
     """

@@ -20,7 +20,7 @@ def next_to_go(
     broken: Sequence[Machine],
     domains: Sequence[str],
 ) -> Machine | None:
-    """The Machine that goes next. Pure.
+    """Return the Machine that is deleted next. Pure.
 
     First those that a person chose (outdated ones before others), then outdated ones with broken
     components, then outdated ones, then any; of these the oldest in the failure domain with the
@@ -51,17 +51,17 @@ def is_marked_for_deletion(machine: Machine) -> bool:
 
 
 def created(machine: Machine) -> datetime:
-    """When the Machine was made."""
+    """Return the time at which the Machine was created."""
     return moment(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
 
 
 def oldest(machines: Iterable[Machine]) -> Machine | None:
-    """The Machine that was made first (names break ties)."""
+    """Return the Machine that was created first (names break ties)."""
     return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)
 
 
 def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:
-    """The versions that Machines have, the oldest first, with how many have each."""
+    """Return the versions of the Machines, lowest first, with the number of Machines of each."""
     counted = Counter(one.spec.version for one in machines if _is_version(one.spec.version))
     ordered = sorted(counted, key=lambda text: (parse_tolerant(text), text))
     return [StatusVersion(version=version, replicas=counted[version]) for version in ordered]

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachinesOrder(ControlPlaneOrder[T]):
-    """A control plane and the Machines that it has; read-only for the provider.
+    """A request about a control plane and its Machines; read-only for the provider.
 
     machines: by age, those that are being deleted among them. configs: the bootstrap configuration
     of each Machine whose configuration is there, by the Machine's name.
@@ -36,7 +36,7 @@ class MachinesOrder(ControlPlaneOrder[T]):
 
 
 class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
-    """Implement this to teach Cluster API control planes that run on Machines.
+    """Implement this class to manage control planes that run on Machines.
 
     certificates: the authorities that the SDK makes once for each cluster, before its first
     Machine. surge: whether a Machine is added before an outdated one goes; otherwise it goes first.

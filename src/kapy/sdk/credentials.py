@@ -38,7 +38,7 @@ LOOK_AGAIN: Final = timedelta(seconds=10)
 
 
 class IdentityReference(NamedTuple):
-    """What `spec.identityRef` names: a Secret, or an identity."""
+    """The reference in `spec.identityRef` to a Secret or an identity."""
 
     kind: str
     name: str

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOrder(Making, Generic[T]):
-    """The infrastructure of one cluster to make or unmake; read-only for the provider.
+    """A request to create or delete the infrastructure of one cluster; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
     Cluster itself, None when it is gone already. endpoint: the control plane endpoint that is set
@@ -42,7 +42,7 @@ class ClusterOrder(Making, Generic[T]):
 
 
 class InfraClusterProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API where clusters can be.
+    """Implement this class to manage the infrastructure of clusters.
 
     reports_ready: a cluster that is provisioned is Ready where no conditions are reported.
     """

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineOrder(Making, Generic[T]):
-    """One machine to make or unmake; read-only for the provider.
+    """A request to create or delete one machine; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
     machine: the owner, None when it is gone already. version: the Kubernetes version to run.
@@ -48,7 +48,7 @@ class MachineOrder(Making, Generic[T]):
 
 
 class InfraMachineProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API a new kind of machine.
+    """Implement this class to manage a kind of machines.
 
     needs_bootstrap_data: a machine cannot start while its bootstrap Secret holds no data.
     """
@@ -57,11 +57,11 @@ class InfraMachineProvider(ABC, Generic[T]):
 
     @abstractmethod
     async def converge(self, order: MachineOrder[T]) -> Provisioned | Failed | Waiting:
-        """Move one step towards the order, and say what is true. Called again and again."""
+        """Create or update the machine by one step and return its state. Called repeatedly."""
 
     @abstractmethod
     async def release(self, order: MachineOrder[T]) -> Released | Waiting:
-        """Move one step towards nothing. Must answer Released for a machine never made."""
+        """Delete the machine by one step. Must return Released for a machine that never existed."""
 
     def serves(self, document: Document) -> bool:
         """Whether the object is this provider's own: others may serve some objects of its kind."""

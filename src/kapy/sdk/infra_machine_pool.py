@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachinePoolOrder(Making, Generic[T]):
-    """One pool of machines to make or unmake; read-only for the provider.
+    """A request to create, scale or delete one pool of machines; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
     pool: the owner, None when it is gone already. replicas: how many machines there should be;
@@ -54,7 +54,7 @@ class MachinePoolOrder(Making, Generic[T]):
 
 
 class InfraMachinePoolProvider(ABC, Generic[T]):
-    """Implement this to teach Cluster API a new kind of machine pool.
+    """Implement this class to manage a kind of machine pools.
 
     machine_kind: the kind of the objects that stand for its machines, "" where there are none.
     needs_bootstrap_data: machines cannot start while their bootstrap Secret holds no data.

@@ -27,7 +27,7 @@ _INFORMATION: Final = "lock-information"
 
 
 class InitLock:
-    """The init locks of all clusters."""
+    """The locks that let one machine of each cluster run kubeadm init."""
 
     def __init__(
         self, client: Client, locks: Informer[Document], machines: Informer[Machine]

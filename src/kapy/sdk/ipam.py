@@ -33,14 +33,14 @@ class Allocated:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The pool has no address left. Asked again when one comes back, or the pool changes."""
+    """The pool has no free address. The SDK asks again when one is released or the pool changes."""
 
     because: str = "no address of the pool is free"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressOrder(Generic[P]):
-    """A claim to answer or to forget; read-only for the provider.
+    """A request to allocate or release the address of a claim; read-only for the provider.
 
     pool: where the address is to come from; None only in `free`, when the pool is gone already.
     taken: the addresses of the pool that other claims have, and which claims. allocated: what this
@@ -57,7 +57,7 @@ class AddressOrder(Generic[P]):
 
 
 class IPAMProvider(ABC, Generic[P]):
-    """Implement this to give out the addresses of a kind of pools."""
+    """Implement this class to allocate the addresses of a kind of pools."""
 
     @abstractmethod
     async def allocate(self, order: AddressOrder[P]) -> Allocated | Exhausted | Waiting:

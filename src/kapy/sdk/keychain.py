@@ -47,7 +47,7 @@ class ExternalCertificateMissing(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A certificate as its Secret holds it."""
+    """A certificate in its Secret."""
 
     pair: KeyPair
     secret: Document
@@ -193,7 +193,7 @@ class Keychain:
 
 
 class ClusterKeys:
-    """The certificates of one cluster, for who makes its machines. owner: of those made here."""
+    """The certificates of one cluster. owner: of generated certificates."""
 
     def __init__(self, keychain: Keychain, cluster: Key, owner: OwnerReference) -> None:
         self._keychain = keychain

@@ -56,7 +56,7 @@ __all__ = [
 
 
 def resource(group: str, version: str, kind: str) -> Resource:
-    """Where objects of a kind are found; its plural is the one that core looks for."""
+    """Return the resource of a kind, with the plural that core expects."""
     return Resource(group, version, plural(kind.lower()), kind)
 
 

@@ -26,7 +26,7 @@ from kapy.sdk.keychain import Keychain
 
 
 class Kubeconfigs:
-    """Keeps them for control planes, who own them unless a user brought them."""
+    """Maintains kubeconfig Secrets; the control plane owns those that no user has created."""
 
     def __init__(self, runtime: Runtime, keychain: Keychain) -> None:
         self._runtime = runtime

@@ -46,7 +46,7 @@ class Member:
 
 
 class ControlPlaneLoadBalancer(ABC, Generic[T]):
-    """Implement this where the provider brings a load balancer of its own."""
+    """Implement this class if the provider manages a load balancer for the control plane."""
 
     @abstractmethod
     async def endpoint(self, order: ClusterOrder[T]) -> Endpoint | Waiting:

@@ -10,7 +10,7 @@ from kapy.kube import Key
 
 
 class News:
-    """How much has happened, by the key of whom it concerns."""
+    """Counts changes by the key of the object that they concern."""
 
     def __init__(self) -> None:
         self._news: dict[Key, int] = {}

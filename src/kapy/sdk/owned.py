@@ -146,7 +146,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Making:
-    """An order whose object makes others in the management cluster (`makes`)."""
+    """A request whose object owns other objects in the management cluster (`makes`)."""
 
     owned: Owned | None = field(default=None, repr=False, compare=False)
 

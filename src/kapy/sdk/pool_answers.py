@@ -16,7 +16,7 @@ from kapy.sdk.infra_machine_pool import MachinePoolOrder
 def answer_for_pool(
     order: MachinePoolOrder[Any], instances: Sequence[PoolInstance], *, provider_id: str
 ) -> PoolProvisioned | Waiting:
-    """The answer to `converge` for a pool with these machines.
+    """Return the result of `converge` for a pool with these machines.
 
     A new pool is provisioned when it has exactly the wanted machines and each has a provider ID.
     After that it stays provisioned, and the condition ReplicasReady reports what is missing.

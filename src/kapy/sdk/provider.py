@@ -36,7 +36,7 @@ class BadProvider(KapyError):
 
 
 class Setting(NamedTuple):
-    """An environment variable that the provider reads where it runs.
+    """An environment variable that the provider reads.
 
     Who installs it sets the variable of the same name. default: None where it has to be set.
     """
@@ -47,7 +47,7 @@ class Setting(NamedTuple):
 
 
 class Right(NamedTuple):
-    """Something that the provider does with the API besides what the SDK does for it."""
+    """A permission that the provider needs in addition to those that the SDK needs."""
 
     group: str
     resources: tuple[str, ...]

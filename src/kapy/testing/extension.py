@@ -34,17 +34,17 @@ from kapy.testing.extension_conformance import judged
 
 
 async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: str) -> Resp:
-    """What a handler answers, as the caller reads it. Raises ValueError if there is none."""
+    """Call a handler and return its response. Raises ValueError if there is no such handler."""
     return hook.decode_response(await _asked(extension, hook, request, name))
 
 
 def recorded(hook: Hook[Req, Any], path: Path) -> Req:
-    """A request out of a file, JSON or YAML. Raises BadMessage if it is none of the hook."""
+    """Read a request of the hook from a JSON or YAML file. Raises BadMessage."""
     return hook.decode_request(msgspec.json.encode(load(path.read_bytes(), str(path))))
 
 
 def made(hook: Hook[Req, Any]) -> Req:
-    """A request that has a value in every field, the same one each time; objects in it are only
+    """Generate a request with a value in every field, always the same; objects in it are only
     stand-ins."""
     found: Req = sample(hook.request)
     return msgspec.structs.replace(found, kind=hook.request_kind, api_version=hook.api_version)
@@ -102,7 +102,7 @@ class InProcess:
         return Answer(404, b"") if answered is None else Answer(200, answered)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 async def _asked(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:

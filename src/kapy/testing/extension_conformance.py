@@ -54,7 +54,7 @@ class _Broken(Exception):
 
 
 async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
-    """All findings, handler by handler. Raises NoAnswer if nobody answers at all."""
+    """Return all findings, handler by handler. Raises NoAnswer if the extension does not answer."""
     ask = _in_time(ask)
     found: list[Finding] = []
     handlers = await _discovered(ask, catalog, found)

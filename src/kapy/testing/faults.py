@@ -75,7 +75,7 @@ CALM: Final = Rates()
 
 
 class Faults(Interceptor):
-    """A transport on which things go wrong; `happened` counts what did."""
+    """A transport that injects faults; `happened` counts them."""
 
     def __init__(self, transport: Transport, rates: Rates = BAD_DAY, *, seed: int = 0) -> None:
         super().__init__(transport)
@@ -85,7 +85,7 @@ class Faults(Interceptor):
         self._lists: dict[tuple[str, str], list[Reply]] = {}
 
     def calm(self) -> None:
-        """No more faults from now on."""
+        """Stop injecting faults."""
         self.rates = CALM
 
     async def __call__(self, request: Request) -> Reply:
@@ -138,16 +138,16 @@ class Faults(Interceptor):
             await asyncio.sleep(self._random.random() * longest)
 
     async def lag(self) -> float:
-        """Keep an event back for a while; answers until when."""
+        """Delay an event; returns the time until which it is delayed."""
         await self._pause(self.rates.late)
         return asyncio.get_running_loop().time()
 
     def repeats(self) -> bool:
-        """Whether an event comes twice."""
+        """Return whether the watch delivers an event twice."""
         return self._happens("again", self.rates.again)
 
     def watch_fault(self) -> Unreachable | Document | None:
-        """What happens to a watch now: it breaks, it gets an ERROR event, or nothing."""
+        """Return the next fault of a watch: it breaks, it gets an ERROR event, or none."""
         if self._happens("watch breaks", self.rates.watch_breaks):
             return Unreachable("the watch broke")
         if self._happens("watch expires", self.rates.watch_expires):

@@ -20,7 +20,7 @@ REMEMBERED: Final = 10_000
 
 
 class SharedDocumentChanged(TypeError):
-    """Code changed a document that others read too."""
+    """Code has changed a document that other code reads as well."""
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
@@ -52,7 +52,7 @@ class FrozenList(list[Any]):
 
 
 def freeze(value: Any) -> Any:
-    """A deep copy of a document that cannot be changed; what is frozen already stays itself."""
+    """Return an immutable deep copy of a document; a part that is frozen already is not copied."""
     kind = type(value)
     if kind is dict:
         return FrozenDict(

@@ -50,7 +50,7 @@ STARTING: Final = 120.0
 
 
 class BadTestPlane(KapyError):
-    """A test asks for a plane that cannot be; the message says what to change."""
+    """A test requests a plane that is impossible; the message says what to change."""
 
 
 class RunningPlane(Story):
@@ -61,7 +61,7 @@ class RunningPlane(Story):
         self._running = running
 
     def resource_of(self, document: Document) -> Resource:
-        """Where the kind of a document is served. Raises BadTestPlane."""
+        """Return the resource of a document's kind. Raises BadTestPlane."""
         group, version = split_api_version(document["apiVersion"])
         found = self._running.server.plane.registry.of_kind(group, version, document["kind"])
         if found is None:
@@ -77,7 +77,7 @@ class RunningPlane(Story):
 
     @property
     def server(self) -> str:
-        """The URL of its API server. Raises BadTestPlane where it serves no network."""
+        """Return the URL of the API server. Raises BadTestPlane if the plane serves no network."""
         return self._access.server
 
     def kubeconfig(self, path: Path) -> Path:
@@ -181,7 +181,7 @@ class BackgroundPlane:
         self._loop = loop
 
     def run(self, work: Callable[[RunningPlane], Awaitable[T]], *, within: float = 600.0) -> T:
-        """Do something with the plane, in its thread: `run(lambda plane: plane.apply(text))`."""
+        """Call a function with the plane in its thread: `run(lambda plane: plane.apply(text))`."""
 
         async def body() -> T:
             return await work(self._running)
@@ -189,7 +189,7 @@ class BackgroundPlane:
         return asyncio.run_coroutine_threadsafe(body(), self._loop).result(within)
 
     def apply(self, objects: str | Sequence[Document]) -> list[Document]:
-        """As `RunningPlane.apply`."""
+        """Apply objects as `RunningPlane.apply` does."""
         return self.run(lambda running: running.apply(objects))
 
     @property

@@ -1,4 +1,4 @@
-"""Somebody who does what core does, exactly when a test wants it."""
+"""A substitute for the core controllers, whose steps a test triggers one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
 class PlayedCore:
-    """Core, in one namespace. resource_of: where a provider's objects are written.
+    """The core controllers in one namespace. resource_of: where a provider's objects are written.
 
     labels: what everything gets that is made here, besides the labels that it needs.
     """
@@ -50,7 +50,7 @@ class PlayedCore:
         return cluster
 
     async def cluster_provisioned(self, name: str) -> None:
-        """Let the machines of a cluster start."""
+        """Mark the infrastructure of a cluster as provisioned, so that its machines start."""
         status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
         await self.client.patch(Cluster.RESOURCE, self.key(name), status, subresource="status")
 
@@ -66,7 +66,7 @@ class PlayedCore:
         owner: Document | None = None,
         **spec: Any,
     ) -> Document:
-        """A Machine and its infrastructure, which gets the Machine's name.
+        """Create a Machine and its infrastructure, which gets the Machine's name.
 
         owner: the owner of the Machine, where that matters.
         """
@@ -113,7 +113,7 @@ class PlayedCore:
         return machine
 
     async def bootstrap(self, cluster: str, machine: str, data: bytes) -> None:
-        """The bootstrap data of a Machine, as a bootstrap provider hands it over."""
+        """Hand over the bootstrap data of a Machine, as a bootstrap provider does."""
         await self._bootstrap_data(cluster, machine, data)
         patch = {"spec": {"bootstrap": {"dataSecretName": machine}}}
         await self.client.patch(Machine.RESOURCE, self.key(machine), patch)
@@ -128,7 +128,7 @@ class PlayedCore:
         owner: Document | None = None,
         **spec: Any,
     ) -> Document:
-        """A MachinePool and its infrastructure, which gets the pool's name."""
+        """Create a MachinePool and its infrastructure, which gets the pool's name."""
         infra = {**infra, "metadata": {**infra.get("metadata", {}), "name": name}}
         labels = {Label.CLUSTER_NAME: cluster}
         template: Document = {"clusterName": cluster, "version": "v1.34.0"}
@@ -147,7 +147,7 @@ class PlayedCore:
         return pool
 
     async def pool_bootstrap(self, cluster: str, pool: str, data: bytes) -> None:
-        """The bootstrap data of a MachinePool, as a bootstrap provider hands it over."""
+        """Hand over the bootstrap data of a MachinePool, as a bootstrap provider does."""
         await self._bootstrap_data(cluster, pool, data)
         patch = {"spec": {"template": {"spec": {"bootstrap": {"dataSecretName": pool}}}}}
         await self.client.patch(MachinePool.RESOURCE, self.key(pool), patch)
@@ -198,7 +198,7 @@ class PlayedCore:
 
 
 def owned_by(owner: Document, *, controller: bool = False) -> Document:
-    """A reference to an owner."""
+    """Return a reference to an owner."""
     found: Document = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -209,7 +209,7 @@ def owned_by(owner: Document, *, controller: bool = False) -> Document:
 
 
 def reference(document: Document) -> Document:
-    """A contract-versioned reference to an object."""
+    """Return a contract-versioned reference to an object."""
     return {
         "apiGroup": document["apiVersion"].partition("/")[0],
         "kind": document["kind"],

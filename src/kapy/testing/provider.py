@@ -67,7 +67,7 @@ def check_behaviour(
 
 
 def kinds_of(provider: Provider, examples: Sequence[Document]) -> tuple[Kind, ...]:
-    """The kinds that contracts speak of, with an example each."""
+    """Return the kinds to which contracts apply, with an example of each."""
     by_name = {kind.RESOURCE.kind: kind for kind in provider.kinds}
     of_type = next(one for one in ProviderType if one.word == provider.type)
     found = []

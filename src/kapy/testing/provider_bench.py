@@ -37,7 +37,7 @@ STEP = 0.05
 
 
 class ProviderBench(PlayedCore):
-    """What a provider meets: a plane, and somebody who does what core does."""
+    """The environment of a provider under test: a plane and a substitute for core."""
 
     def __init__(self, server: Server, clock: Clock) -> None:
         self.server = server
@@ -50,7 +50,7 @@ class ProviderBench(PlayedCore):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the provider's controllers meanwhile."""
+        """Run the provider's controllers while the context is open."""
         failure: BaseException | None = None
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self.runtime.run())
@@ -64,12 +64,12 @@ class ProviderBench(PlayedCore):
             raise failure
 
     async def serve(self, resources: Iterable[Resource]) -> None:
-        """Serve more kinds, with whatever fields they have."""
+        """Serve more kinds, with a schema that accepts all fields."""
         for resource in resources:
             await self.client.create(CRDS, permissive(resource))
 
     async def get(self, resource: Resource, name: str) -> Document | None:
-        """The object as the server has it."""
+        """Read an object from the server."""
         try:
             return await self.client.get(resource, key(name))
         except NotFound:
@@ -89,7 +89,7 @@ class ProviderBench(PlayedCore):
         raise AssertionError(f"{resource.kind} {name} is {found}")
 
     async def until_gone(self, resource: Resource, name: str, within: float = 600) -> None:
-        """Wait until the object is not there any more."""
+        """Wait until the object no longer exists."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while (found := await self.get(resource, name)) is not None:
@@ -125,7 +125,7 @@ async def provider_bench(
 
 
 def key(name: str) -> Key:
-    """Where the bench keeps the object of that name."""
+    """Return the key of the object with that name."""
     return Key(NAMESPACE, name)
 
 

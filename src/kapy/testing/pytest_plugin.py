@@ -21,7 +21,7 @@ MARK = "kapy"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark."""
     config.addinivalue_line(
         "markers",
         f"{MARK}(providers=..., extensions=..., gates=..., seed=...): how the fixture kapy_plane "

@@ -23,11 +23,11 @@ PATIENCE = 600.0
 
 
 class NeverCame(AssertionError):
-    """What a story waited for did not happen; the message shows the last state."""
+    """The state for which a story waited did not occur; the message shows the last state."""
 
 
 class Story:
-    """One person with a client, acting on one management plane.
+    """A user who acts on one management plane with a client.
 
     client: asks as that person. resources: the kinds that `apply` may meet, by group and kind.
     """
@@ -37,7 +37,7 @@ class Story:
         self._resources = {resource.group_kind: resource for resource in resources}
 
     def resource_of(self, document: Document) -> Resource:
-        """Where the kind of a document is served."""
+        """Return the resource of a document's kind."""
         group, _, _ = document["apiVersion"].rpartition("/")
         return self._resources[GroupKind(group, document["kind"])]
 
@@ -51,14 +51,14 @@ class Story:
         ]
 
     async def get(self, kind: type[O], name: str, namespace: str = "default") -> O | None:
-        """The object as the server has it, None when it is not there."""
+        """Read an object from the server; None if it does not exist."""
         try:
             return await self.client.get(kind, Key(namespace, name))
         except NotFound:
             return None
 
     async def all(self, kind: type[O], namespace: str = "default") -> Sequence[O]:
-        """All objects of a kind in a namespace."""
+        """List all objects of a kind in a namespace."""
         return (await self.client.list(kind, namespace)).items
 
     async def merge(
@@ -90,7 +90,7 @@ class Story:
     async def until_gone(
         self, kind: type[O], name: str, *, namespace: str = "default", within: float = PATIENCE
     ) -> None:
-        """Wait until the object is not there any more."""
+        """Wait until the object no longer exists."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while (found := await self.get(kind, name, namespace)) is not None:
@@ -99,7 +99,7 @@ class Story:
             await asyncio.sleep(STEP)
 
     async def settle(self, seconds: float = 30.0) -> None:
-        """Let the plane work off everything that it has begun."""
+        """Wait until the plane has no work left."""
         await asyncio.sleep(seconds)
 
 

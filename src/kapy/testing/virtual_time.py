@@ -20,7 +20,7 @@ PATIENCE = 2.0  # real seconds to wait for real I/O before calling it a deadlock
 
 
 class Deadlock(RuntimeError):
-    """Every task waits for something that nobody will do."""
+    """All tasks wait, and neither a timer nor a task can wake one of them."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
