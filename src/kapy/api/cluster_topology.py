@@ -47,9 +47,9 @@ class ControlPlaneTopologyRolloutSpec(Model):
     after: Annotated[
         str | None,
         rules(
-            "after is a time in the format of RFC 3339. Once it has passed, control plane "
-            "Machines that were created before it are replaced by a rollout. The control "
-            "plane provider must support it.",
+            "after is a time in the format of RFC 3339. Once it has passed, Machines that "
+            "were created before it are replaced by a rollout. The provider of a control "
+            "plane must support it.",
             format="date-time",
         ),
     ] = None
