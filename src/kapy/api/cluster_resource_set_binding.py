@@ -28,7 +28,7 @@ LastAppliedTime = Annotated[
 SetName = Annotated[
     str,
     rules(
-        "clusterResourceSetName is the name of the ClusterResourceSet.",
+        "clusterResourceSetName is the name of the ClusterResourceSet in the same namespace.",
         min_length=1,
         max_length=253,
     ),

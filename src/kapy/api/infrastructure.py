@@ -138,8 +138,8 @@ MachineProviderID = Annotated[
 PoolProviderID = Annotated[
     str,
     rules(
-        "providerID is the identifier of the pool at the infrastructure provider. The "
-        "provider sets it."
+        "providerID is the identifier of the pool as a whole at the infrastructure "
+        "provider. The provider sets it."
     ),
 ]
 ProviderIDs = Annotated[
@@ -196,9 +196,24 @@ Capacity = Annotated[
 ]
 
 
-InstanceName = Annotated[str, rules("instanceName is the name of the machine in the pool.")]
-InstanceVersion = Annotated[str | None, rules("version is the Kubernetes version of the machine.")]
-InstanceReady = Annotated[bool, rules("ready tells whether the machine is ready.", zero="written")]
+InstanceName = Annotated[
+    str,
+    rules(
+        "instanceName is the name of the machine in the pool, which is also the name of "
+        "its infrastructure object."
+    ),
+]
+InstanceVersion = Annotated[
+    str | None,
+    rules("version is the Kubernetes version that the machine runs, for example v1.34.1."),
+]
+InstanceReady = Annotated[
+    bool,
+    rules(
+        "ready tells whether the machine is provisioned and its Node can be expected.",
+        zero="written",
+    ),
+]
 
 
 class PoolInstance(Model):
@@ -228,7 +243,10 @@ PoolReady = Annotated[
 PoolReplicas = Annotated[
     int,
     rules(
-        "replicas is the number of machines of the pool that exist.", format="int32", zero="written"
+        "replicas is the number of machines of the pool that exist. The MachinePool "
+        "controller copies it.",
+        format="int32",
+        zero="written",
     ),
 ]
 ObservedGeneration = Annotated[

@@ -12,11 +12,22 @@ from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 
 Address = Annotated[
-    str, rules("address is the IP address, as IPv4 or IPv6.", min_length=1, max_length=39)
+    str,
+    rules(
+        "address is the allocated IP address, as IPv4 or IPv6, without a prefix length. "
+        "Admission rejects anything else.",
+        min_length=1,
+        max_length=39,
+    ),
 ]
 Gateway = Annotated[
     str,
-    rules("gateway is the IP address of the gateway of the network.", min_length=1, max_length=39),
+    rules(
+        "gateway is the IP address of the gateway of the network. It is not set if the "
+        "network has no gateway.",
+        min_length=1,
+        max_length=39,
+    ),
 ]
 ClusterName = Annotated[
     str,
@@ -35,7 +46,7 @@ class IPAddressClaimReference(Model):
     name: Annotated[
         str,
         rules(
-            "name is the name of the IPAddressClaim.",
+            "name is the name of the IPAddressClaim. It must be in the same namespace.",
             min_length=1,
             max_length=253,
             pattern=DNS_SUBDOMAIN,
@@ -49,7 +60,7 @@ class IPAddressReference(Model):
     name: Annotated[
         str,
         rules(
-            "name is the name of the IPAddress.",
+            "name is the name of the IPAddress. It is in the same namespace as the claim.",
             min_length=1,
             max_length=253,
             pattern=DNS_SUBDOMAIN,
@@ -64,15 +75,28 @@ class IPPoolReference(Model):
 
     name: Annotated[
         str,
-        rules("name is the name of the pool.", min_length=1, max_length=253, pattern=DNS_SUBDOMAIN),
+        rules(
+            "name is the name of the pool. A pool with a namespace must be in the namespace "
+            "of the claim.",
+            min_length=1,
+            max_length=253,
+            pattern=DNS_SUBDOMAIN,
+        ),
     ]
     kind: Annotated[
-        str, rules("kind is the kind of the pool.", min_length=1, max_length=63, pattern=KIND)
+        str,
+        rules(
+            "kind is the kind of the pool. The IPAM provider that defines this kind answers "
+            "the claim.",
+            min_length=1,
+            max_length=63,
+            pattern=KIND,
+        ),
     ]
     api_group: Annotated[
         str,
         rules(
-            "apiGroup is the API group of the pool.",
+            "apiGroup is the API group of the pool, without a version.",
             min_length=1,
             max_length=253,
             pattern=DNS_SUBDOMAIN,
@@ -85,11 +109,17 @@ class IPAddressSpec(Model):
 
     claim_ref: Annotated[
         IPAddressClaimReference,
-        rules("claimRef is a reference to the IPAddressClaim for which the address was allocated."),
+        rules(
+            "claimRef is a reference to the IPAddressClaim for which the address was "
+            "allocated. Claim and address have a one-to-one relation."
+        ),
     ]
     pool_ref: Annotated[
         IPPoolReference,
-        rules("poolRef is a reference to the pool from which the address was allocated."),
+        rules(
+            "poolRef is a reference to the pool from which the address was allocated. It "
+            "must equal the poolRef of the claim."
+        ),
     ]
     address: Address
     prefix: Annotated[
@@ -112,7 +142,10 @@ class IPAddressClaimSpec(Model, kw_only=True):
     cluster_name: ClusterName = ""
     pool_ref: Annotated[
         IPPoolReference,
-        rules("poolRef is a reference to the pool from which an address is requested."),
+        rules(
+            "poolRef is a reference to the pool from which an address is requested. The "
+            "provider of the pool allocates it."
+        ),
     ]
 
 
@@ -132,7 +165,7 @@ class IPAddressClaimStatus(Model):
         IPAddressReference | None,
         rules(
             "addressRef is a reference to the IPAddress that was allocated for the claim. "
-            "The IPAM provider sets it.",
+            "The IPAM provider sets it together with the Ready condition.",
             zero="omitted",
         ),
     ] = None
@@ -148,7 +181,10 @@ class IPAddress(Object, kw_only=True):
 
     spec: Annotated[
         IPAddressSpec,
-        rules("spec is the allocated address and its origin. This field is immutable."),
+        rules(
+            "spec is the allocated address and its origin. The IPAM provider writes it once. "
+            "This field is immutable."
+        ),
     ]
 
 
