@@ -29,7 +29,8 @@ class HookHandler(WebhookHandler):
             super().do_POST()
             return
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps(review_of(review, answer["conversion"])).encode()
+        found = review_of(review, answer["conversion"])
+        body = json.dumps(found, sort_keys=True, separators=(",", ":")).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -29,8 +29,9 @@ AREAS: Final[tuple[str, ...]] = (
     "crds",
     "schemas",
     "webhooks",
+    "conversions",
 )
-HOOKED: Final = ("webhooks",)
+HOOKED: Final = ("webhooks", "conversions")
 AT_A_TIME: Final = 4
 WAITING: Final = ("schemas", "crds", *HOOKED)
 """Areas whose cases wait, as kube-apiserver does for two seconds before it creates the first object

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
+from kapy.kube.names import Resource
 from tests.apiserver.asking import CRDS, GIZMO, Asking, taken
 from tests.apiserver.webhooks.hooks import Hooks, allow, bundle, configure, hook, plane, serving
 
@@ -104,7 +105,8 @@ async def test_writes_and_watches_of_one_version_are_seen_in_the_other() -> None
         ({"uid": "u"}, "returned invalid object: must have the same UID: "),
         (
             {"labels": {"a": 1}},
-            "returned invalid metadata: metadata.labels[a] must be a string in converted object",
+            "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in "
+            "converted object",
         ),
     ],
 )
@@ -149,3 +151,79 @@ async def test_an_equivalent_version_is_what_an_admission_webhook_asks_for() -> 
         assert asked["object"]["spec"] == {"hostName": "one"}
         assert (asked["kind"]["version"], asked["requestKind"]["version"]) == ("v2", "v1")
         assert hooks.asked("/exact") == []
+
+
+async def test_the_scale_of_a_version_is_read_by_its_own_paths() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/convert"] = convert
+        crd = definition(hooks)
+        for version in crd["spec"]["versions"]:
+            field = _FIELD[version["name"]]
+            spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+            spec["properties"][field] = {"type": "integer"}
+            paths = {"specReplicasPath": f".spec.{field}", "statusReplicasPath": ".status.x"}
+            version["subresources"] = {"scale": paths}
+        await asking.create(CRDS, crd)
+        await asking.create(V1, {**thing("v1", "a", ""), "spec": {"host": 3}})
+        assert (await asking.get(f"{V2}/a/scale"))["spec"] == {"replicas": 3}
+        await asking.merge(f"{V2}/a/scale", {"spec": {"replicas": 5}})
+        found = await asking.get(f"{V1}/a")
+        assert found["spec"] == {"host": 5}
+        owners = [
+            (one["apiVersion"], one.get("subresource"), list(one["fieldsV1"]["f:spec"]))
+            for one in found["metadata"]["managedFields"]
+            if one["fieldsV1"].get("f:spec", {}).keys() & {"f:host", "f:hostName"}
+        ]
+        assert owners == [("example.dev/v2", "scale", ["f:hostName"])]
+
+
+async def test_what_cannot_be_converted_is_not_deleted() -> None:
+    async with serving() as hooks, plane() as asking:
+        await ready(asking, hooks)
+        await asking.create(V1, thing("v1", "a", "one"))
+        hooks.answers["/convert"] = lambda request: {"result": {"status": "Failure"}}
+        status, _ = await asking.ask("DELETE", f"{V2}/a")
+        assert status == 500
+        assert (await asking.get(f"{V1}/a"))["metadata"]["name"] == "a"
+
+
+async def test_defaults_of_the_stored_version_are_there_in_every_version() -> None:
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/convert"] = convert_all
+        crd = definition(hooks)
+        stored = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        stored["properties"]["host"]["default"] = "of v1"
+        await asking.create(CRDS, crd)
+        made = await asking.create(V2, {**thing("v2", "a", ""), "spec": {}})
+        assert made["spec"] == {"hostName": "of v1"}
+        assert (await asking.get(f"{V1}/a"))["spec"] == {"host": "of v1"}
+
+
+async def test_parts_of_objects_are_converted_too() -> None:
+    """Ownership of fields looks at objects from which most was taken."""
+    async with serving() as hooks, plane() as asking:
+        hooks.answers["/convert"] = convert_all
+        await asking.create(CRDS, definition(hooks))
+        source, target = (
+            Resource("example.dev", one, "things", "Thing", namespaced=True) for one in ("v1", "v2")
+        )
+        empty = {"apiVersion": "example.dev/v1", "kind": "Thing"}
+        (found,) = await asking.server.plane.converted([empty], source, target)
+        assert found == {**empty, "apiVersion": "example.dev/v2"}
+        assert hooks.asked("/convert") == []
+        part = {**empty, "spec": {"host": "one"}}
+        (found,) = await asking.server.plane.converted([part], source, target)
+        assert (found["spec"], found["metadata"]) == ({"hostName": "one"}, {})
+
+
+def convert_all(request: Document) -> Document:
+    """Rename the field where it is."""
+    wanted = request["desiredAPIVersion"].split("/")[1]
+    objects = []
+    for one in request["objects"]:
+        made = {"metadata": {}, **one, "apiVersion": request["desiredAPIVersion"]}
+        if spec := one.get("spec"):
+            (value,) = spec.values()
+            made["spec"] = {_FIELD[wanted]: value}
+        objects.append(made)
+    return {"result": {"status": "Success"}, "convertedObjects": objects}

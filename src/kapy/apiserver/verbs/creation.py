@@ -175,4 +175,7 @@ async def stored_form(plane: Plane, ask: Ask, document: Document) -> Document:
     if kind.storage is kind.resource or kind.storage == kind.resource:
         return document
     (document,) = await plane.converted((document,), kind.resource, kind.storage)
+    stored = plane.registry.find(kind.storage.group, kind.storage.version, kind.storage.plural)
+    if stored is not None:
+        document = stored.schema.filled(document)
     return {**document, "metadata": {**document["metadata"]}}

@@ -19,7 +19,7 @@ from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.verbs.checks import review
-from kapy.apiserver.verbs.reading import found_by, list_, list_selection
+from kapy.apiserver.verbs.reading import found_by, list_, list_selection, requested_form
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Forbidden
 from kapy.kube.field_errors import FieldError, invalid
@@ -171,6 +171,7 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
     if document is None:
         raise not_found(ask.kind, ask.name)
     _check(ask, options, document)
+    await requested_form(plane, ask, document)  # one that cannot be shown stays
     kept, gone = await end(plane, ask, document, options)
     if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success(ask, document["metadata"]["uid"]))

@@ -68,6 +68,14 @@ def stored(plane: Plane, ask: Ask) -> Document:
     return document
 
 
+async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
+    """A stored object in the version of the request."""
+    if stored["apiVersion"] == ask.kind.resource.api_version:
+        return stored
+    (document,) = await plane.in_version((stored,), ask.kind.resource)
+    return document
+
+
 _DIGITS: Final = 20
 """Of a number of 64 bits."""
 

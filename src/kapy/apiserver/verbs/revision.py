@@ -31,6 +31,7 @@ from kapy.apiserver.verbs.creation import (
     stored_form,
 )
 from kapy.apiserver.verbs.options import write_options
+from kapy.apiserver.verbs.reading import requested_form
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Conflict, Invalid
 from kapy.kube.field_errors import invalid
@@ -123,14 +124,6 @@ async def revise(
             await _replace(plane, ask, table, document)
         return await shown(plane, ask, document)
     raise conflict(ask.kind, ask.name)
-
-
-async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
-    """A stored object in the version of the request."""
-    if stored["apiVersion"] == ask.kind.resource.api_version:
-        return stored
-    (document,) = await plane.in_version((stored,), ask.kind.resource)
-    return document
 
 
 class _How(NamedTuple):

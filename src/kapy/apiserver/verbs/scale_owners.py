@@ -9,7 +9,9 @@ so does this server, after it looked for conflicts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import TypeAlias
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.refusals import StorageFailure, plain_failure
@@ -18,6 +20,9 @@ from kapy.kube import Document
 from kapy.kube.apply import Tracker, Types, Write, managers
 from kapy.kube.apply.fields import contains, difference, single
 from kapy.kube.errors import ApiError
+
+Paths: TypeAlias = Mapping[str, str]
+"""Where `replicas` of an object stand, by the object's apiVersion."""
 
 API_VERSION = "autoscaling/v1"
 _STRUCT = "autoscaling.v1.Scale"
@@ -32,13 +37,13 @@ def _tracker() -> Tracker:
 
 
 class _Owners:
-    """The owners of an object's fields, and those of its Scale. path: of `replicas`."""
+    """The owners of an object's fields, and of its Scale. paths: of `replicas`, by version."""
 
-    def __init__(self, ask: Ask, live: Document, path: str) -> None:
+    def __init__(self, ask: Ask, live: Document, paths: Paths) -> None:
         known = ask.kind.schema.tracker.versions
         found = managers.read(live["metadata"].get("managedFields") or ())
         self._version = ask.kind.resource.api_version
-        self._path = tuple(f"f:{part}" for part in path.lstrip(".").split("."))
+        self._paths = {version: _steps(path) for version, path in paths.items()}
         self._found = {who: one for who, one in found.items() if one.api_version in known}
 
     def of_scale(self) -> list[Document]:
@@ -48,7 +53,7 @@ class _Owners:
             {
                 who: managers.Owned(API_VERSION, fields, one.time)
                 for who, one in self._found.items()
-                if contains(one.fields, self._path)
+                if self._has(one)
             }
         )
 
@@ -57,24 +62,34 @@ class _Owners:
         left = managers.read(scale)
         result: managers.Managers = {}
         for who, one in self._found.items():
-            if not contains(one.fields, self._path) or left.pop(who, None) is not None:
+            if not self._has(one) or left.pop(who, None) is not None:
                 result[who] = one
-            elif fields := difference(one.fields, single(self._path)):
+            elif fields := difference(one.fields, single(self._paths[one.api_version])):
                 result[who] = one.owning(fields)
         for who, one in left.items():
             if contains(one.fields, _IN_SCALE):
-                result[who] = managers.Owned(self._version, single(self._path), None)
+                fields = single(self._paths[self._version])
+                result[who] = managers.Owned(self._version, fields, None)
         return managers.written(result)
+
+    def _has(self, one: managers.Owned) -> bool:
+        """Whether an owner owns `replicas`, by its path in the owner's version."""
+        path = self._paths.get(one.api_version)
+        return path is not None and contains(one.fields, path)
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(f"f:{part}" for part in path.lstrip(".").split("."))
 
 
 def applied_scale(
-    ask: Ask, live: Document, scale: Document, applied: Document, path: str, *, force: bool
+    ask: Ask, live: Document, scale: Document, applied: Document, paths: Paths, *, force: bool
 ) -> tuple[Document, list[Document]]:
     """The Scale after the apply, and the object's managedFields; `scale` itself if it is equal.
 
-    path: of `replicas` in the object. Raises Conflict, and what kube-apiserver fails with.
+    paths: of `replicas` in the object. Raises Conflict, and what kube-apiserver fails with.
     """
-    owners = _Owners(ask, live, path)
+    owners = _Owners(ask, live, paths)
     before = _owned(scale, owners.of_scale())
     if ask.kind.custom and not before["metadata"]["managedFields"]:
         raise _failure(
@@ -94,10 +109,10 @@ def applied_scale(
 
 
 def written_scale(
-    ask: Ask, live: Document, scale: Document, wanted: Document, path: str
+    ask: Ask, live: Document, scale: Document, wanted: Document, paths: Paths
 ) -> list[Document]:
     """The object's managedFields after an update or a patch of its Scale to `wanted`."""
-    owners = _Owners(ask, live, path)
+    owners = _Owners(ask, live, paths)
     replicas = (wanted.get("spec") or {}).get("replicas")
     after: Document = {
         **wanted,

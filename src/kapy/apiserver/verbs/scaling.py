@@ -26,14 +26,14 @@ from kapy.apiserver.verbs.patching import (
     read_applied,
     read_patch,
 )
-from kapy.apiserver.verbs.reading import stored
+from kapy.apiserver.verbs.reading import requested_form, stored
 from kapy.apiserver.verbs.revision import revise
 from kapy.apiserver.verbs.scale_owners import API_VERSION, applied_scale, written_scale
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, NotAcceptable
 from kapy.kube.field_errors import invalid
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
-from kapy.kube.names import Resource
+from kapy.kube.names import Resource, split_api_version
 from kapy.kube.patch import json_patch, merge_patch
 from kapy.kube.selectors import selector_of
 
@@ -103,7 +103,8 @@ def _with(document: Document, path: str, value: Any) -> Document:
 
 async def get(plane: Plane, ask: Ask) -> Reply:
     """The Scale of an object."""
-    return _reply(plane, ask, scale_of(ask, stored(plane, ask)))
+    document = await requested_form(plane, ask, stored(plane, ask))
+    return _reply(plane, ask, scale_of(ask, document))
 
 
 def _reply(plane: Plane, ask: Ask, scale: Document, status: int = 200) -> Reply:
@@ -197,11 +198,11 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
     applied = read_applied(ask, checks)
     check_type(applied, API_VERSION, "Scale")
     force = flag(ask.request.query, "force")
-    path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
+    paths = _replicas_paths(plane, ask)
 
     def change(live: Document) -> Document:
         scale = _lenient_scale(ask, live)
-        merged, entries = applied_scale(ask, live, scale, applied, path, force=force)
+        merged, entries = applied_scale(ask, live, scale, applied, paths, force=force)
         check_identity_of(ask, merged["metadata"])
         return _owned(_scaled(ask, live, merged), entries)
 
@@ -213,17 +214,28 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 async def _revise(
     plane: Plane, ask: Ask, change: Callable[[Document], Document], *, dry_run: bool
 ) -> Reply:
-    path = (ask.kind.scale or _BUILT_IN)["specReplicasPath"]
+    paths = _replicas_paths(plane, ask)
 
     def scaled(live: Document) -> Document:
         before = _lenient_scale(ask, live)
         wanted = change(before)
         document = _scaled(ask, live, wanted)
-        return _owned(document, written_scale(ask, live, before, wanted, path))
+        return _owned(document, written_scale(ask, live, before, wanted, paths))
 
     reply = await revise(plane, ask, scaled, dry_run=dry_run, applied=True)
     document: Any = reply.body
     return _reply(plane, ask, scale_of(ask, document), reply.status)
+
+
+def _replicas_paths(plane: Plane, ask: Ask) -> dict[str, str]:
+    """Where `replicas` stand in each version of the kind that has a Scale."""
+    one, found = ask.kind.resource, dict[str, str]()
+    for version in ask.kind.schema.tracker.versions:
+        group, number = split_api_version(version)
+        kind = plane.registry.find(group, number, one.plural)
+        if kind is not None and (kind.scale or not kind.custom):
+            found[version] = (kind.scale or _BUILT_IN)["specReplicasPath"]
+    return found
 
 
 def _scaled(ask: Ask, live: Document, scale: Document) -> Document:

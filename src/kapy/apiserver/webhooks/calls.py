@@ -192,6 +192,8 @@ async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
         ) from None
     except BadJson:
         document = _from_yaml(raw)
+    if document is None:
+        return {}  # as Go decodes a null
     if not isinstance(document, dict):
         raise CallFailed(f"couldn't get version/kind; {no_object(document)}")
     # What is left out is what was asked for; in v1 that is found out when the answer is verified.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from kapy.apiserver.metadata import annotation_errors, label_errors
 from kapy.apiserver.refusals import StorageFailure, plain_failure
+from kapy.apiserver.resources.structs import described
 from kapy.apiserver.webhooks.calls import CallFailed, Calls
 from kapy.apiserver.webhooks.clients import ClientConfig
 from kapy.apiserver.webhooks.review_versions import V1, first_known, wrong_kind, wrong_uid
@@ -16,6 +19,9 @@ from kapy.kube.names import split_api_version
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 SECONDS = 30
+_SHOWN = 4096
+"""Characters of an object that an error shows."""
+_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 class WebhookFailed(StorageFailure):
@@ -87,13 +93,16 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
     if version == V1 and (why := wrong_kind(document, GROUP, KIND)):
         raise _Wrong(why)
     response = document.get("response")
-    if not isinstance(response, dict):
+    if response is None:
         raise _Wrong("no response provided")
+    if not isinstance(response, dict):
+        field = f"ConversionReview.response of type {version}.ConversionResponse"
+        raise _Wrong(f"json: cannot unmarshal {described(response)} into Go struct field {field}")
     if version == V1 and (why := wrong_uid(document, uid)):
         raise _Wrong(why)
     result = response.get("result") or {}
     if not isinstance(result, dict):
-        raise _Wrong("response.result is no Status")
+        raise _Wrong(_member(result, "result", "v1.Status"))
     status = result.get("status") or ""
     if status != "Success":
         raise _Wrong(
@@ -101,20 +110,46 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
         )
     found = response.get("convertedObjects") or []
     if not isinstance(found, list):
-        raise _Wrong("response.convertedObjects is no list")
+        raise _Wrong(_member(found, "convertedObjects", "[]runtime.RawExtension"))
     return found
+
+
+def _member(value: Any, name: str, wanted: str) -> str:
+    """What is wrong with a member of the response that has another type."""
+    field = f"ConversionResponse.response.{name} of type {wanted}"
+    return f"json: cannot unmarshal {described(value)} into Go struct field {field}"
 
 
 def _check_type(about: str, index: int, one: Document, other: Any, version: str) -> None:
     said = f"{about} returned invalid object at index {index}"
+    if other is None:
+        raise _failure("unexpected end of JSON input")
     if not isinstance(other, dict):
-        raise _failure(f"{said}: the object is none")
+        wanted = "map[string]interface {}"
+        raise _failure(f"json: cannot unmarshal {described(other)} into Go value of type {wanted}")
+    if not (kind := other.get("kind")) or not isinstance(kind, str):
+        shown = "".join(islice(_text.iterencode(other), _SHOWN))[:_SHOWN]
+        raise _failure(f"Object 'Kind' is missing in '{shown}'")
     found = other.get("apiVersion") or ""
     if found != version:
         raise _failure(f"{said}: invalid groupVersion (expected {version}, received {found})")
-    kind = other.get("kind") or ""
     if kind != one["kind"]:
         raise _failure(f"{said}: invalid kind (expected {one['kind']}, received {kind})")
+
+
+_GO_TYPES: Final[dict[type, str]] = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}
+
+
+def go_type(value: Any) -> str:
+    """What Go calls the type of a decoded value."""
+    return _GO_TYPES.get(type(value), "<nil>")
 
 
 _IDENTITY = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
@@ -136,7 +171,7 @@ def _restored(one: Document, other: Document) -> Document:
     if "metadata" not in other:
         raise _Wrong("missing metadata in converted object")
     if not isinstance(given, dict):
-        raise _Wrong("invalid metadata in converted object")
+        raise _Wrong(f"invalid metadata of type {go_type(given)} in converted object")
     meta = {**(one.get("metadata") or {})}
     for field in ("labels", "annotations"):
         values = given.get(field)
@@ -144,10 +179,11 @@ def _restored(one: Document, other: Document) -> Document:
             meta.pop(field, None)
             continue
         if not isinstance(values, dict):
-            raise _Wrong(f"invalid metadata.{field} in converted object")
+            raise _Wrong(f"invalid metadata.{field} of type {go_type(values)} in converted object")
         for key, value in values.items():
             if not isinstance(value, str):
-                raise _Wrong(f"metadata.{field}[{key}] must be a string in converted object")
+                found = f"must be a string, but is {go_type(value)} in converted object"
+                raise _Wrong(f"metadata.{field}[{key}] {found}")
         if values != meta.get(field) and (errors := _errors(field, values)):
             lines = [str(error) for error in errors]
             raise _Wrong(lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]")
