@@ -23,7 +23,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, TooManyRequests
 from kapy.kube.names import DAEMON_SETS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Resource
 from kapy.kube.patch.merge_patch import apply as merged
-from kapy.providers.inmemory.workload import deployed
+from kapy.apiserver.controllers.workloads import workloads
 from kapy.testing.story import Story
 
 CLUSTER = Key("default", "capybara")
@@ -206,7 +206,7 @@ async def test_stateful_sets_and_jobs_are_done() -> None:
 
 
 async def test_more_pods_than_there_is_room_for_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deployed, "MOST_PODS", 300)
+    monkeypatch.setattr(workloads, "MOST_PODS", 300)
     async with cluster(workers=1) as (_, client):
         await client.create(DEPLOYMENTS, workload(DEPLOYMENTS, "herd", replicas=2_000_000_000))
         await asyncio.sleep(5)

@@ -172,12 +172,14 @@ async def _started(
     if settings.serving is not None and made is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, made))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
+    pods = _pods(server, settings, access, clock)
     watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
         "runtime": runtime.run,
         "events": Expiry(server.plane).run,
         **own,
         **controllers.services,
+        **pods,
     }
     if settings.serving is not None:
         services["clock"] = watch.run
@@ -187,6 +189,16 @@ async def _started(
     await until_working(runtime)
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
     return Plane(server, runtime, controllers.connections, client, access, watch)
+
+
+def _pods(
+    server: Server, settings: Settings, access: Kubeconfig | None, clock: Clock
+) -> dict[str, Service]:
+    if settings.pods is None or access is None:
+        return {}
+    from kapy.apps.pods import node_agent, pod_services  # only planes that are there for long
+
+    return pod_services(server, node_agent(server, settings.pods, access, clock))
 
 
 def _record_jump(server: Server, runtime: Runtime, what: str) -> None:

@@ -116,8 +116,9 @@ class Settings:
     webhook_services: base URLs of the Services that webhooks name, by namespace, name and port
     (0: any). durability: what an acknowledged write survives. controlling: what its controllers
     are told. accept_data_loss: go on with what is on disk where acknowledged writes are missing.
-    inventory: clusterctl finds the built-in providers installed. providers: those of
-    one's own that run in the process, too.
+    inventory: clusterctl finds the built-in providers installed. pods: the plane's folder, where
+    its Deployments are to get Pods that run; None for no Pods (a plane without a network has none
+    either). providers: those of one's own that run in the process, too.
     """
 
     data: Path | None = None
@@ -129,6 +130,7 @@ class Settings:
     webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
     controlling: Controlling = field(default_factory=Controlling)
     inventory: bool = False
+    pods: Path | None = None
     providers: tuple[Provider, ...] = ()
 
 

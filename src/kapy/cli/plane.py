@@ -87,6 +87,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         accept_data_loss=options.accept_data_loss,
         controlling=options.controlling,
         inventory=True,
+        pods=None if folder is None else folder.path,
         providers=options.providers,
     )
     return management_plane(settings, clock=system_clock, random=Random())

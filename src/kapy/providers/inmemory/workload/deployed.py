@@ -1,232 +1,40 @@
-"""Pods of what users deploy in a workload cluster: the parts of kube-controller-manager, the
-scheduler and the kubelets, played as if everything went well.
+"""What users deploy in a simulated workload cluster, with the kubelets played as if everything
+went well: Pods are Ready (or, of Jobs, Succeeded) as soon as they have a Node.
 
-Deployments, ReplicaSets, DaemonSets, StatefulSets and Jobs get Pods, which are Ready (or, of Jobs,
-Succeeded) at once. Most clusters have nothing of this but kubeadm's add-ons, and then nothing
-happens: it begins with the first object that somebody creates, and is then for the add-ons, too.
+Most clusters have nothing of this but kubeadm's add-ons, and then nothing happens: it begins with
+the first object that somebody creates, and is then for the add-ons, too.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable
 
-from kapy.apiserver.controllers.writing import changed, made, removed
-from kapy.apiserver.metadata import stamp
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.server import Server
-from kapy.apiserver.store.history import Happening
-from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
-from kapy.kube.generated_names import suffix
-from kapy.providers.inmemory.workload.pod_states import pending, running, stopped, succeeded
-from kapy.providers.inmemory.workload.scheduling import Room
-
-APPS: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
-JOBS: Final = "jobs.batch"
-TABLES: Final = frozenset((*APPS, JOBS, "pods", "nodes"))
-MOST_STEPS: Final = 100
-"""Pods that are created at once: other work of the process comes in between."""
-MOST_LOOKS: Final = 200
-"""Deployments and their like that are looked at at once."""
-MOST_PODS: Final = 2_000
-"""Pods in one simulated cluster; of more, objects wait as if no Node had room."""
-
-_log = logging.getLogger(__name__)
+from kapy.apiserver.controllers.workloads.workloads import Workloads, controller_of
+from kapy.kube import Document
+from kapy.providers.inmemory.workload.pod_states import running, stopped, succeeded
 
 
-class Deployed:
-    """What is deployed in one workload cluster, and whether there is anything to do for it."""
+class Deployed(Workloads):
+    """The workloads of one simulated cluster."""
 
-    __slots__ = ("_budget", "_left", "_owned", "_room", "is_dirty", "is_used", "plane")
+    __slots__ = ()
 
-    def __init__(self, server: Server) -> None:
-        self.plane: Plane = server.plane
-        self.is_used = False
-        self.is_dirty = False
-        self._budget = 0
-        self._room = 0
-        self._left: list[tuple[str, Key]] = []
-        self._owned: dict[tuple[str, str], dict[Key, Document]] = {}
+    what = "a simulated cluster"
 
-    def note(self, one: Happening) -> bool:
-        """Take a write of one of TABLES in; whether there is something to do now."""
-        if not self.is_used:
-            made_by_somebody = one.change == "ADDED" and one.table not in ("pods", "nodes")
-            if not made_by_somebody or not one.document["metadata"].get("managedFields"):
-                return False
-            self.is_used = True
-        self.is_dirty = True
-        return True
-
-    def work(self) -> None:
-        """Do a part of what there is to do; `is_dirty` says whether there is more."""
-        from kapy.providers.inmemory.workload import controllers
-
-        self.is_dirty = False
-        self._budget = MOST_STEPS
-        pods = list(self.all("pods"))
-        self._room = MOST_PODS - len(pods)
-        self._learn("pods", pods)
-        self._learn("replicasets.apps", self.all("replicasets.apps"))
-        self._forget_lost_pods(pods)
-        if not self._left:
-            self._left = [
-                (table, Key.of(one)) for table in (*APPS, JOBS) for one in self.all(table)
-            ]
-        now, self._left = self._left[:MOST_LOOKS], self._left[MOST_LOOKS:]
-        for table, key in now:
-            document = self.plane.table(self._kind(table)).latest(key.namespace, key.name)
-            if document is not None and "deletionTimestamp" not in document["metadata"]:
-                self._look(controllers.BY_TABLE[table], document)
-        self.is_dirty = self.is_dirty or bool(self._left)
-        self._schedule()
-        self._owned.clear()
-
-    def _look(self, controller: Callable[[Deployed, Document], None], document: Document) -> None:
-        try:
-            controller(self, document)
-        except (KeyError, TypeError, ValueError, AttributeError, KapyError) as error:
-            # The object lacks what its controller needs, and says so to nobody else.
-            what = f"{document['kind']} {Key.of(document)}"
-            _log.warning("%s of a simulated cluster gets no Pods: %r", what, error)
-
-    def all(self, table: str, namespace: str = "") -> Iterator[Document]:
-        """The objects of a table as they were written last."""
-        found = self.plane.store.peek(table)
-        if found is None:
-            return
-        for one in list(found.scan(namespace)):
-            metadata = one["metadata"]
-            last = found.latest(metadata.get("namespace", ""), metadata["name"])
-            if last is not None:
-                yield last
-
-    def latest(self, table: str, document: Document) -> Document | None:
-        """The object as it was written last."""
-        metadata = document["metadata"]
-        found = self.plane.table(self._kind(table))
-        return found.latest(metadata.get("namespace", ""), metadata["name"])
-
-    def owned(self, table: str, owner: Document) -> list[Document]:
-        """What an object controls, oldest first."""
-        found = self._owned.get((table, owner["metadata"]["uid"]), {})
-        return sorted(found.values(), key=lambda one: one["metadata"]["creationTimestamp"])
-
-    def _learn(self, table: str, documents: Iterable[Document]) -> None:
-        for one in documents:
-            owner = controller_of(one)
-            if owner:
-                self._owned.setdefault((table, owner), {})[Key.of(one)] = one
-
-    def create(self, table: str, owner: Document, document: Document) -> Document | None:
-        """Create an object that another one controls; None where that has to wait."""
-        if table == "pods":
-            if self._budget <= 0:
-                self.is_dirty = True
-                return None
-            if self._room <= 0:
-                return None
-            self._budget -= 1
-            self._room -= 1
-        kind = self._kind(table)
-        meta = owner["metadata"]
-        reference = {
-            "apiVersion": owner["apiVersion"],
-            "kind": owner["kind"],
-            "name": meta["name"],
-            "uid": meta["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-        metadata = {**document["metadata"], "ownerReferences": [reference]}
-        namespace, name = meta["namespace"], metadata["name"]
-        if self.plane.table(kind).latest(namespace, name) is not None:
-            return None  # somebody else's, or one that is still going
-        resource = kind.resource
-        made(
-            self.plane,
-            kind,
-            namespace,
-            {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                **document,
-                "metadata": metadata,
-            },
-        )
-        stored = self.plane.table(kind).latest(namespace, name)
-        self._learn(table, [] if stored is None else [stored])
-        return stored
-
-    def write(self, table: str, before: Document, **parts: Any) -> None:
-        """Write other parts of an object (`spec`, `status`, `metadata`), where they differ."""
-        if all(before.get(name) == value for name, value in parts.items()):
-            return
-        after = {**before, **parts}
-        if "spec" in parts:
-            generation = before["metadata"].get("generation", 1) + 1
-            after["metadata"] = {**after["metadata"], "generation": generation}
-        subresource = "status" if parts.keys() == {"status"} else ""
-        changed(self.plane, self._kind(table), before, after, subresource)
-        stored = self.latest(table, before)
-        self._learn(table, [] if stored is None else [stored])
-
-    def delete(self, table: str, document: Document) -> None:
-        """Delete an object as far as its finalizers let it go."""
-        metadata = document["metadata"]
-        if not metadata.get("finalizers"):
-            removed(self.plane, self._kind(table), document)
-            self._owned.get((table, controller_of(document)), {}).pop(Key.of(document), None)
-        elif "deletionTimestamp" not in metadata:
-            going = {"deletionTimestamp": self.now(), "deletionGracePeriodSeconds": 0}
-            self.write(table, document, metadata={**metadata, **going})
-
-    def add_pod(
-        self, owner: Document, template: Document, name: str, **labels: str
-    ) -> Document | None:
-        """Create a Pod of a template; it waits for a Node."""
-        given = template.get("metadata") or {}
-        metadata = {key: given[key] for key in _TAKEN_OVER if given.get(key)}
-        metadata |= {"name": name, "labels": {**(given.get("labels") or {}), **labels}}
-        return self.create("pods", owner, {"metadata": metadata, "spec": {**template["spec"]}})
+    def is_schedulable(self, pod: Document) -> bool:
+        """A Pod that no object controls waits for whoever created it."""
+        return super().is_schedulable(pod) and bool(controller_of(pod))
 
     def place(self, pod: Document, node: str) -> None:
         """Let a Pod run on a Node."""
+        super().place(pod, node)
         owner: Document = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
         state = succeeded if owner.get("kind") == "Job" else running
-        self.write("pods", pod, spec={**pod["spec"], "nodeName": node})
         bound = self.latest("pods", pod)
         if bound is not None:
             self.write("pods", bound, status=state(bound, node, self.now()))
 
-    def random_name(self, prefix: str) -> str:
-        """A name as the API server generates it."""
-        return f"{prefix}-{suffix(prefix, self.plane.rng.random())}"
-
-    def now(self) -> str:
-        return stamp(self.plane.clock())
-
-    def _schedule(self) -> None:
-        """Place the Pods that wait for a Node."""
-        pods = list(self.all("pods"))
-        waiting = [one for one in pods if _waits(one)]
-        if not waiting:
-            return
-        room = Room(list(self.all("nodes")), pods)
-        full = set[str]()
-        for pod in waiting:
-            owner = controller_of(pod)  # its Pods are alike: where one does not fit, none does
-            node = "" if owner in full else room.choose(pod)
-            if node:
-                self.place(pod, node)
-            else:
-                full.add(owner)
-                self.write("pods", pod, status=pending(pod, len(room.nodes), self.now()))
-
-    def _forget_lost_pods(self, pods: Iterable[Document]) -> None:
+    def see_to_pods(self, pods: Iterable[Document]) -> None:
         """Delete the Pods of controllers whose Node is gone; end those that finalizers hold."""
         nodes = {one["metadata"]["name"] for one in self.all("nodes")}
         for pod in pods:
@@ -238,31 +46,6 @@ class Deployed:
             elif "deletionTimestamp" in pod["metadata"] and _is_running(pod):
                 self.write("pods", pod, status=stopped(pod, self.now()))
 
-    def _kind(self, table: str) -> Kind:
-        kind = self.plane.registry.in_table(table)
-        assert kind is not None
-        return kind
-
-
-_TAKEN_OVER: Final = ("annotations", "finalizers")
-
-
-def is_active(pod: Document) -> bool:
-    """Whether a Pod counts for its controller."""
-    phase = (pod.get("status") or {}).get("phase")
-    return "deletionTimestamp" not in pod["metadata"] and phase not in ("Succeeded", "Failed")
-
 
 def _is_running(pod: Document) -> bool:
     return bool((pod.get("status") or {}).get("phase") == "Running")
-
-
-def _waits(pod: Document) -> bool:
-    return (
-        not (pod.get("spec") or {}).get("nodeName") and is_active(pod) and bool(controller_of(pod))
-    )
-
-
-def controller_of(document: Document) -> str:
-    owners = document["metadata"].get("ownerReferences") or ()
-    return next((one["uid"] for one in owners if one.get("controller")), "")

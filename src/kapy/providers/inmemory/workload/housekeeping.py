@@ -13,9 +13,10 @@ from typing import Final
 
 from kapy.apiserver.controllers.collector import Collector
 from kapy.apiserver.controllers.namespaces import NamespaceController
+from kapy.apiserver.controllers.workloads.workloads import TABLES
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.history import Happening
-from kapy.providers.inmemory.workload.deployed import TABLES, Deployed
+from kapy.providers.inmemory.workload.deployed import Deployed
 
 QUIET: Final = 10
 """Turns of the event loop without a write after which nothing more will come."""

@@ -52,17 +52,6 @@ def stopped(pod: Document, now: str) -> Document:
     return {**before, **after, "conditions": [*after["conditions"], *more]}
 
 
-def pending(pod: Document, nodes: int, now: str) -> Document:
-    """No Node fits."""
-    message = f"0/{nodes} nodes are available to this Pod"
-    before = pod.get("status") or {}
-    conditions = before.get("conditions") or ()
-    there: Document = next((one for one in conditions if one["type"] == "PodScheduled"), {})
-    since = there.get("lastTransitionTime", now)
-    condition = _condition("PodScheduled", "False", since, "Unschedulable") | {"message": message}
-    return {**before, "phase": "Pending", "conditions": [condition]}
-
-
 def address_of_pod(uid: str) -> str:
     """An address in 192.168.0.0/16."""
     a, b = blake2b(uid.encode(), digest_size=2).digest()

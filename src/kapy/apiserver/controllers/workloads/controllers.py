@@ -1,0 +1,176 @@
+"""One look at a ReplicaSet, DaemonSet, StatefulSet or Job: what its controller does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kapy.apiserver.controllers.workloads.deployments import deployment
+from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
+from kapy.apiserver.controllers.workloads.scheduling import accepts
+from kapy.apiserver.controllers.workloads.statuses import conditions, hash_of, present
+from kapy.apiserver.controllers.workloads.workloads import JOBS, Workloads, is_active
+from kapy.kube import Document
+
+REVISION_HASH: Final = "controller-revision-hash"
+BACKOFF_LIMIT: Final = 6
+"""Failed Pods of a Job after which it has failed, where it does not say."""
+
+
+def replica_set(here: Workloads, document: Document) -> None:
+    """As many Pods as it wants."""
+    spec, meta = document["spec"], document["metadata"]
+    wanted = spec.get("replicas", 1)
+    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    for _ in range(wanted - len(pods)):
+        if here.add_pod(document, spec["template"], here.random_name(meta["name"])) is None:
+            break
+    # Those that wait for a Node go first, then the youngest.
+    for one in sorted(pods, key=lambda one: not _waits(one))[: max(len(pods) - wanted, 0)]:
+        here.delete("pods", one)
+    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    ready = sum(map(is_ready, pods))
+    status = {
+        "replicas": len(pods),
+        **present(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        "observedGeneration": meta.get("generation", 1),
+    }
+    here.write("replicasets.apps", document, status=status)
+
+
+def _waits(pod: Document) -> bool:
+    return not pod["spec"].get("nodeName")
+
+
+def daemon_set(here: Workloads, document: Document) -> None:
+    """A Pod on every Node that takes one."""
+    spec, meta = document["spec"], document["metadata"]
+    template = spec["template"]
+    digest = hash_of(template)
+    nodes = [
+        one["metadata"]["name"]
+        for one in here.all("nodes")
+        if accepts(one, template["spec"], daemon=True)
+    ]
+    replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
+    there = set[str]()
+    for one in here.owned("pods", document):
+        node = one["spec"].get("nodeName", "")
+        is_old = one["metadata"]["labels"].get(REVISION_HASH) != digest
+        if node not in nodes or node in there or (is_old and replaces):
+            here.delete("pods", one)
+        elif is_active(one):
+            there.add(node)
+    for node in nodes:
+        if node not in there:
+            name = here.random_name(meta["name"])
+            pod = here.add_pod(document, template, name, **{REVISION_HASH: digest})
+            if pod is not None:
+                here.place(pod, node)
+    pods = [one for one in here.owned("pods", document) if is_active(one)]
+    ready = sum(map(is_ready, pods))
+    updated = sum(one["metadata"]["labels"].get(REVISION_HASH) == digest for one in pods)
+    status = {
+        "currentNumberScheduled": len(pods),
+        "desiredNumberScheduled": len(nodes),
+        "numberMisscheduled": 0,
+        "numberReady": ready,
+        **present(
+            numberAvailable=ready,
+            updatedNumberScheduled=updated,
+            numberUnavailable=max(len(nodes) - ready, 0),
+        ),
+        "observedGeneration": meta.get("generation", 1),
+    }
+    here.write("daemonsets.apps", document, status=status)
+
+
+def stateful_set(here: Workloads, document: Document) -> None:
+    """Pods with numbers; those of an older template are replaced from the highest one on."""
+    spec, meta = document["spec"], document["metadata"]
+    wanted, template = spec.get("replicas", 1), spec["template"]
+    digest = f"{meta['name']}-{hash_of(template)}"
+    first = (spec.get("ordinals") or {}).get("start", 0)
+    names = {f"{meta['name']}-{number}": number for number in range(first, first + wanted)}
+    replaces = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
+    pods = {one["metadata"]["name"]: one for one in here.owned("pods", document)}
+    for name, one in sorted(pods.items(), reverse=True):
+        is_old = one["metadata"]["labels"].get(REVISION_HASH) != digest
+        if name not in names or (is_old and replaces) or not is_active(one):
+            here.delete("pods", one)
+    for name, number in names.items():
+        if name not in pods or (replaces and _is_other(pods[name], digest)):
+            labels = {
+                REVISION_HASH: digest,
+                "statefulset.kubernetes.io/pod-name": name,
+                "apps.kubernetes.io/pod-index": str(number),
+            }
+            if here.add_pod(document, template, name, **labels) is None:
+                break
+    found = [one for one in here.owned("pods", document) if is_active(one)]
+    ready = sum(map(is_ready, found))
+    updated = sum(not _is_other(one, digest) for one in found)
+    status = {
+        "replicas": len(found),
+        **present(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
+        "availableReplicas": ready,
+        "currentRevision": digest,
+        "updateRevision": digest,
+        "observedGeneration": meta.get("generation", 1),
+        "collisionCount": 0,
+    }
+    here.write("statefulsets.apps", document, status=status)
+
+
+def _is_other(pod: Document, digest: str) -> bool:
+    return bool(pod["metadata"]["labels"].get(REVISION_HASH) != digest)
+
+
+def job(here: Workloads, document: Document) -> None:
+    """Pods that succeed, as many as it wants to be completed; too many failures end it."""
+    spec, meta = document["spec"], document["metadata"]
+    before = document.get("status") or {}
+    ended = any(one["type"] in ("Complete", "Failed") for one in before.get("conditions") or ())
+    if ended or spec.get("suspend"):
+        return
+    parallel = spec.get("parallelism", 1)
+    wanted = spec.get("completions", 1 if "parallelism" not in spec else parallel)
+    pods = here.owned("pods", document)
+    phases = [(one.get("status") or {}).get("phase") for one in pods]
+    done, failed = phases.count("Succeeded"), phases.count("Failed")
+    active = sum(map(is_active, pods))
+    given_up = failed > spec.get("backoffLimit", BACKOFF_LIMIT)
+    for _ in range(0 if given_up else min(parallel - active, wanted - done - active)):
+        labels = {"batch.kubernetes.io/job-name": meta["name"], "job-name": meta["name"]}
+        name = here.random_name(meta["name"])
+        if here.add_pod(document, spec["template"], name, **labels) is None:
+            break
+        active += 1
+    status: dict[str, Any] = {**before, "startTime": before.get("startTime") or here.now()}
+    status |= {"active": active, "ready": sum(is_ready(one) for one in pods if is_active(one))}
+    status |= {"succeeded": done, "failed": failed, "terminating": 0}
+    status["uncountedTerminatedPods"] = {}
+    if done >= wanted:
+        said = (True, "CompletionsReached", "Reached expected number of succeeded pods")
+        status["conditions"] = _ends(here, before, SuccessCriteriaMet=said, Complete=said)
+        status["completionTime"] = here.now()
+    elif given_up and not active:
+        said = (True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        status["conditions"] = _ends(here, before, FailureTarget=said, Failed=said)
+    here.write("jobs.batch", document, status={key: one for key, one in status.items() if one != 0})
+
+
+def _ends(here: Workloads, before: Document, **said: tuple[bool, str, str]) -> list[Document]:
+    found = [{**one} for one in conditions(here, before, **said)]
+    for one in found:
+        one["lastProbeTime"] = one.pop("lastUpdateTime", here.now())
+    return found
+
+
+BY_TABLE: Final[Mapping[str, Callable[[Workloads, Document], None]]] = {
+    "deployments.apps": deployment,
+    "replicasets.apps": replica_set,
+    "daemonsets.apps": daemon_set,
+    "statefulsets.apps": stateful_set,
+    JOBS: job,
+}

@@ -1,0 +1,221 @@
+"""One look at a Deployment: how its ReplicaSets take over from each other, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from kapy.apiserver.controllers.workloads.pod_conditions import trouble
+from kapy.apiserver.controllers.workloads.statuses import conditions, hash_of, present
+from kapy.apiserver.controllers.workloads.workloads import Workloads, is_active
+from kapy.kube import Document
+from kapy.kube.digits import whole
+from kapy.kube.shares import WHOLE_NUMBER
+
+HASH: Final = "pod-template-hash"
+REVISION: Final = "deployment.kubernetes.io/revision"
+KEPT_SETS: Final = 10
+DEADLINE: Final = 600
+"""Seconds without progress after which a rollout has failed, where a Deployment does not say."""
+
+
+def deployment(here: Workloads, document: Document) -> None:
+    """Its newest ReplicaSet grows as the old ones shrink: no faster than new Pods are ready."""
+    spec = document["spec"]
+    wanted, template = spec.get("replicas", 1), spec["template"]
+    sets = here.owned("replicasets.apps", document)
+    digest = hash_of(template)
+    new = next((one for one in sets if one["metadata"]["labels"].get(HASH) == digest), None)
+    old = [one for one in sets if one is not new]
+    if spec.get("paused") and new is None:
+        _scale(here, old[-1:], wanted)
+    else:
+        _roll_out(here, document, new, old)
+    sets = here.owned("replicasets.apps", document)
+    number = _last_revision(sets)
+    notes = {**(document["metadata"].get("annotations") or {}), REVISION: str(max(number, 1))}
+    latest = {**document, "metadata": {**document["metadata"], "annotations": notes}}
+    if latest != document:
+        here.write("deployments.apps", document, metadata=latest["metadata"])
+        document = here.latest("deployments.apps", document) or document
+    here.write(
+        "deployments.apps", document, status=_deployment_status(here, document, sets, digest)
+    )
+
+
+def _roll_out(
+    here: Workloads, document: Document, new: Document | None, old: Sequence[Document]
+) -> None:
+    """Let the newest ReplicaSet grow, and the old ones shrink."""
+    spec = document["spec"]
+    wanted = spec.get("replicas", 1)
+    sets = [*old, *([new] if new is not None else ())]
+    first_down = _shrinks_first(document)
+    if (spec.get("strategy") or {}).get("type") == "Recreate":
+        _scale(here, old, 0)
+    grown = wanted
+    if first_down:
+        grown = max(wanted - sum(len(here.owned("pods", one)) for one in old), 0)
+    if new is None:
+        number = _last_revision(sets) + 1
+        new = _new_set(here, document, hash_of(spec["template"]), grown, number=number)
+    else:
+        grown = max(grown, min(new["spec"].get("replicas", 0), wanted))
+        _scale(here, [_made_newest(here, new, sets)], grown)
+    ready = 0 if new is None else (new.get("status") or {}).get("readyReplicas", 0)
+    left = max(wanted - ready - (_share(document, wanted) if first_down else 0), 0)
+    for one in reversed(old):
+        keeps = min(one["spec"].get("replicas", 0), left)
+        _scale(here, [one], keeps)
+        left -= keeps
+    _forget(here, old, spec.get("revisionHistoryLimit", KEPT_SETS))
+
+
+def _shrinks_first(document: Document) -> bool:
+    """Whether new Pods wait until old ones have ended (`Recreate`, or no surge)."""
+    strategy = document["spec"].get("strategy") or {}
+    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge")
+    return bool(strategy.get("type") == "Recreate" or surge in (0, "0%"))
+
+
+def _new_set(
+    here: Workloads, document: Document, digest: str, replicas: int, *, number: int
+) -> Document | None:
+    spec, template = document["spec"], document["spec"]["template"]
+    meta = template.get("metadata") or {}
+    labels = {**(meta.get("labels") or {}), HASH: digest}
+    selector = spec["selector"]
+    own = {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH: digest}}
+    return here.create(
+        "replicasets.apps",
+        document,
+        {
+            "metadata": {
+                "name": f"{document['metadata']['name']}-{digest}",
+                "labels": labels,
+                "annotations": {REVISION: str(number)},
+            },
+            "spec": {
+                "replicas": replicas,
+                "selector": own,
+                "template": {**template, "metadata": {**meta, "labels": labels}},
+            },
+        },
+    )
+
+
+def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Document:
+    """The ReplicaSet with the highest revision: it gets a new one when it is used again."""
+    notes = new["metadata"].get("annotations") or {}
+    highest = _last_revision([one for one in sets if one is not new])
+    if _last_revision([new]) > highest:
+        return new
+    metadata = {**new["metadata"], "annotations": {**notes, REVISION: str(highest + 1)}}
+    here.write("replicasets.apps", new, metadata=metadata)
+    return here.latest("replicasets.apps", new) or new
+
+
+def _last_revision(sets: Sequence[Document]) -> int:
+    numbers = [(one["metadata"].get("annotations") or {}).get(REVISION, "0") for one in sets]
+    return max((whole(one) for one in numbers if WHOLE_NUMBER.fullmatch(one)), default=0)
+
+
+def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:
+    for one in sets:
+        if one["spec"].get("replicas") != replicas:
+            here.write("replicasets.apps", one, spec={**one["spec"], "replicas": replicas})
+
+
+def _forget(here: Workloads, old: Sequence[Document], kept: int) -> None:
+    """Delete the oldest sets that have nothing any more."""
+    empty = [
+        one
+        for one in old
+        if not one["spec"].get("replicas") and not (one.get("status") or {}).get("replicas")
+    ]
+    for one in empty[: max(len(empty) - kept, 0)]:
+        here.delete("replicasets.apps", one)
+
+
+def _deployment_status(
+    here: Workloads, document: Document, sets: Sequence[Document], digest: str
+) -> Document:
+    wanted = document["spec"].get("replicas", 1)
+    total = _sum(sets, "replicas")
+    ready = _sum(sets, "readyReplicas")
+    updated = _sum(
+        [one for one in sets if one["metadata"]["labels"].get(HASH) == digest], "replicas"
+    )
+    before = document.get("status") or {}
+    available = ready >= wanted - _share(document, wanted)
+    counts = {
+        **present(replicas=total, updatedReplicas=updated, readyReplicas=ready),
+        **present(availableReplicas=ready, unavailableReplicas=max(wanted - ready, 0)),
+    }
+    return {
+        "observedGeneration": document["metadata"].get("generation", 1),
+        **counts,
+        "conditions": conditions(
+            here,
+            before,
+            Available=(available, "MinimumReplicas" + ("Available" if available else "Unavailable"),
+                       _availability(here, sets, available=available)),
+            Progressing=_progress(
+                here, document, f"{document['metadata']['name']}-{digest}", counts,
+                complete=updated == total == wanted == ready,
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _availability(here: Workloads, sets: Sequence[Document], *, available: bool) -> str:
+    """The message of `Available`, with what keeps the first Pod that is not ready from it."""
+    if available:
+        return "Deployment has minimum availability."
+    pods = (pod for one in reversed(sets) for pod in here.owned("pods", one) if is_active(pod))
+    why = next(filter(None, map(trouble, pods)), "")
+    return "Deployment does not have minimum availability." + (f" {why}" if why else "")
+
+
+def _progress(
+    here: Workloads, document: Document, name: str, counts: Document, *, complete: bool
+) -> tuple[bool, str, str]:
+    """Whether a rollout progresses. One that was complete is not given a deadline again."""
+    done = True, "NewReplicaSetAvailable", f'ReplicaSet "{name}" has successfully progressed.'
+    if complete:
+        return done
+    before, spec = document.get("status") or {}, document["spec"]
+    known: Document = next(
+        (one for one in before.get("conditions") or () if one["type"] == "Progressing"), {}
+    )
+    same = before.get("observedGeneration") == document["metadata"].get("generation", 1)
+    if same and (known.get("reason"), known.get("message")) == done[1:]:
+        return done
+    moving = True, "ReplicaSetUpdated", f'ReplicaSet "{name}" is progressing.'
+    if not same or spec.get("paused") or any(before.get(key) != counts[key] for key in counts):
+        return moving
+    since = known.get("lastUpdateTime")
+    deadline = timedelta(seconds=spec.get("progressDeadlineSeconds") or DEADLINE)
+    end = (here.plane.clock() if since is None else datetime.fromisoformat(since)) + deadline
+    if known.get("status") != "False" and here.plane.clock() < end:
+        here.look_at(end)
+        return moving
+    late = f'ReplicaSet "{name}" has timed out progressing.'
+    return False, "ProgressDeadlineExceeded", late
+
+
+def _share(document: Document, wanted: int) -> int:
+    """How many Pods may be missing: `maxUnavailable`, rounded down."""
+    strategy = document["spec"].get("strategy") or {}
+    if strategy.get("type") == "Recreate":
+        return wanted
+    value = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
+    if isinstance(value, int):
+        return value
+    digits = str(value).removesuffix("%")
+    return wanted * int(digits) // 100 if digits.isdecimal() else 0
+
+
+def _sum(documents: Sequence[Document], name: str) -> int:
+    return sum((one.get("status") or {}).get(name, 0) for one in documents)

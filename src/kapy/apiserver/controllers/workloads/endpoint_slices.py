@@ -1,0 +1,139 @@
+"""EndpointSlices of Services with a selector: the addresses and ports of their Pods.
+
+A Pod whose ports are not those that its containers declare (a process that shares the ports of its
+host) says so in the annotation `PORTS`, a JSON object: the declared port, and the real one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
+from kapy.apiserver.controllers.workloads.workloads import Workloads
+from kapy.kube import Document, Key
+from kapy.kube.generated_names import suffix
+from kapy.kube.selectors import selector_of
+
+PORTS: Final = "kapy.cluster.x-k8s.io/ports"
+TABLES: Final = frozenset(("services", "pods"))
+_SLICES: Final = "endpointslices.discovery.k8s.io"
+_SERVICE: Final = "kubernetes.io/service-name"
+_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
+MANAGER: Final = "endpointslice-controller.k8s.io"
+
+Port = tuple[str, str, int]
+"""Name, protocol and number."""
+
+
+def write_slices(here: Workloads) -> None:
+    """Bring the EndpointSlices of all Services in line with their Pods."""
+    there: dict[Key, dict[str, Document]] = {}
+    for one in here.all(_SLICES):
+        labels = one["metadata"].get("labels") or {}
+        if labels.get(_MANAGED_BY) == MANAGER:
+            key = Key(one["metadata"]["namespace"], labels.get(_SERVICE, ""))
+            there.setdefault(key, {})[one["metadata"]["name"]] = one
+    for service in here.all("services"):
+        if service["spec"].get("selector") and service["spec"].get("type") != "ExternalName":
+            _write(here, service, there.pop(Key.of(service), {}))
+    for slices in there.values():
+        for one in slices.values():
+            here.delete(_SLICES, one)
+
+
+def _write(here: Workloads, service: Document, there: dict[str, Document]) -> None:
+    for ports, endpoints in _endpoints(here, service).items():
+        name = f"{service['metadata']['name']}-{suffix(json.dumps(ports))}"
+        listed = [
+            {"name": name_, "protocol": kind, "port": number} for name_, kind, number in ports
+        ]
+        found = there.pop(name, None)
+        if found is None:
+            here.create(_SLICES, service, _slice(service, name, listed, endpoints))
+        elif "deletionTimestamp" not in found["metadata"]:
+            here.write(_SLICES, found, ports=listed, endpoints=endpoints)
+    for one in there.values():
+        here.delete(_SLICES, one)
+
+
+def _slice(
+    service: Document, name: str, ports: list[Document], endpoints: list[Document]
+) -> Document:
+    labels = {
+        **(service["metadata"].get("labels") or {}),
+        _SERVICE: service["metadata"]["name"],
+        _MANAGED_BY: MANAGER,
+    }
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "addressType": "IPv4",
+        "ports": ports,
+        "endpoints": endpoints,
+    }
+
+
+def _endpoints(here: Workloads, service: Document) -> Mapping[tuple[Port, ...], list[Document]]:
+    """The endpoints of a Service, by the ports that they have."""
+    spec, namespace = service["spec"], service["metadata"]["namespace"]
+    selector = selector_of({"matchLabels": spec["selector"]})
+    found: dict[tuple[Port, ...], list[Document]] = {}
+    for pod in here.all("pods", namespace):
+        status = pod.get("status") or {}
+        ended = status.get("phase") in ("Succeeded", "Failed")
+        if ended or not status.get("podIP"):
+            continue
+        if not selector.matches(pod["metadata"].get("labels") or {}):
+            continue
+        ports = tuple(_ports_of(spec.get("ports") or (), pod))
+        published = bool(spec.get("publishNotReadyAddresses"))
+        found.setdefault(ports, []).append(_endpoint(pod, published=published))
+    return found
+
+
+def _endpoint(pod: Document, *, published: bool) -> Document:
+    meta = pod["metadata"]
+    serving, ending = is_ready(pod), "deletionTimestamp" in meta
+    target = {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"]}
+    return {
+        "addresses": [pod["status"]["podIP"]],
+        "conditions": {
+            "ready": published or (serving and not ending),
+            "serving": serving,
+            "terminating": ending,
+        },
+        "nodeName": pod["spec"].get("nodeName", ""),
+        "targetRef": {**target, "uid": meta["uid"]},
+    }
+
+
+def _ports_of(wanted: Iterable[Mapping[str, Any]], pod: Document) -> Iterator[Port]:
+    """The ports of a Pod that a Service leads to."""
+    moved = _moved_ports(pod)
+    for one in wanted:
+        protocol = one.get("protocol") or "TCP"
+        target = one.get("targetPort") or one["port"]
+        number = target if isinstance(target, int) else _declared(pod, str(target), protocol)
+        if number:
+            yield one.get("name") or "", protocol, moved.get(str(number), number)
+
+
+def _declared(pod: Document, name: str, protocol: str) -> int:
+    """The container port of this name, 0 where no container has one."""
+    for container in pod["spec"].get("containers") or ():
+        for one in container.get("ports") or ():
+            if one.get("name") == name and (one.get("protocol") or "TCP") == protocol:
+                return int(one["containerPort"])
+    return 0
+
+
+def _moved_ports(pod: Document) -> Mapping[str, int]:
+    text = (pod["metadata"].get("annotations") or {}).get(PORTS, "")
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, int)}

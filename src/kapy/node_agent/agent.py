@@ -1,0 +1,220 @@
+"""The agent of one Node: its Node object, and a worker for each Pod that is bound to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy._aio.services import running
+from kapy.api.times import stamp
+from kapy.client.client import Client
+from kapy.engine.cache import Cache, Change, Informer
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists
+from kapy.kube.names import CONFIG_MAPS, NODES, PODS, SECRETS, Resource
+from kapy.node_agent.host import Host
+from kapy.node_agent.log_files import rotate
+from kapy.node_agent.node_object import capacity, node_object
+from kapy.node_agent.pod_worker import PodWorker
+from kapy.node_agent.processes.programs import BadPrograms, Programs
+from kapy.node_agent.processes.runtime import Processes
+from kapy.node_agent.runtime import Runtime
+from kapy.node_agent.sources import Sources
+
+_log = logging.getLogger(__name__)
+
+REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet")
+CHECK_SECONDS: Final = 1.0
+"""How often the file of programs and the size of logs are looked at. A timer: files cannot be
+watched in a portable way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an agent is, and where its API server.
+
+    name: of the Node. folder: where it keeps what belongs to Pods. plane: the folder of the plane,
+    with the file of programs. server: host and port of the API server; authority: PEM of its CA.
+    """
+
+    name: str
+    folder: Path
+    plane: Path
+    server: tuple[str, int]
+    authority: bytes
+    address: str = "127.0.0.1"
+
+
+class NodeAgent:
+    """Runs the Pods of one Node while `run` does."""
+
+    def __init__(
+        self,
+        client: Client,
+        place: Place,
+        *,
+        clock: Clock,
+        random: Random,
+        runtimes: Sequence[Runtime] = (),
+    ) -> None:
+        self._client = client
+        self._place = place
+        self._clock = clock
+        self._cache = Cache(client, random=random)
+        self._pods = self._cache.informer(PODS, fields=f"spec.nodeName={place.name}")
+        self._sets = self._cache.informer(REPLICA_SETS)
+        self._sources: dict[tuple[Resource, str], Informer[Document]] = {}
+        self._programs = Programs(place.plane)
+        processes = Processes(self._programs, self.workload_of, clock)
+        self._host = Host(
+            client,
+            clock,
+            place.folder,
+            place.server,
+            place.authority,
+            place.address,
+            capacity(),
+            [processes, *runtimes],
+            self._read,
+            self._sources_of,
+        )
+        self.workers: dict[str, PodWorker] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Run Pods until cancelled; then their containers end, too."""
+        self._place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._refresh_programs()
+        await self._register()
+        async with running(cache=self._cache.run, programs=self._follow_files):
+            await self._pods.synced()
+            await self._sets.synced()
+            self._forget_strangers()
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                try:
+                    self._pods.subscribe(self._noticed)
+                    await asyncio.get_running_loop().create_future()
+                finally:
+                    self._group = None
+
+    def worker(self, namespace: str, name: str) -> PodWorker | None:
+        """The worker of a Pod, None where there is none."""
+        key = Key(namespace, name)
+        return next((one for one in self.workers.values() if one.key == key), None)
+
+    def workload_of(self, pod: Document) -> str:
+        """The name of the Deployment, StatefulSet or other object that a Pod belongs to."""
+        for one in pod["metadata"].get("ownerReferences") or ():
+            if not one.get("controller"):
+                continue
+            if one.get("kind") != "ReplicaSet":
+                return str(one.get("name", ""))
+            found = self._sets.raw(Key(pod["metadata"]["namespace"], one.get("name", "")))
+            if found is None or found["metadata"]["uid"] != one.get("uid"):
+                return ""
+            owners = found["metadata"].get("ownerReferences") or ()
+            return next((str(own["name"]) for own in owners if own.get("controller")), "")
+        return str(pod["metadata"]["name"])
+
+    async def _register(self) -> None:
+        place = self._place
+        node = node_object(place.name, place.address, str(place.plane), stamp(self._clock()))
+        with suppress(AlreadyExists):
+            await self._client.create(NODES, node)
+        key = Key("", place.name)
+        await self._client.patch(NODES, key, {"metadata": node["metadata"]})
+        await self._client.patch(NODES, key, {"status": node["status"]}, subresource="status")
+
+    def _noticed(self, change: Change) -> None:
+        """A Pod of this Node came, changed or went."""
+        document = change.document
+        uid = document["metadata"]["uid"]
+        if change.old is not None and change.old["metadata"]["uid"] != uid:
+            self._update(change.old["metadata"]["uid"], None)
+        self._update(uid, change.new)
+
+    def _update(self, uid: str, pod: Document | None) -> None:
+        worker = self.workers.get(uid)
+        if worker is not None:
+            worker.update(pod)
+        elif pod is not None and self._group is not None and not _is_over(pod):
+            worker = self.workers[uid] = PodWorker(pod, self._host)
+            self._group.create_task(self._work(worker), name=f"pod {worker.key}")
+
+    async def _work(self, worker: PodWorker) -> None:
+        try:
+            await worker.run()
+        except Exception:  # one Pod must not end the others
+            _log.exception("pod %s", worker.key)
+        finally:
+            self.workers.pop(worker.uid, None)
+
+    def _forget_strangers(self) -> None:
+        """Delete what is left of Pods that were deleted while no agent ran, and end them."""
+        from kapy.node_agent.leftovers import end_leftovers
+
+        end_leftovers(self._place.folder, {one["metadata"]["uid"] for one in self._pods.list()})
+
+    async def _follow_files(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            self._refresh_programs()
+            for worker in list(self.workers.values()):
+                for state in worker.containers:
+                    rotate(worker.folder.log(state.name, state.restarts))
+
+    def _refresh_programs(self) -> None:
+        try:
+            changed = self._programs.refresh()
+        except BadPrograms as error:
+            _log.error("%s", error)
+            return
+        if changed:
+            for worker in self.workers.values():
+                worker.notify()
+
+    def _informer(self, kind: Resource, namespace: str) -> Informer[Document]:
+        found = self._sources.get((kind, namespace))
+        if found is None:
+            found = self._cache.informer(kind, fields=f"metadata.namespace={namespace}")
+            found.subscribe(self._notifies(namespace))
+            self._sources[kind, namespace] = found
+        return found
+
+    def _notifies(self, namespace: str) -> Callable[[Change], None]:
+        def notify(_: Change) -> None:
+            for worker in self.workers.values():
+                if worker.key.namespace == namespace:
+                    worker.notify()
+
+        return notify
+
+    async def _read(self, namespace: str) -> None:
+        for kind in (SECRETS, CONFIG_MAPS):
+            await self._informer(kind, namespace).synced()
+
+    def _sources_of(self, pod: Document) -> Sources:
+        namespace = pod["metadata"]["namespace"]
+        found: Mapping[Resource, Informer[Document]] = {
+            kind: self._informer(kind, namespace) for kind in (SECRETS, CONFIG_MAPS)
+        }
+        return Sources(
+            pod,
+            lambda name: found[SECRETS].raw(Key(namespace, name)),
+            lambda name: found[CONFIG_MAPS].raw(Key(namespace, name)),
+            self._host.allocatable,
+        )
+
+
+def _is_over(pod: Document) -> bool:
+    """Whether a Pod has ended for good, and is not to be deleted."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]

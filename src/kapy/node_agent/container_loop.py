@@ -1,0 +1,192 @@
+"""One container: started, probed, started again when it ends, and ended when its Pod goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from kapy.kube import Document
+from kapy.node_agent.container_state import ContainerState
+from kapy.node_agent.log_files import last_line
+from kapy.node_agent.probes import Probe
+from kapy.node_agent.restarts import Backoff, Policy, restarts
+from kapy.node_agent.runtime import ContainerConfig, Exit, Running, Runtime, StartFailed
+from kapy.node_agent.sources import MissingSource
+
+_log = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = 1.0
+"""How often a program is compared with the file that it was started from. A timer: files cannot be
+watched in a portable way."""
+
+Configure = Callable[[Document, int], Awaitable[ContainerConfig]]
+"""The configuration of a container at its start number so-and-so. Raises MissingSource, OSError."""
+
+
+class ContainerLoop:
+    """One container of a Pod. changed: set when what its Pod is made of has changed."""
+
+    def __init__(
+        self,
+        pod: Document,
+        state: ContainerState,
+        runtime: Runtime,
+        configure: Configure,
+        changed: Callable[[], Awaitable[None]],
+        policy: Policy,
+    ) -> None:
+        self._pod = pod
+        self._state = state
+        self._runtime = runtime
+        self._configure = configure
+        self._changed = changed
+        self._policy = policy
+        self._backoff = Backoff()
+        self._probes = {
+            name: Probe(state.container, state.container[name])
+            for name in ("startupProbe", "livenessProbe", "readinessProbe")
+            if state.container.get(name)
+        }
+        self._stopped = ""
+        """Why the agent itself ended the container."""
+        self._anew = False
+        """Whether that was to start it anew at once."""
+        self._log: Path | None = None
+
+    async def run(self) -> None:
+        """Until the container has ended for good."""
+        running = await self._found()
+        while True:
+            if running is None:
+                running = await self._started()
+            self._state.run(running)
+            exit_ = await self._watched(running)
+            again = restarts(self._policy, exit_.code) or bool(self._stopped)
+            ran = (exit_.at - running.started).total_seconds()
+            running = None
+            self._state.end(exit_, for_good=not again)
+            if not again:
+                return
+            await self._pause(exit_, ran)
+            self._state.restarts += 1
+
+    async def _found(self) -> Running | None:
+        try:
+            config = await self._configure(self._state.container, self._state.restarts)
+        except (MissingSource, OSError):
+            return None
+        self._log = config.log
+        return await self._runtime.find(config)
+
+    async def _started(self) -> Running:
+        """Start it; wait for what it needs as long as that is not there."""
+        while True:
+            try:
+                config = await self._configure(self._state.container, self._state.restarts)
+                self._log = config.log
+                return await self._runtime.start(config)
+            except MissingSource as error:
+                self._state.wait("CreateContainerConfigError", str(error))
+                await self._changed()
+            except (StartFailed, OSError) as error:
+                reason = error.reason if isinstance(error, StartFailed) else "CreateContainerError"
+                message = error.strerror if isinstance(error, OSError) else str(error)
+                self._state.wait(reason, str(message or error))
+                await self._retry()
+
+    async def _retry(self) -> None:
+        """Wait for a change, or for the next pause (a timer: the host tells nothing)."""
+        pause = self._backoff.pause(0.0) or 1.0
+        try:
+            async with asyncio.timeout(pause):
+                await self._changed()
+        except TimeoutError:
+            return
+
+    async def _pause(self, exit_: Exit, ran: float) -> None:
+        """Wait before the next start, if it is not the first."""
+        stopped, anew = self._stopped, self._anew
+        self._stopped, self._anew = "", False
+        pause = 0.0 if anew else self._backoff.pause(ran)
+        if not pause:
+            return
+        how = stopped or exit_.message or f"it ended with code {exit_.code}"
+        line = last_line(self._log) if self._log is not None else ""
+        said = f"; its last words: {line}" if line else ""
+        name, pod = self._state.name, self._pod["metadata"]
+        self._state.wait(
+            "CrashLoopBackOff",
+            f"back-off {pause:g}s restarting failed container={name} "
+            f"pod={pod['name']}_{pod['namespace']}: {how}{said}",
+        )
+        await asyncio.sleep(pause)
+
+    async def _watched(self, running: Running) -> Exit:
+        """Probe it until it ends."""
+        seconds = float(self._pod["spec"].get("terminationGracePeriodSeconds") or 30)
+        async with asyncio.TaskGroup() as group:
+            health = group.create_task(self._probed(running, seconds))
+            exit_ = await running.ended()
+            health.cancel()
+        return exit_
+
+    async def _probed(self, running: Running, seconds: float) -> None:
+        """Keep the state of health; end the container when it must be started anew."""
+        if "startupProbe" not in self._probes:
+            self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._outdated(running, seconds))
+            if "startupProbe" in self._probes:
+                await self._vital(running, "startupProbe", seconds, until_well=True)
+                self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
+            for name in ("livenessProbe", "readinessProbe"):
+                if name in self._probes:
+                    group.create_task(self._asked(running, name, seconds))
+
+    async def _asked(self, running: Running, name: str, seconds: float) -> None:
+        if name == "livenessProbe":
+            await self._vital(running, name, seconds, until_well=False)
+        else:
+            await self._readiness(running)
+
+    async def _vital(
+        self, running: Running, name: str, seconds: float, *, until_well: bool
+    ) -> None:
+        """End the container when a probe failed too often in a row."""
+        probe, failed = self._probes[name], 0
+        await asyncio.sleep(probe.delay)
+        while True:
+            outcome = await probe.ask(running)
+            failed = 0 if outcome.well else failed + 1
+            if outcome.well and until_well:
+                return
+            if failed >= probe.failures:
+                self._stopped = f"{name} failed: {outcome.message}"
+                _log.warning("container %s: %s", self._state.name, self._stopped)
+                await running.stop(seconds)
+                return
+            await asyncio.sleep(probe.period)
+
+    async def _readiness(self, running: Running) -> None:
+        probe, run, ready = self._probes["readinessProbe"], 0, False
+        await asyncio.sleep(probe.delay)
+        while True:
+            well = (await probe.ask(running)).well
+            run = run + 1 if well != ready else 0
+            if run >= (probe.successes if well else probe.failures):
+                ready, run = well, 0
+            self._state.set_health(started=True, ready=ready)
+            await asyncio.sleep(probe.period if ready else min(probe.period, 1.0))
+
+    async def _outdated(self, running: Running, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            why = running.outdated()
+            if why:
+                self._stopped, self._anew = why, True
+                _log.info("container %s is started anew: %s", self._state.name, why)
+                await running.stop(seconds)
+                return

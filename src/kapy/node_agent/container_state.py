@@ -1,0 +1,104 @@
+"""What is known of one container, and its entry in the status of its Pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from kapy.api.times import stamp
+from kapy.kube import Document
+from kapy.node_agent.runtime import Exit, Running
+
+
+@dataclass(slots=True)
+class ContainerState:
+    """One container. changed: called when anything here is another.
+
+    reason, message: why it does not run. last: how it ended before. ended: how it ended for good.
+    """
+
+    container: Document
+    changed: Callable[[], None]
+    running: Running | None = None
+    reason: str = "ContainerCreating"
+    message: str = ""
+    last: Exit | None = None
+    last_started: datetime | None = None
+    last_identity: str = ""
+    ended: Exit | None = None
+    restarts: int = 0
+    started: bool = False
+    ready: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.container["name"])
+
+    def wait(self, reason: str, message: str = "") -> None:
+        """It does not run, for this reason."""
+        if (self.running, self.reason, self.message) != (None, reason, message):
+            self.running, self.reason, self.message = None, reason, message
+            self.started = self.ready = False
+            self.changed()
+
+    def run(self, running: Running) -> None:
+        """It runs."""
+        self.running, self.reason, self.message = running, "", ""
+        self.changed()
+
+    def set_health(self, *, started: bool, ready: bool) -> None:
+        """What its probes found."""
+        if (self.started, self.ready) != (started, ready):
+            self.started, self.ready = started, ready
+            self.changed()
+
+    def end(self, exit_: Exit, *, for_good: bool) -> None:
+        """It has ended."""
+        running, self.running = self.running, None
+        self.started = self.ready = False
+        self.last = exit_
+        self.last_started = running.started if running is not None else exit_.at
+        self.last_identity = running.identity if running is not None else ""
+        if for_good:
+            self.ended = exit_
+        self.changed()
+
+    def status(self) -> Document:
+        """The container's entry in `containerStatuses`."""
+        found: Document = {
+            "name": self.name,
+            "image": self.container.get("image", ""),
+            "imageID": self.running.image if self.running is not None else "",
+            "ready": self.ready,
+            "started": self.started,
+            "restartCount": self.restarts,
+            "state": self._state(),
+            "lastState": {},
+        }
+        if self.running is not None:
+            found["containerID"] = self.running.identity
+        if self.last is not None and self.ended is None:
+            found["lastState"] = {"terminated": self._terminated(self.last)}
+        return found
+
+    def _state(self) -> Document:
+        if self.running is not None:
+            return {"running": {"startedAt": stamp(self.running.started)}}
+        if self.ended is not None:
+            return {"terminated": self._terminated(self.ended)}
+        waiting = {"reason": self.reason, "message": self.message}
+        return {"waiting": {key: value for key, value in waiting.items() if value}}
+
+    def _terminated(self, exit_: Exit) -> Document:
+        found: Document = {
+            "exitCode": exit_.code,
+            "reason": exit_.reason,
+            "startedAt": stamp(self.last_started or exit_.at),
+            "finishedAt": stamp(exit_.at),
+        }
+        if exit_.message:
+            found["message"] = exit_.message
+        if self.last_identity:
+            found["containerID"] = self.last_identity
+        return found

@@ -1,0 +1,65 @@
+"""The environment variables of a container: `envFrom`, then `env`, with references expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapy.kube import Document
+from kapy.node_agent.expansion import expand
+from kapy.node_agent.sources import MissingSource, Sources
+
+
+def environment_of(
+    container: Document, sources: Sources, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The variables of a container. given: those that the agent sets; the container's own win.
+
+    Raises MissingSource.
+    """
+    found = dict(given)
+    for one in container.get("envFrom") or ():
+        prefix = one.get("prefix") or ""
+        for key, data in _all_of(one, sources).items():
+            found[f"{prefix}{key}"] = data.decode("utf-8", "replace")
+    for one in container.get("env") or ():
+        value = _value(one, container, sources, found)
+        if value is not None:
+            found[one["name"]] = value
+    return found
+
+
+def _all_of(one: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
+    for field, data in (("secretRef", sources.secret_data), ("configMapRef", sources.config_data)):
+        reference = one.get(field)
+        if reference is not None:
+            optional = bool(reference.get("optional"))
+            return data(reference.get("name", ""), optional=optional) or {}
+    return {}
+
+
+def _value(
+    one: Mapping[str, Any], container: Document, sources: Sources, known: Mapping[str, str]
+) -> str | None:
+    """The value of a variable, None where it is optional and nothing is there."""
+    source = one.get("valueFrom")
+    if not source:
+        return expand(str(one.get("value") or ""), known)
+    if "fieldRef" in source:
+        return sources.field(source["fieldRef"].get("fieldPath", ""))
+    if "resourceFieldRef" in source:
+        return sources.resource(container, source["resourceFieldRef"])
+    for field, kind, data in (
+        ("secretKeyRef", "secret", sources.secret_data),
+        ("configMapKeyRef", "configmap", sources.config_data),
+    ):
+        if field in source:
+            reference = source[field]
+            optional = bool(reference.get("optional"))
+            values = data(reference.get("name", ""), optional=optional)
+            found = None if values is None else values.get(reference.get("key", ""))
+            if found is None and not optional:
+                name, key = reference.get("name", ""), reference.get("key", "")
+                raise MissingSource(f"couldn't find key {key} in {kind} {name}")
+            return None if found is None else found.decode("utf-8", "replace")
+    raise MissingSource(f"the variable {one.get('name')} has a source that is not supported")

@@ -1,0 +1,27 @@
+"""What is left of Pods that were deleted while no agent ran: their processes, and their folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Container
+from contextlib import suppress
+from pathlib import Path
+
+from kapy.node_agent.processes import records
+
+
+def end_leftovers(folder: Path, known: Container[str]) -> None:
+    """End the processes of all Pods but those that are known by their uids, and delete their
+    folders. Their Pods are gone, so nobody waits for a graceful end."""
+    pods = folder / "pods"
+    for one in pods.iterdir() if pods.is_dir() else ():
+        if one.name in known:
+            continue
+        for container in one.iterdir():
+            record = records.read(container) if container.is_dir() else None
+            if record is not None and record.is_alive:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(record.pid, signal.SIGKILL)
+        shutil.rmtree(one, ignore_errors=True)

@@ -1,0 +1,76 @@
+"""Files with the output of containers: what was said last, and all of it for `kubectl logs`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Final
+
+LONGEST: Final = 10 << 20
+"""Bytes of a log, after which it is moved aside (one earlier part is kept)."""
+_TAIL: Final = 4096
+_PIECE: Final = 1 << 16
+_STEP: Final = 0.2
+"""Seconds between two looks at a file that grows. A timer: files cannot be watched portably."""
+
+
+def last_line(path: Path) -> str:
+    """The last line of a log that says anything, shortened; "" where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return said if len(said) <= 300 else said[:297] + "..."
+
+
+def rotate(path: Path) -> None:
+    """Move a log aside that is full. Its writer appends, and goes on at the new beginning."""
+    try:
+        if path.stat().st_size > LONGEST:
+            path.with_suffix(".log.1").write_bytes(path.read_bytes())
+            os.truncate(path, 0)
+    except OSError:
+        return  # the disk is full, or the log gone: the next look tries again
+
+
+async def lines_of(
+    path: Path, *, tail: int | None, limit: int | None, follow: Callable[[], bool] | None
+) -> AsyncIterator[bytes]:
+    """A log in pieces. tail: the last so many lines only. limit: so many bytes at most. follow:
+    says whether more may come, None not to wait for it."""
+    left = limit
+    with path.open("rb") as file:
+        file.seek(0 if tail is None else _start_of(file.fileno(), tail))
+        while left is None or left > 0:
+            piece = file.read(_PIECE if left is None else min(_PIECE, left))
+            if piece:
+                left = None if left is None else left - len(piece)
+                yield piece
+                await asyncio.sleep(0)
+            elif follow is None or not follow():
+                return
+            else:
+                if os.fstat(file.fileno()).st_size < file.tell():  # it was moved aside
+                    file.seek(0)
+                await asyncio.sleep(_STEP)
+
+
+def _start_of(handle: int, lines: int) -> int:
+    """Where the last so many lines of a file begin."""
+    size = os.fstat(handle).st_size
+    at, found = size, 0
+    while at > 0 and lines > 0:
+        start = max(at - _PIECE, 0)
+        piece = os.pread(handle, at - start, start)
+        for index in range(len(piece) - 1, -1, -1):
+            if piece[index] == 0x0A and start + index != size - 1:
+                found += 1
+                if found == lines:
+                    return start + index + 1
+        at = start
+    return size if lines <= 0 else 0

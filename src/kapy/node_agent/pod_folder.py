@@ -1,0 +1,49 @@
+"""Where an agent keeps what belongs to one Pod, for its owner's eyes only.
+
+pods/<uid>/volumes/<name>/          volumes, and the ServiceAccount's token
+pods/<uid>/kubeconfig
+pods/<uid>/<container>/0.log        output, one file for each start
+pods/<uid>/<container>/process.json
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from kapy.kube import Document
+
+
+class PodFolder:
+    """The folder of one Pod in that of an agent."""
+
+    def __init__(self, agent: Path, pod: Document) -> None:
+        self.path: Path = agent / "pods" / str(pod["metadata"]["uid"])
+
+    @property
+    def volumes(self) -> Path:
+        return self.path / "volumes"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.path / "kubeconfig"
+
+    def container(self, name: str) -> Path:
+        """The folder of a container, which is made."""
+        found = self.path / name
+        found.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return found
+
+    def log(self, container: str, restarts: int) -> Path:
+        """The output of a container since its start number so-and-so."""
+        return self.path / container / f"{restarts}.log"
+
+    def forget_logs(self, container: str, restarts: int) -> None:
+        """Delete the logs of all starts but this one and the one before."""
+        for one in (self.path / container).glob("*.log"):
+            if one.stem.isdecimal() and int(one.stem) < restarts - 1:
+                one.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Delete it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)

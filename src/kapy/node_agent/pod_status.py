@@ -1,0 +1,103 @@
+"""The status of a Pod, of what is known of its containers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kapy.kube import Document
+from kapy.node_agent.container_state import ContainerState
+from kapy.node_agent.restarts import Policy, restarts
+
+_CONDITIONS: Final = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+)
+
+
+def status_of(
+    pod: Document,
+    initial: Sequence[ContainerState],
+    containers: Sequence[ContainerState],
+    *,
+    address: str,
+    now: str,
+) -> Document:
+    """The whole status. address: of the Pod, "" before it has one; now: RFC 3339."""
+    before = pod.get("status") or {}
+    phase = _phase(pod, initial, containers)
+    found: Document = {
+        "phase": phase,
+        "conditions": _conditions(before, initial, containers, phase, now),
+        "containerStatuses": [one.status() for one in containers],
+        "qosClass": before.get("qosClass", "BestEffort"),
+        "startTime": before.get("startTime") or now,
+    }
+    if pod["metadata"].get("generation"):
+        found["observedGeneration"] = pod["metadata"]["generation"]
+    if initial:
+        found["initContainerStatuses"] = [one.status() for one in initial]
+    if address:
+        found |= {"hostIP": address, "hostIPs": [{"ip": address}]}
+        found |= {"podIP": address, "podIPs": [{"ip": address}]}
+    return found
+
+
+def _phase(
+    pod: Document, initial: Sequence[ContainerState], containers: Sequence[ContainerState]
+) -> str:
+    policy: Policy = pod["spec"].get("restartPolicy") or "Always"
+    if any(one.ended is not None and one.ended.code for one in initial):
+        return "Failed"
+    ended = [one.ended for one in containers if one.ended is not None]
+    if len(ended) == len(containers) and not any(restarts(policy, one.code) for one in ended):
+        return "Failed" if any(one.code for one in ended) else "Succeeded"
+    if all(one.running is None and one.last is None for one in containers):
+        return "Pending"
+    return "Running"
+
+
+def _conditions(
+    before: Document,
+    initial: Sequence[ContainerState],
+    containers: Sequence[ContainerState],
+    phase: str,
+    now: str,
+) -> list[Document]:
+    unready = [one.name for one in containers if not one.ready]
+    incomplete = [one.name for one in initial if one.ended is None]
+    over = phase in ("Succeeded", "Failed")
+    why = ("PodCompleted", "") if phase == "Succeeded" else _why("unready", unready)
+    if phase == "Failed":
+        why = "PodFailed", ""
+    said = {
+        "PodReadyToStartContainers": ("", "") if not over else why,
+        "Initialized": _why("incomplete", incomplete, "ContainersNotInitialized"),
+        "Ready": why,
+        "ContainersReady": why,
+        "PodScheduled": ("", ""),
+    }
+    there = {one["type"]: one for one in before.get("conditions") or ()}
+    known = [_condition(one, *said[one], there.get(one, {}), now) for one in _CONDITIONS]
+    return [*known, *(one for type_, one in there.items() if type_ not in _CONDITIONS)]
+
+
+def _why(what: str, names: Iterable[str], reason: str = "ContainersNotReady") -> tuple[str, str]:
+    listed = " ".join(names)
+    kind = "init containers" if what == "incomplete" else "containers"
+    status = "incomplete" if what == "incomplete" else "unready"
+    return (reason, f"{kind} with {status} status: [{listed}]") if listed else ("", "")
+
+
+def _condition(type_: str, reason: str, message: str, known: Document, now: str) -> Document:
+    status = "False" if reason else "True"
+    moved = known.get("lastTransitionTime") if known.get("status") == status else None
+    found: Document = {"type": type_, "status": status, "lastTransitionTime": moved or now}
+    if reason:
+        found["reason"] = reason
+    if message:
+        found["message"] = message
+    return found

@@ -1,0 +1,110 @@
+"""Probes of a container: HTTP, TCP, a command, or gRPC's health service.
+
+A probe is asked where the container really listens: `Running.ports` says where a declared port is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kapy.kube import Document
+from kapy.node_agent.runtime import Running, StartFailed
+
+_MOST: Final = 10 * 1024
+"""Bytes of an answer that are read."""
+
+
+class Outcome(NamedTuple):
+    """What one probe found. message: why it failed."""
+
+    well: bool
+    message: str = ""
+
+
+class Probe:
+    """One probe of one container. Times are in seconds."""
+
+    def __init__(self, container: Document, spec: Mapping[str, Any]) -> None:
+        self._container = container
+        self._spec = spec
+        self.delay = float(spec.get("initialDelaySeconds") or 0)
+        self.period = float(spec.get("periodSeconds") or 10)
+        self.patience = float(spec.get("timeoutSeconds") or 1)
+        self.successes = int(spec.get("successThreshold") or 1)
+        self.failures = int(spec.get("failureThreshold") or 3)
+
+    async def ask(self, running: Running) -> Outcome:
+        """Probe once."""
+        try:
+            async with asyncio.timeout(self.patience):
+                return await self._ask(running)
+        except TimeoutError:
+            return Outcome(well=False, message=f"no answer within {self.patience:g} s")
+        except (OSError, StartFailed, EOFError, ValueError) as error:
+            return Outcome(well=False, message=str(error) or type(error).__name__)
+
+    async def _ask(self, running: Running) -> Outcome:
+        spec = self._spec
+        if "httpGet" in spec:
+            return await self._http(running, spec["httpGet"])
+        if "tcpSocket" in spec:
+            port = self._port(running, spec["tcpSocket"].get("port"))
+            _, writer = await asyncio.open_connection(running.address, port)
+            writer.close()
+            return Outcome(well=True)
+        if "grpc" in spec:
+            return await self._grpc(running, spec["grpc"])
+        command = (spec.get("exec") or {}).get("command") or ()
+        code = await running.execute(command, self.patience)
+        return Outcome(code == 0, f"{' '.join(command)} ended with code {code}")
+
+    async def _http(self, running: Running, asked: Mapping[str, Any]) -> Outcome:
+        port = self._port(running, asked.get("port"))
+        tls = None
+        if (asked.get("scheme") or "HTTP") == "HTTPS":
+            tls = ssl.create_default_context()
+            tls.check_hostname = False
+            tls.verify_mode = ssl.CERT_NONE  # as a kubelet: it asks whether it lives, not who it is
+        reader, writer = await asyncio.open_connection(running.address, port, ssl=tls)
+        try:
+            writer.write(_request(asked, running.address, port))
+            status = int((await reader.read(_MOST)).split(b" ", 2)[1])
+        except IndexError:
+            return Outcome(well=False, message="the answer is not HTTP")
+        finally:
+            writer.close()
+        path = asked.get("path") or "/"
+        return Outcome(
+            200 <= status < 400, f"HTTP probe of {path} failed with statuscode: {status}"
+        )
+
+    async def _grpc(self, running: Running, asked: Mapping[str, Any]) -> Outcome:
+        from kapy.node_agent.grpc_health import is_serving
+
+        port = self._port(running, asked.get("port"))
+        well = await is_serving(running.address, port, asked.get("service") or "")
+        return Outcome(well, "gRPC health check: the service is not serving")
+
+    def _port(self, running: Running, wanted: Any) -> int:
+        number = wanted if isinstance(wanted, int) else self._declared(str(wanted))
+        return running.ports.get(number, number)
+
+    def _declared(self, name: str) -> int:
+        for one in self._container.get("ports") or ():
+            if one.get("name") == name:
+                return int(one["containerPort"])
+        if name.isdecimal():
+            return int(name)
+        raise ValueError(f"the container has no port {name!r}")
+
+
+def _request(asked: Mapping[str, Any], address: str, port: int) -> bytes:
+    headers = {"Host": f"{address}:{port}", "User-Agent": "kube-probe/kapy", "Accept": "*/*"}
+    headers |= {one["name"]: one["value"] for one in asked.get("httpHeaders") or ()}
+    path = asked.get("path") or "/"
+    path = path if path.startswith("/") else f"/{path}"
+    lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode()

@@ -1,0 +1,126 @@
+"""Which flags a program has, and its ports and paths as told by them. Pure.
+
+Go's `flag` and `pflag`, and Python's `argparse` and click, print flags with their defaults when
+they are asked for `--help`. Flags of ports and bind addresses are known by their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_FLAG: Final = re.compile(r"^\s*(?:-\w,\s+)?(--?)([a-zA-Z][\w.-]+)(?:[ =]+(\S+))?", re.MULTILINE)
+_DEFAULT: Final = re.compile(r"[(\[]default:? \"?([^\")\]]*)\"?[)\]]")
+_PORT_FLAG: Final = re.compile(
+    r"(?=.*(webhook|health|probe|metrics|diagnostics|profil|pprof|serving|secure))"
+    r".*(port|addr|address)$"
+)
+_ADDRESS: Final = re.compile(r"(?P<host>[^\s:/]*|\[[0-9a-fA-F:]*\]):(?P<port>[0-9]{1,5})")
+_NUMBER: Final = re.compile(r"[0-9]{1,5}")
+LOOPBACK: Final = "127.0.0.1"
+
+FreePort = Callable[[int], int]
+"""A free port in place of a port that a program would listen on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The flags of a program, with their defaults ("" where there is none, or nobody knows)."""
+
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.defaults
+
+
+def flags_of(help_text: str) -> Flags:
+    """The flags that a program's help tells of."""
+    found: dict[str, str] = {}
+    starts = list(_FLAG.finditer(help_text))
+    for number, one in enumerate(starts):
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(help_text)
+        default = _DEFAULT.search(help_text, one.end(2), end)
+        found.setdefault(one[2], default[1] if default is not None else "")
+    return Flags(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a program is told. ports: its real ports by those that it was to listen on."""
+
+    values: Sequence[str]
+    ports: Mapping[int, int]
+
+
+def with_own_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> Arguments:
+    """Arguments that let a program listen on ports of its own, on the loopback address where the
+    program can be told an address."""
+    ports: dict[int, int] = {}
+
+    def moved(port: int) -> int:
+        if port not in ports:
+            ports[port] = free(port)
+        return ports[port]
+
+    told, given = _moved_arguments(list(arguments), moved)
+    for name, default in flags.defaults.items():
+        if name not in given and _PORT_FLAG.fullmatch(name):
+            value = _moved_value(default, moved)
+            if value is not None:
+                told.append(f"--{name}={value}")
+    return Arguments(told, ports)
+
+
+def _moved_arguments(
+    arguments: Sequence[str], moved: Callable[[int], int]
+) -> tuple[list[str], set[str]]:
+    told: list[str] = []
+    given: set[str] = set()
+    awaited = False
+    for one in arguments:
+        name, equals, value = one.partition("=")
+        bare = name.lstrip("-")
+        if awaited:
+            told.append(_moved_value(one, moved) or one)
+            awaited = False
+        elif name.startswith("-") and _PORT_FLAG.fullmatch(bare):
+            given.add(bare)
+            awaited = not equals
+            told.append(f"{name}={_moved_value(value, moved) or value}" if equals else one)
+        else:
+            given.add(bare if name.startswith("-") else "")
+            told.append(one)
+    return told, given
+
+
+def _moved_value(value: str, moved: Callable[[int], int]) -> str | None:
+    """A port or bind address with another port; None where the value is none, or turns it off."""
+    if _NUMBER.fullmatch(value):
+        return str(moved(int(value))) if 0 < int(value) < 65536 else None
+    found = _ADDRESS.fullmatch(value)
+    if found is None or not 0 < int(found["port"]) < 65536:
+        return None
+    return f"{LOOPBACK}:{moved(int(found['port']))}"
+
+
+def without_leader_election(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a program that is alone, and could not tell where its Lease belongs."""
+    return [
+        "--leader-elect=false" if one in ("--leader-elect", "--leader-elect=true") else one
+        for one in arguments
+    ]
+
+
+def with_paths(arguments: Sequence[str], paths: Mapping[str, str]) -> list[str]:
+    """The arguments with paths of mounts replaced by those of the host."""
+    return [_with_paths(one, paths) for one in arguments]
+
+
+def _with_paths(text: str, paths: Mapping[str, str]) -> str:
+    head, equals, value = text.partition("=") if text.startswith("-") else ("", "", text)
+    for path, real in sorted(paths.items(), key=lambda one: -len(one[0])):
+        if value == path or value.startswith(path.rstrip("/") + "/"):
+            return f"{head}{equals}{real}{value[len(path.rstrip('/')) :]}"
+    return text

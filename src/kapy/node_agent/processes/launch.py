@@ -1,0 +1,119 @@
+"""Starts a program in a mount namespace of its own, with folders at the paths that it looks for.
+
+    python -I -S launch.py SCRATCH [SOURCE PATH]... -- PROGRAM [ARGUMENT]...
+
+It becomes the program (the process id stays). Nothing of the host changes, and no privilege is
+left: a user who is not root gets the namespace together with a user namespace of his own, in which
+he is himself. Exit code 125 with a sentence: the host does not allow it. This file imports nothing
+but the standard library, so that it starts at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWUSER = 0x10000000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+REFUSED = 125
+MOST_ENTRIES = 500
+"""Entries of a folder that are shown again beside what is added to it."""
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _mount(source: str, target: str, kind: str, flags: int) -> None:
+    result = _library().mount(
+        source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None
+    )
+    _check(result, f"mount {source} at {target}")
+
+
+def enter_namespace() -> None:
+    """Have mounts of one's own from here on. Raises OSError."""
+    user, group = os.geteuid(), os.getegid()
+    flags = _CLONE_NEWNS if user == 0 else _CLONE_NEWNS | _CLONE_NEWUSER
+    _check(_library().unshare(flags), "unshare")
+    if user != 0:
+        for name, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{group} {group} 1"),
+        ):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+
+
+def bind(source: str, path: str, scratch: str) -> None:
+    """Show a folder or file at a path, which need not be there. Raises OSError."""
+    path = os.path.realpath(path)
+    if not os.path.exists(path):
+        _make_place(path, scratch, folder=os.path.isdir(source))
+    _mount(source, path, "", _MS_BIND | _MS_REC)
+
+
+def _make_place(path: str, scratch: str, *, folder: bool) -> None:
+    """Let a path be there: over its nearest folder lies a copy that shows the same, and more."""
+    above = os.path.dirname(path)
+    while not os.path.isdir(above):
+        above = os.path.dirname(above)
+    if above == "/":
+        raise OSError(1, f"{path} is in no folder of this host")
+    if above != "/tmp":
+        _cover(above, os.path.join(scratch, str(len(os.listdir(scratch)))))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if folder:
+        os.makedirs(path, exist_ok=True)
+    else:
+        open(path, "a").close()
+
+
+def _cover(above: str, copy: str) -> None:
+    entries = list(os.scandir(above))
+    if len(entries) > MOST_ENTRIES:
+        raise OSError(7, f"{above} has more than {MOST_ENTRIES} entries")
+    os.mkdir(copy, 0o755)
+    _mount("tmpfs", copy, "tmpfs", 0)
+    for one in entries:
+        place = os.path.join(copy, one.name)
+        if one.is_symlink():
+            os.symlink(os.readlink(one.path), place)
+            continue
+        if one.is_dir():
+            os.mkdir(place)
+        else:
+            open(place, "x").close()
+        _mount(one.path, place, "", _MS_BIND | _MS_REC)
+    _mount(copy, above, "", _MS_BIND | _MS_REC)
+
+
+def main(arguments: list[str]) -> None:
+    """Become the program."""
+    at = arguments.index("--")
+    (scratch, *mounts), program = arguments[:at], arguments[at + 1 :]
+    try:
+        enter_namespace()
+        for source, path in zip(mounts[::2], mounts[1::2], strict=True):
+            bind(source, path, scratch)
+        if not program:
+            return
+        os.chdir(os.getcwd())
+        os.execvp(program[0], program)
+    except OSError as error:
+        sys.stderr.write(f"cannot start {' '.join(program[:1])}: {error}\n")
+        sys.exit(REFUSED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,166 @@
+"""One process that runs in place of a container: a child of this program, or found again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.node_agent.processes import records
+from kapy.node_agent.processes.flags import LOOPBACK
+from kapy.node_agent.processes.records import Record
+from kapy.node_agent.runtime import Exit
+
+_STEP: Final = 0.5
+UNKNOWN: Final = 137
+"""The code of a process whose end nobody saw, as kubelets report it."""
+
+Execute = Callable[[Sequence[str], float], Awaitable[int]]
+
+
+def stamp_of(program: str) -> str:
+    """Names the state of a program's file; "" where it is not there."""
+    try:
+        told = os.stat(program)
+    except OSError:
+        return ""
+    return f"{told.st_ino}-{told.st_size}-{told.st_mtime_ns}"
+
+
+class LocalProcess:
+    """A `Running` of a process. child: None for one that an earlier program has started.
+
+    replaced: why another program is to run in its place, "" where none is.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        folder: Path,
+        clock: Clock,
+        *,
+        child: asyncio.subprocess.Process | None,
+        execute: Execute,
+        replaced: Callable[[], str],
+    ) -> None:
+        self.record = record
+        self._folder = folder
+        self._clock = clock
+        self._child = child
+        self._execute = execute
+        self._replaced = replaced
+        self._seen = record.stamp
+
+    @property
+    def identity(self) -> str:
+        return f"process://{self.record.pid}"
+
+    @property
+    def image(self) -> str:
+        return self.record.program
+
+    @property
+    def started(self) -> datetime:
+        return datetime.fromisoformat(self.record.started)
+
+    @property
+    def address(self) -> str:
+        return LOOPBACK
+
+    @property
+    def ports(self) -> Mapping[int, int]:
+        return {int(key): value for key, value in self.record.ports.items()}
+
+    async def ended(self) -> Exit:
+        if self._child is not None:
+            code = await self._child.wait()
+        else:
+            await _gone(self.record)
+            code = None
+        records.forget(self._folder)
+        return _exit_of(code, self._clock())
+
+    async def stop(self, seconds: float) -> None:
+        """SIGTERM to the process and its children, SIGKILL after so many seconds."""
+        if not self._send(signal.SIGTERM):
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wait()
+        except TimeoutError:
+            self._send(signal.SIGKILL)
+            await self._wait()
+
+    async def _wait(self) -> None:
+        if self._child is not None:
+            await self._child.wait()
+        else:
+            await _gone(self.record)
+
+    def _send(self, number: signal.Signals) -> bool:
+        """Send a signal to the process and its children; False where it is gone."""
+        if self._child is not None:
+            if self._child.returncode is not None:
+                return False
+        elif not self.record.is_alive:
+            return False
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.record.pid, number)
+        return True
+
+    async def execute(self, command: Sequence[str], seconds: float) -> int:
+        return await self._execute(command, seconds)
+
+    def outdated(self) -> str:
+        why = self._replaced()
+        if why:
+            return why
+        now = stamp_of(self.record.program)
+        before, self._seen = self._seen, now
+        if not now or now == self.record.stamp or now != before:
+            return ""  # a file that changed is waited for until it stays as it is
+        return f"its program {self.record.program} has changed"
+
+
+def _exit_of(code: int | None, now: datetime) -> Exit:
+    if code is None:
+        said = "it ended while the plane did not run, or was another plane's child"
+        return Exit(UNKNOWN, "ContainerStatusUnknown", now, said)
+    if code < 0:
+        return Exit(128 - code, "Error", now, f"it was ended by {_name_of(-code)}")
+    return Exit(code, "Completed" if code == 0 else "Error", now)
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+async def _gone(record: Record) -> None:
+    """Wait for the end of a process that is no child of this one."""
+    if sys.platform == "linux" and record.is_alive:
+        with suppress(OSError):
+            await _readable(os.pidfd_open(record.pid))
+    while record.is_alive:  # noqa: ASYNC110
+        # A timer: without a file descriptor of the process nothing tells of its end.
+        await asyncio.sleep(_STEP)
+
+
+async def _readable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)

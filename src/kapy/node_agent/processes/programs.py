@@ -1,0 +1,98 @@
+"""Which local programs run in place of which containers: a file of the plane's owner.
+
+It is no object of the API: whoever may write a Deployment must not thereby run programs as the
+user of the plane.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+
+NAME = "programs.json"
+
+
+class BadPrograms(KapyError):
+    """The file of programs cannot be read; the message says why."""
+
+
+class Program(NamedTuple):
+    """A program in place of a container of a Deployment. command: it, and its first arguments."""
+
+    namespace: str
+    deployment: str
+    container: str
+    command: tuple[str, ...]
+
+
+class Programs:
+    """The programs of one plane, read again when their file has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._stamp = -1
+        self._known: list[Program] = []
+
+    def refresh(self) -> bool:
+        """Read the file if it has changed; whether it has. Raises BadPrograms."""
+        stamp = _stamp(self._path)
+        if stamp == self._stamp:
+            return False
+        self._known = list(read(self._path.parent))
+        self._stamp = stamp
+        return True
+
+    def command(self, namespace: str, deployment: str, container: str) -> tuple[str, ...] | None:
+        """What runs in place of a container, None where nothing does."""
+        for one in self._known:
+            if (one.namespace, one.deployment, one.container) == (namespace, deployment, container):
+                return one.command
+        return None
+
+
+def read(folder: Path) -> Sequence[Program]:
+    """The programs of a plane. Raises BadPrograms."""
+    path = folder / NAME
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Program])
+    except FileNotFoundError:
+        return []
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadPrograms(
+            f"{path} cannot be read ({error}); delete it, and run `kapy init --run` again"
+        ) from None
+
+
+def add(folder: Path, programs: Iterable[Program]) -> None:
+    """Let programs run in place of containers; what ran in place of the same ones before does not
+    any more. Raises BadPrograms, OSError."""
+    fresh = list(programs)
+    replaced = {one[:3] for one in fresh}
+    kept = [one for one in read(folder) if one[:3] not in replaced]
+    path = folder / f"{NAME}.new"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.encode([*kept, *fresh]))
+    path.replace(folder / NAME)
+
+
+def _stamp(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def owner_of(pod: Document) -> str:
+    """The uid of the ReplicaSet that controls a Pod, "" where none does."""
+    for one in pod["metadata"].get("ownerReferences") or ():
+        if one.get("controller") and one.get("kind") == "ReplicaSet":
+            return str(one.get("uid", ""))
+    return ""

@@ -1,0 +1,90 @@
+"""Records of the processes that run, so that a plane which was killed finds them again.
+
+A process id alone may be another process's by now: the time at which the process began, as the
+kernel tells it, belongs to it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import msgspec
+
+NAME = "process.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One process. began: names its beginning. started: RFC 3339. digest: of all that it was told.
+    ports: its real ports by those that it was to listen on. log: the file with its output."""
+
+    pid: int
+    began: str
+    started: str
+    digest: str
+    program: str
+    stamp: str
+    log: str
+    ports: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is still there."""
+        return beginning_of(self.pid) == self.began
+
+
+def write(folder: Path, record: Record) -> None:
+    """Keep a record, at once and whole."""
+    fresh = folder / f"{NAME}.new"
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.encode(asdict(record)))
+    fresh.replace(folder / NAME)
+
+
+def read(folder: Path) -> Record | None:
+    """The record of a folder, None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / NAME).read_bytes(), type=Record)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def forget(folder: Path) -> None:
+    """The process has ended."""
+    with suppress(OSError):
+        (folder / NAME).unlink()
+
+
+def beginning_of(pid: int) -> str:
+    """When a process began, in the words of the kernel; "" where there is no such process."""
+    if sys.platform == "linux":
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return ""
+        fields = text.rpartition(")")[2].split()
+        return "" if fields[0] in ("Z", "X") else fields[19]
+    asked = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return asked.stdout.strip()
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of memory that a process has resident, 0 where nobody knows."""
+    with suppress(OSError, ValueError, IndexError):
+        if sys.platform == "linux":
+            text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
+            return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        asked = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False
+        )
+        return int(asked.stdout.strip()) * 1024
+    return 0

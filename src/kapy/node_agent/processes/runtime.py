@@ -1,0 +1,323 @@
+"""The runtime of local processes: which program, which arguments, which environment, and its start.
+
+A process gets no variable of the plane's environment but where programs are found, the language,
+and proxies: credentials of the user are not the provider's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.api.times import stamp
+from kapy.kube import Document
+from kapy.node_agent.processes import launch, records
+from kapy.node_agent.processes.flags import (
+    Arguments,
+    Flags,
+    flags_of,
+    with_own_ports,
+    with_paths,
+    without_leader_election,
+)
+from kapy.node_agent.processes.own_ports import OwnPorts
+from kapy.node_agent.processes.process import LocalProcess, stamp_of
+from kapy.node_agent.processes.programs import Programs
+from kapy.node_agent.processes.records import Record
+from kapy.node_agent.runtime import ContainerConfig, Running, StartFailed
+
+_KEPT: Final = (
+    "PATH", "LANG", "LC_ALL", "TZ",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+)  # fmt: skip
+_HELP_SECONDS: Final = 20.0
+_MOST_HELP: Final = 1 << 20
+_SCRATCH: Final = "mounts"
+"""The folder of a container in which its mount namespace is made."""
+
+WorkloadName = Callable[[Document], str]
+"""The name of the Deployment (or StatefulSet, …) that a Pod belongs to, "" for none."""
+
+
+class Processes:
+    """A `Runtime` of local programs. environ: the plane's environment."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        workload: WorkloadName,
+        clock: Clock,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._programs = programs
+        self._workload = workload
+        self._clock = clock
+        self._environ = environ
+        self._ports = OwnPorts()
+        self._flags: dict[tuple[str, ...], Flags] = {}
+        self._namespaces: bool | None = None
+
+    def refusal(self, pod: Document) -> str:
+        containers = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+        missing = [one["name"] for one in containers if self._command(pod, one["name"]) is None]
+        if len(missing) == len(containers):
+            return "no local program runs in place of its image"
+        if missing:
+            return f"no local program runs in place of the container {missing[0]}"
+        return ""
+
+    def _command(self, pod: Document, container: str) -> tuple[str, ...] | None:
+        return self._programs.command(pod["metadata"]["namespace"], self._workload(pod), container)
+
+    async def find(self, config: ContainerConfig) -> Running | None:
+        record = records.read(config.folder)
+        if record is None or not record.is_alive:
+            return None
+        command, program = self._program(config)
+        owner = _owner(config)
+        self._ports.keep(owner, {int(key): value for key, value in record.ports.items()})
+        plan = await self._plan(config, command, program, record.ports)
+        found = self._running(config, record, plan, child=None)
+        if plan.digest == record.digest and record.stamp == stamp_of(program):
+            return found
+        await found.stop(float(config.pod["spec"].get("terminationGracePeriodSeconds") or 30))
+        return None
+
+    async def start(self, config: ContainerConfig) -> Running:
+        command, program = self._program(config)
+        scratch = config.folder / _SCRATCH
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        plan = await self._plan(config, command, program, None)
+        handle = os.open(config.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *plan.command,
+                stdin=DEVNULL,
+                stdout=handle,
+                stderr=STDOUT,
+                cwd=plan.directory,
+                env=plan.environment,
+                start_new_session=True,  # Ctrl-C is for the plane, which ends it
+            )
+        except OSError as error:
+            raise StartFailed(
+                f"the program {program} cannot be started: {error.strerror or error}"
+            ) from None
+        finally:
+            os.close(handle)
+        record = Record(
+            pid=child.pid,
+            began=records.beginning_of(child.pid),
+            started=stamp(self._clock()),
+            digest=plan.digest,
+            program=program,
+            stamp=stamp_of(program),
+            log=str(config.log),
+            ports={str(key): value for key, value in plan.ports.items()},
+        )
+        records.write(config.folder, record)
+        return self._running(config, record, plan, child=child)
+
+    def _running(
+        self,
+        config: ContainerConfig,
+        record: Record,
+        plan: Plan,
+        *,
+        child: asyncio.subprocess.Process | None,
+    ) -> LocalProcess:
+        command = self._command(config.pod, config.name)
+
+        def replaced() -> str:
+            now = self._command(config.pod, config.name)
+            return "" if now is None or now == command else f"{' '.join(now)} runs in its place"
+
+        async def execute(asked: Sequence[str], seconds: float) -> int:
+            return await _executed([*plan.prefix, *asked], plan, seconds)
+
+        return LocalProcess(
+            record, config.folder, self._clock, child=child, execute=execute, replaced=replaced
+        )
+
+    def _program(self, config: ContainerConfig) -> tuple[tuple[str, ...], str]:
+        """The command in place of a container's image, and its file. Raises StartFailed."""
+        command = self._command(config.pod, config.name)
+        if command is None:
+            raise StartFailed(f"no local program runs in place of the container {config.name}")
+        found = shutil.which(command[0], path=self._environ.get("PATH"))
+        if found is None:
+            raise StartFailed(
+                f"the program {command[0]} is not there, or may not be executed; build it, or name "
+                "another one with `kapy run provider`"
+            )
+        return command, found
+
+    async def _plan(
+        self,
+        config: ContainerConfig,
+        command: Sequence[str],
+        program: str,
+        ports: Mapping[str, int] | None,
+    ) -> Plan:
+        """How to start a program. ports: those that it has already, None to give it free ones."""
+        if self._namespaces is None:
+            self._namespaces = await _namespaces_allowed()
+        flags = await self._flags_of(program, command)
+        arguments = list(config.args)
+        environment = {**self._given(config), **config.environment}
+        prefix: list[str] = []
+        if self._namespaces:
+            scratch = config.folder / _SCRATCH
+            prefix = [sys.executable, "-I", "-S", launch.__file__, str(scratch)]
+            for mount in config.mounts:
+                prefix += [str(mount.source), mount.path]
+            prefix.append("--")
+        else:
+            paths = {one.path: str(one.source) for one in config.mounts}
+            arguments = without_leader_election(with_paths(arguments, paths))
+            own = set(self._given(config))
+            environment = {
+                key: value if key in own else with_paths([value], paths)[0]
+                for key, value in environment.items()
+            }
+            _link_temporary(Path(environment["TMPDIR"]), paths)
+        free = self._ports.of(_owner(config)) if ports is None else _known(ports)
+        told = with_own_ports(arguments, flags, free)
+        return Plan(prefix, [program, *command[1:]], told, environment, self._directory(config))
+
+    def _given(self, config: ContainerConfig) -> dict[str, str]:
+        """The variables that the agent sets."""
+        found = {key: self._environ[key] for key in _KEPT if self._environ.get(key)}
+        for name in ("home", "tmp"):
+            (config.folder / name).mkdir(parents=True, exist_ok=True)
+        found |= {"HOME": str(config.folder / "home"), "TMPDIR": str(config.folder / "tmp")}
+        if config.kubeconfig is not None:
+            found["KUBECONFIG"] = str(config.kubeconfig)
+        return found
+
+    def _directory(self, config: ContainerConfig) -> str:
+        return str(config.folder / "home")
+
+    async def _flags_of(self, program: str, command: Sequence[str]) -> Flags:
+        """The flags of a program, which tells them once for each state of its file."""
+        key = (program, *command[1:], stamp_of(program))
+        if key not in self._flags:
+            self._flags[key] = flags_of(await _help_of([program, *command[1:]], self._environ))
+        return self._flags[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a program is started: a prefix that makes its mounts, itself, and its arguments."""
+
+    prefix: Sequence[str]
+    program: Sequence[str]
+    told: Arguments
+    environment: Mapping[str, str]
+    directory: str
+
+    @property
+    def command(self) -> list[str]:
+        """All that is executed."""
+        return [*self.prefix, *self.program, *self.told.values]
+
+    @property
+    def ports(self) -> Mapping[int, int]:
+        """The program's real ports by those that it was to listen on."""
+        return self.told.ports
+
+    @property
+    def digest(self) -> str:
+        """Names all that the program is told."""
+        told = [
+            *self.command,
+            *(f"{key}={value}" for key, value in sorted(self.environment.items())),
+        ]
+        return blake2b("\0".join(told).encode(), digest_size=16).hexdigest()
+
+
+def _owner(config: ContainerConfig) -> str:
+    return f"{config.pod['metadata']['uid']}/{config.name}"
+
+
+def _known(ports: Mapping[str, int]) -> Callable[[int], int]:
+    return lambda port: ports.get(str(port), port)
+
+
+def _link_temporary(folder: Path, paths: Mapping[str, str]) -> None:
+    """Let what is mounted below /tmp be found below the program's own TMPDIR."""
+    for path, real in paths.items():
+        if path.startswith("/tmp/"):
+            link = folder / path.removeprefix("/tmp/")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            if not link.is_symlink():
+                link.symlink_to(real)
+
+
+async def _namespaces_allowed() -> bool:
+    """Whether this host lets programs have mounts of their own."""
+    if sys.platform != "linux":
+        return False
+    trial = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", launch.__file__, "/", "--"),
+        stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL,
+    )  # fmt: skip
+    return await trial.wait() == 0
+
+
+async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a program answers to `--help`; "" where it does not."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, "--help", stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True,
+            env={key: environ[key] for key in _KEPT if environ.get(key)},
+        )  # fmt: skip
+    except OSError:
+        return ""
+    assert process.stdout is not None
+    said = b""
+    try:
+        async with asyncio.timeout(_HELP_SECONDS):
+            while len(said) < _MOST_HELP and (piece := await process.stdout.read(1 << 16)):
+                said += piece
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            _kill(process.pid)
+        await process.wait()
+    return said.decode("utf-8", "replace")
+
+
+async def _executed(command: Sequence[str], plan: Plan, seconds: float) -> int:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True,
+            cwd=plan.directory, env=plan.environment,
+        )  # fmt: skip
+    except OSError as error:
+        raise StartFailed(f"{command[-1]}: {error.strerror or error}") from None
+    try:
+        async with asyncio.timeout(seconds):
+            return await process.wait()
+    finally:
+        if process.returncode is None:
+            _kill(process.pid)
+            await process.wait()
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.killpg(pid, 9)
+    except (ProcessLookupError, PermissionError):
+        return

@@ -1,0 +1,33 @@
+"""When a container that ended is started again: restart policies, and the back-off of kubelets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Policy = Literal["Always", "OnFailure", "Never"]
+
+FIRST: Final = 10.0
+LONGEST: Final = 300.0
+"""Seconds between two starts, at first and at last."""
+WELL: Final = 600.0
+"""Seconds of a run after which a container is well: the next pause is short again."""
+
+
+def restarts(policy: Policy, code: int) -> bool:
+    """Whether a container that ended with this code is started again."""
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+@dataclass(slots=True)
+class Backoff:
+    """The pauses before a container is started again: none, then 10 s, doubled up to 5 minutes."""
+
+    _next: float = 0.0
+
+    def pause(self, ran: float) -> float:
+        """Seconds to wait after a run of so many seconds."""
+        if ran >= WELL:
+            self._next = 0.0
+        now, self._next = self._next, min(max(self._next * 2, FIRST), LONGEST)
+        return now

@@ -1,0 +1,21 @@
+"""News for several who wait."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Signal:
+    """Wakes all who wait; a notice between two waits of the same waiter is not lost."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def notify(self) -> None:
+        """Something has changed."""
+        self._event.set()
+        self._event = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Wait for the next notice."""
+        await self._event.wait()

@@ -1,0 +1,118 @@
+"""What the environment and the volumes of a Pod are made of: Secrets, ConfigMaps, its own fields.
+
+Pure: a `Sources` looks objects up in what the agent has read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING
+from typing import Any, Final
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.quantity import parse
+
+_INDEXED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
+_RESOURCE: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage)")
+ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
+"""What a container has of a resource that it sets no limit for, where the Node does not say."""
+
+
+class MissingSource(KapyError):
+    """Something that a container needs is not there yet; the message is the kubelet's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The objects that one Pod may refer to.
+
+    secret, config_map: find an object of the Pod's namespace by its name. allocatable: what the
+    Node has of each resource.
+    """
+
+    pod: Document
+    secret: Callable[[str], Document | None]
+    config_map: Callable[[str], Document | None]
+    allocatable: Mapping[str, str]
+
+    def secret_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
+        """The data of a Secret; None where it is optional and not there. Raises MissingSource."""
+        found = self.secret(name)
+        if found is None:
+            _check_optional("secret", name, optional=optional)
+            return None
+        return {key: _decoded(value) for key, value in (found.get("data") or {}).items()}
+
+    def config_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
+        """The data of a ConfigMap, as `secret_data`. Raises MissingSource."""
+        found = self.config_map(name)
+        if found is None:
+            _check_optional("configmap", name, optional=optional)
+            return None
+        text = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
+        more = {key: _decoded(value) for key, value in (found.get("binaryData") or {}).items()}
+        return text | more
+
+    def field(self, path: str) -> str:
+        """The value of a field of the Pod, as `fieldRef` names it. Raises MissingSource."""
+        meta = self.pod["metadata"]
+        status = self.pod.get("status") or {}
+        spec = self.pod["spec"]
+        indexed = _INDEXED.fullmatch(path)
+        if indexed is not None:
+            return str((meta.get(indexed[1]) or {}).get(indexed[2], ""))
+        known: Mapping[str, Callable[[], Any]] = {
+            "metadata.name": lambda: meta["name"],
+            "metadata.namespace": lambda: meta["namespace"],
+            "metadata.uid": lambda: meta["uid"],
+            "metadata.labels": lambda: _lines(meta.get("labels")),
+            "metadata.annotations": lambda: _lines(meta.get("annotations")),
+            "spec.nodeName": lambda: spec.get("nodeName", ""),
+            "spec.serviceAccountName": lambda: spec.get("serviceAccountName") or "default",
+            "status.hostIP": lambda: status.get("hostIP", ""),
+            "status.hostIPs": lambda: status.get("hostIP", ""),
+            "status.podIP": lambda: status.get("podIP", ""),
+            "status.podIPs": lambda: status.get("podIP", ""),
+        }
+        if path not in known:
+            raise MissingSource(f"the field {path} is not one that a container can refer to")
+        return str(known[path]())
+
+    def resource(self, container: Document, reference: Mapping[str, Any]) -> str:
+        """A limit or request of a container, as `resourceFieldRef` asks for it."""
+        name = str(reference.get("resource", ""))
+        found = _RESOURCE.fullmatch(name)
+        if found is None:
+            raise MissingSource(f"the resource {name} is not one that a container can refer to")
+        resources = container.get("resources") or {}
+        value = (resources.get(found[1]) or {}).get(found[2])
+        if value is None and found[1] == "limits":
+            value = self.allocatable.get(found[2], ALLOCATABLE[found[2]])
+        divisor = parse(reference.get("divisor") or "1") or parse("1")
+        return str((parse(value or "0") / divisor).to_integral_value(rounding=ROUND_CEILING))
+
+
+def _check_optional(kind: str, name: str, *, optional: bool) -> None:
+    if not optional:
+        raise MissingSource(f'{kind} "{name}" not found')
+
+
+def _decoded(value: Any) -> bytes:
+    try:
+        return base64.b64decode(str(value))
+    except binascii.Error:
+        return b""
+
+
+def _lines(values: Mapping[str, str] | None) -> str:
+    lines = (f'{key}="{_quoted(str(value))}"' for key, value in sorted((values or {}).items()))
+    return "\n".join(lines)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

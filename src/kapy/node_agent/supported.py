@@ -1,0 +1,69 @@
+"""Which fields of a Pod an agent supports: any other that is set is refused by its name.
+
+Fields that mean nothing on a single Node (where to schedule, which Pods to prefer) are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kapy.kube import Document
+
+_POD: Final = frozenset((
+    "containers", "initContainers", "volumes", "restartPolicy", "terminationGracePeriodSeconds",
+    "serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName",
+    "securityContext", "imagePullSecrets", "hostNetwork", "hostPID",
+    # Of scheduling, or of the names of Pods in a cluster's DNS:
+    "affinity", "dnsPolicy", "enableServiceLinks", "hostname", "nodeSelector", "os",
+    "preemptionPolicy", "priority", "priorityClassName", "schedulerName", "subdomain",
+    "tolerations", "topologySpreadConstraints",
+))  # fmt: skip
+_CONTAINER: Final = frozenset((
+    "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env", "envFrom", "ports",
+    "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
+    "startupProbe", "terminationMessagePath", "terminationMessagePolicy",
+))  # fmt: skip
+_MOUNT: Final = frozenset(("name", "mountPath", "readOnly", "subPath"))
+_PROBE: Final = frozenset((
+    "httpGet", "tcpSocket", "exec", "grpc", "initialDelaySeconds", "periodSeconds",
+    "timeoutSeconds", "successThreshold", "failureThreshold",
+))  # fmt: skip
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+VOLUMES: Final = frozenset(
+    ("secret", "configMap", "projected", "emptyDir", "downwardAPI", "hostPath")
+)
+_PROJECTED: Final = frozenset(("secret", "configMap", "downwardAPI", "serviceAccountToken"))
+
+
+def unsupported(pod: Document) -> list[str]:
+    """The paths of the fields of a Pod that the agent does not support."""
+    return list(_unsupported(pod["spec"]))
+
+
+def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
+    yield from _others("spec", spec, _POD)
+    for field in ("initContainers", "containers"):
+        for one in spec.get(field) or ():
+            yield from _of_container(f"spec.{field}[{one.get('name')}]", one)
+    for one in spec.get("volumes") or ():
+        yield from _of_volume(f"spec.volumes[{one.get('name')}]", one)
+
+
+def _of_container(path: str, container: Mapping[str, Any]) -> Iterator[str]:
+    yield from _others(path, container, _CONTAINER)
+    for mount in container.get("volumeMounts") or ():
+        yield from _others(f"{path}.volumeMounts[{mount.get('mountPath')}]", mount, _MOUNT)
+    for name in _PROBES:
+        if container.get(name):
+            yield from _others(f"{path}.{name}", container[name], _PROBE)
+
+
+def _of_volume(path: str, volume: Mapping[str, Any]) -> Iterator[str]:
+    yield from _others(path, volume, VOLUMES | {"name"})
+    for one in (volume.get("projected") or {}).get("sources") or ():
+        yield from _others(f"{path}.projected.sources", one, _PROJECTED)
+
+
+def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
+    yield from (f"{path}.{key}" for key, value in there.items() if value and key not in known)

@@ -1,0 +1,77 @@
+"""ServiceAccount tokens of one Pod: asked for, kept, and replaced before they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.kube import Document
+from kapy.kube.names import Resource
+from kapy.node_agent.sources import MissingSource
+
+ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+LIFE = 3607
+"""Seconds of a token for the API server, as kubelets ask for them."""
+_USED = 0.8
+"""The part of a token's life after which it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Issued:
+    token: str
+    renew: datetime
+
+
+class Tokens:
+    """The tokens of one Pod, each bound to it: they end with the Pod."""
+
+    def __init__(self, client: Client, pod: Document, clock: Clock) -> None:
+        self._client = client
+        self._pod = pod
+        self._clock = clock
+        self._issued: dict[tuple[str, int], _Issued] = {}
+        self._wanted = set(_wanted(pod))
+
+    def current(self, audience: str, seconds: int) -> str:
+        """The token for an audience. Raises MissingSource before it is issued."""
+        found = self._issued.get((audience, seconds))
+        if found is None:
+            raise MissingSource("its ServiceAccount token is not issued yet")
+        return found.token
+
+    async def refresh(self) -> bool:
+        """Replace the tokens of which it is time; whether there were any. Raises ApiError."""
+        now = self._clock()
+        due = [
+            one for one in self._wanted if one not in self._issued or self._issued[one].renew <= now
+        ]
+        for audience, seconds in due:
+            self._issued[audience, seconds] = await self._issue(audience, seconds, now)
+        return bool(due)
+
+    async def _issue(self, audience: str, seconds: int, now: datetime) -> _Issued:
+        meta = self._pod["metadata"]
+        account = self._pod["spec"].get("serviceAccountName") or "default"
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
+        spec: Document = {"expirationSeconds": seconds, "boundObjectRef": bound}
+        if audience:
+            spec["audiences"] = [audience]
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        path = ACCOUNTS.path(meta["namespace"], account, "token")
+        answer = await self._client.raw("POST", path, body=body)
+        renew = now + timedelta(seconds=seconds * _USED)
+        return _Issued(answer["status"]["token"], renew)
+
+
+def _wanted(pod: Document) -> Iterator[tuple[str, int]]:
+    """The audiences and lives of the tokens that a Pod has."""
+    if pod["spec"].get("automountServiceAccountToken") is not False:
+        yield "", LIFE
+    for volume in pod["spec"].get("volumes") or ():
+        for one in (volume.get("projected") or {}).get("sources") or ():
+            source = one.get("serviceAccountToken")
+            if source is not None:
+                yield source.get("audience") or "", source.get("expirationSeconds") or 3600

@@ -1,0 +1,163 @@
+"""The volumes of a Pod, as folders: Secrets, ConfigMaps, fields of the Pod and tokens kept up to
+date in them, empty folders, and folders of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple
+
+from kapy.kube import Document
+from kapy.node_agent.atomic_files import DATA, Content, publish
+from kapy.node_agent.sources import MissingSource, Sources
+
+TOKEN_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Where the programs of a Pod look for its ServiceAccount's token, CA and namespace."""
+TOKEN_VOLUME: Final = "kube-api-access"
+_MODE: Final = 0o644
+
+Token = Callable[[str, int], str]
+"""The current token for an audience ("" for the API server) and a lifetime in seconds. Raises
+MissingSource where there is none yet."""
+
+
+class Mount(NamedTuple):
+    """A folder or file of the host, and where the program finds it."""
+
+    source: Path
+    path: str
+    read_only: bool = False
+
+
+class Volumes:
+    """The volumes of one Pod. folder: holds one folder for each. ca: PEM of the API server's CA."""
+
+    def __init__(self, folder: Path, pod: Document, token: Token, ca: bytes) -> None:
+        self._folder = folder
+        self._pod = pod
+        self._token = token
+        self._ca = ca
+        self._volumes: dict[str, Mapping[str, Any]] = {
+            one["name"]: one for one in pod["spec"].get("volumes") or ()
+        }
+
+    @property
+    def account(self) -> Path | None:
+        """The folder with the ServiceAccount's token, None where the Pod does not want it."""
+        wanted = self._pod["spec"].get("automountServiceAccountToken")
+        return None if wanted is False else self._folder / TOKEN_VOLUME
+
+    def update(self, sources: Sources) -> None:
+        """Bring all folders up to date. Raises MissingSource, OSError."""
+        account = self.account
+        if account is not None:
+            namespace = self._pod["metadata"]["namespace"].encode()
+            token = self._token("", 3607).encode()
+            files = {"token": token, "ca.crt": self._ca, "namespace": namespace}
+            publish(account, {key: Content(data, 0o600) for key, data in files.items()})
+        for name, volume in self._volumes.items():
+            self._update(self._folder / name, volume, sources)
+
+    def _update(self, folder: Path, volume: Mapping[str, Any], sources: Sources) -> None:
+        if "emptyDir" in volume:
+            folder.mkdir(mode=0o777, parents=True, exist_ok=True)
+        elif "hostPath" in volume:
+            _check_host_path(volume)
+        else:
+            publish(folder, dict(self._files(volume, sources)))
+
+    def _files(self, volume: Mapping[str, Any], sources: Sources) -> Iterator[tuple[str, Content]]:
+        for field in ("secret", "configMap", "downwardAPI"):
+            if field in volume:
+                mode = volume[field].get("defaultMode") or _MODE
+                yield from self._files_of(field, volume[field], sources, mode)
+        projected = volume.get("projected") or {}
+        mode = projected.get("defaultMode") or _MODE
+        for one in projected.get("sources") or ():
+            for field, source in one.items():
+                yield from self._files_of(field, source or {}, sources, mode)
+
+    def _files_of(
+        self, field: str, source: Mapping[str, Any], sources: Sources, mode: int
+    ) -> Iterator[tuple[str, Content]]:
+        optional = bool(source.get("optional"))
+        name = source.get("secretName") or source.get("name") or ""
+        if field == "secret":
+            data = sources.secret_data(name, optional=optional)
+            yield from _chosen(f"secret {name}", data or {}, source, mode)
+        elif field == "configMap":
+            data = sources.config_data(name, optional=optional)
+            yield from _chosen(f"configmap {name}", data or {}, source, mode)
+        elif field == "downwardAPI":
+            yield from self._fields(source, sources, mode)
+        elif field == "serviceAccountToken":
+            seconds = source.get("expirationSeconds") or 3600
+            token = self._token(source.get("audience") or "", seconds)
+            yield _path(source.get("path") or "token"), Content(token.encode(), 0o600)
+
+    def _fields(
+        self, source: Mapping[str, Any], sources: Sources, mode: int
+    ) -> Iterator[tuple[str, Content]]:
+        containers = {one["name"]: one for one in self._pod["spec"].get("containers") or ()}
+        for item in source.get("items") or ():
+            if "fieldRef" in item:
+                value = sources.field(item["fieldRef"].get("fieldPath", ""))
+            else:
+                reference = item.get("resourceFieldRef") or {}
+                container = containers.get(reference.get("containerName", ""), {})
+                value = sources.resource(container, reference)
+            yield _path(item["path"]), Content(value.encode(), item.get("mode") or mode)
+
+    def mounts(self, container: Document) -> list[Mount]:
+        """What a container sees of the volumes."""
+        found = list(self._mounts(container.get("volumeMounts") or ()))
+        account = self.account
+        if account is not None and all(one.path != TOKEN_FOLDER for one in found):
+            found.append(Mount(account, TOKEN_FOLDER, read_only=True))
+        return found
+
+    def _mounts(self, mounts: Iterable[Mapping[str, Any]]) -> Iterator[Mount]:
+        for one in mounts:
+            volume = self._volumes.get(one["name"], {})
+            source = self._folder / one["name"]
+            if "hostPath" in volume:
+                source = Path(volume["hostPath"]["path"])
+            if one.get("subPath"):
+                part = _path(one["subPath"])
+                # A subPath shows one state for good, as in a kubelet.
+                data = source / DATA
+                source = (data.resolve() if data.exists() else source) / part
+            path = "/" + str(PurePosixPath(one["mountPath"])).strip("/")
+            yield Mount(source, path, bool(one.get("readOnly")))
+
+
+def _chosen(
+    what: str, data: Mapping[str, bytes], source: Mapping[str, Any], mode: int
+) -> Iterator[tuple[str, Content]]:
+    items = source.get("items")
+    if not items:
+        yield from ((_path(key), Content(value, mode)) for key, value in data.items())
+        return
+    for item in items:
+        key = item.get("key", "")
+        if key in data:
+            yield _path(item["path"]), Content(data[key], item.get("mode") or mode)
+        elif not source.get("optional"):
+            raise MissingSource(f"references non-existent {what} key: {key}")
+
+
+def _path(text: str) -> str:
+    """A relative path that stays inside. Raises MissingSource."""
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not path.parts or text.startswith(".."):
+        raise MissingSource(f"the path {text!r} leads out of its volume")
+    return str(path)
+
+
+def _check_host_path(volume: Mapping[str, Any]) -> None:
+    told = volume["hostPath"]
+    path, kind = Path(told["path"]), told.get("type") or ""
+    if kind == "DirectoryOrCreate":
+        path.mkdir(parents=True, exist_ok=True)
+    if kind and not path.exists():
+        raise MissingSource(f"hostPath type check failed: {path} is not a {kind}")
