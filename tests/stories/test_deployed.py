@@ -14,6 +14,7 @@ from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.machine import Machine
+from kapy.apiserver.controllers.workloads import workloads
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.manifests import apply_manifests, class_sample
 from kapy.apps.settings import Settings
@@ -23,7 +24,6 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, TooManyRequests
 from kapy.kube.names import DAEMON_SETS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Resource
 from kapy.kube.patch.merge_patch import apply as merged
-from kapy.apiserver.controllers.workloads import workloads
 from kapy.testing.story import Story
 
 CLUSTER = Key("default", "capybara")

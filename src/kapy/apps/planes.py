@@ -76,6 +76,8 @@ OWN: Final = (
     "pki",
     "pki.replaced",
     "extensions",
+    "node",
+    "programs.json",
     "plane.log",
     "plane.json",
     "plane.last.json",

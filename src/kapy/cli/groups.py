@@ -27,6 +27,10 @@ MANAGER = _group(
     },
     "Run one of the managers, at the cluster of a kubeconfig or the one that it is in.",
 )
+RUN = _group(
+    "run",
+    {"provider": ("kapy.cli.run_provider:run_provider", "Run a provider's program on a plane.")},
+)
 GET = _group(
     "get",
     {"kubeconfig": ("kapy.cli.get:kubeconfig", "Print the kubeconfig of a workload cluster.")},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +58,18 @@ class _Init(Command, Lazy):
 @click.option(
     "--validate/--no-validate", default=True, help="Refuse what would not work; yes by default."
 )
+@click.option(
+    "--run",
+    "programs",
+    multiple=True,
+    metavar="TYPE-NAME=PATH",
+    help="Run this program in place of a provider's image, on an embedded plane (repeatable).",
+)
 @waiting("installed")
 @certificates
 @management
 @click.pass_context
-def init(context: click.Context, /, names: Names, **given: Any) -> None:
+def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **given: Any) -> None:
     """Initialize a management cluster.
 
     Installs Cluster API's core provider with the kubeadm bootstrap and control plane providers
@@ -76,15 +85,38 @@ def init(context: click.Context, /, names: Names, **given: Any) -> None:
     how = How(wait=wait, validate=given["validate"], certificates=given["certificates"])
     asked = Asked(names, given["target_namespace"])
     place = given["kubeconfig"], given["kubeconfig_context"]
-    if finished(partial(_init, asked, how, place), again=_AGAIN):
+    if finished(partial(_init, asked, how, place, _commands(programs)), again=_AGAIN):
         click.echo(_FIRST, err=True)
 
 
-async def _init(asked: Asked, how: How, place: tuple[str, str], say: Steps) -> bool:
+def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Commands by the labels of providers. Raises click.UsageError."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in programs:
+        label, equals, path = one.partition("=")
+        if not equals or not label or not path:
+            raise click.BadParameter(f"{one!r} has not the form TYPE-NAME=PATH", param_hint="--run")
+        found[label] = (path,)
+    return found
+
+
+async def _init(
+    asked: Asked,
+    how: How,
+    place: tuple[str, str],
+    commands: Mapping[str, tuple[str, ...]],
+    say: Steps,
+) -> bool:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl import install
 
-    async with reached_async(*place, "") as there:
+    async with AsyncExitStack() as stack:
+        there = await stack.enter_async_context(reached_async(*place, ""))
+        if commands:
+            from kapy.apps.local_programs import local_programs, plane_folder
+
+            folder = await plane_folder(there.client)
+            how = replace(how, prepare=stack.enter_context(local_programs(folder, commands)))
         return await install.init(
             there.client, config(), asked, how=how, clock=system_clock, say=say
         )

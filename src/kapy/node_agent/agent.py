@@ -120,6 +120,8 @@ class NodeAgent:
             found = self._sets.raw(Key(pod["metadata"]["namespace"], one.get("name", "")))
             if found is None or found["metadata"]["uid"] != one.get("uid"):
                 return ""
+            if not _is_of_template(pod, found["spec"]["template"]):
+                return ""
             owners = found["metadata"].get("ownerReferences") or ()
             return next((str(own["name"]) for own in owners if own.get("controller")), "")
         return str(pod["metadata"]["name"])
@@ -212,6 +214,16 @@ class NodeAgent:
             lambda name: found[CONFIG_MAPS].raw(Key(namespace, name)),
             self._host.allocatable,
         )
+
+
+_TAKEN_OVER: Final = ("containers", "initContainers", "volumes", "serviceAccountName")
+
+
+def _is_of_template(pod: Document, template: Document) -> bool:
+    """Whether a Pod is as its owner makes it. One that somebody else made, who may create Pods and
+    names an owner, does not get the owner's program."""
+    spec, wanted = pod["spec"], template["spec"]
+    return all(spec.get(field) == wanted.get(field) for field in _TAKEN_OVER)
 
 
 def _is_over(pod: Document) -> bool:

@@ -59,6 +59,8 @@ class ContainerLoop:
     async def run(self) -> None:
         """Until the container has ended for good."""
         running = await self._found()
+        if running is None and self._state.ran:
+            self._state.restarts += 1
         while True:
             if running is None:
                 running = await self._started()
@@ -116,11 +118,9 @@ class ContainerLoop:
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
         line = last_line(self._log) if self._log is not None else ""
         said = f"; its last words: {line}" if line else ""
-        name, pod = self._state.name, self._pod["metadata"]
         self._state.wait(
             "CrashLoopBackOff",
-            f"back-off {pause:g}s restarting failed container={name} "
-            f"pod={pod['name']}_{pod['namespace']}: {how}{said}",
+            f"back-off {pause:g}s restarting failed container={self._state.name}: {how}{said}",
         )
         await asyncio.sleep(pause)
 

@@ -16,6 +16,7 @@ class ContainerState:
     """One container. changed: called when anything here is another.
 
     reason, message: why it does not run. last: how it ended before. ended: how it ended for good.
+    ran: an earlier agent ran it.
     """
 
     container: Document
@@ -28,6 +29,7 @@ class ContainerState:
     last_identity: str = ""
     ended: Exit | None = None
     restarts: int = 0
+    ran: bool = False
     started: bool = False
     ready: bool = False
 

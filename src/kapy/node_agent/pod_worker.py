@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from kapy.api.times import stamp
@@ -36,6 +37,8 @@ PORTS: Final = "kapy.cluster.x-k8s.io/ports"
 REFRESH_SECONDS: Final = 30.0
 """How often tokens are looked at. A timer: a token's end is time itself."""
 RETRY_SECONDS: Final = 2.0
+STOPPED: Final = "PlaneStopped"
+"""Why a container waits that was ended together with the plane."""
 LONGEST_END: Final = 10.0
 """Seconds that containers have to end when the agent itself does."""
 
@@ -65,6 +68,9 @@ class PodWorker:
             for one in before.get(field) or ():
                 if one.get("name") == state.name:
                     state.restarts = int(one.get("restartCount") or 0)
+                    told = one.get("state") or {}
+                    waited = (told.get("waiting") or {}).get("reason")
+                    state.ran = "running" in told or waited == STOPPED
         return state
 
     @property
@@ -98,6 +104,8 @@ class PodWorker:
             except asyncio.CancelledError:
                 life.cancel()
                 await self._stop(min(self._grace(), LONGEST_END))
+                reporting.cancel()
+                await self._say_stopped()
                 raise
             life.cancel()
             await asyncio.wait([life])
@@ -118,6 +126,14 @@ class PodWorker:
         async with asyncio.TaskGroup() as group:
             for one in running:
                 group.create_task(one.stop(seconds))
+
+    async def _say_stopped(self) -> None:
+        """Leave a status that is true while nothing runs the Pod."""
+        for one in self.containers:
+            if one.ended is None:
+                one.wait(STOPPED, "the plane that ran it was stopped, and starts it again")
+        with suppress(ApiError, Unreachable):
+            await self._write(self._status())
 
     async def _removed(self) -> None:
         """Let the Pod go, and delete what was kept for it."""

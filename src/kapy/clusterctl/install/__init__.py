@@ -6,6 +6,7 @@ the inventory) before all components were read and checked.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -14,12 +15,14 @@ from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.clusterctl.certificates import cert_manager
 from kapy.clusterctl.certificates.choice import Choice, issuer
+from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install.asked import Asked
 from kapy.clusterctl.install.checks import check
 from kapy.clusterctl.install.providers import install, until_available
 from kapy.clusterctl.install.queue import queue
+from kapy.clusterctl.install.running import runs_pods, until_running
 from kapy.clusterctl.inventory import Inventory, default_name
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
@@ -29,12 +32,14 @@ from kapy.kube.errors import ApiError, Unreachable
 @dataclass(frozen=True)
 class How:
     """How to install. wait: seconds for each Deployment, None not to wait. validate: refuse what
-    would not work. certificates: who issues those of webhooks.
+    would not work. certificates: who issues those of webhooks. prepare: called with what is going
+    to be installed, when all checks have passed and nothing is written yet.
     """
 
     wait: float | None = None
     validate: bool = True
     certificates: Choice = "auto"
+    prepare: Callable[[Sequence[Components]], None] | None = None
 
 
 USUAL: Final = How()
@@ -77,15 +82,21 @@ async def _init(
         if how.validate:
             raise
         say("Ignoring validation errors", error=str(error))
+    if how.prepare is not None:
+        how.prepare(queued)
     by = await issuer(client, config, how.certificates)
     if by == "cert-manager":
         await cert_manager.ensure_installed(client, config, say)
     await install(client, queued, by, now=clock(), say=say)
-    if queued and any(one.built_in for one in installed):
+    embedded = any(one.built_in for one in installed)
+    pods = embedded and await runs_pods(client)
+    if queued and embedded and not pods:
         say(
             "This management plane runs no Pods: run the managers of "
             f"{', '.join(one.provider.label for one in queued)} yourself, with its kubeconfig"
         )
+    if pods:
+        await until_running(client, queued, say)
     if how.wait is not None:
         await until_available(client, queued, within=how.wait, say=say)
     return not default_name(installed, ProviderType.CORE)

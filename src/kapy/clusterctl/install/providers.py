@@ -14,6 +14,7 @@ from kapy.clusterctl.certificates.own import with_own_authority
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.images import has_manager
 from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.install.running import reason_of
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
@@ -102,14 +103,19 @@ async def until_available(
 
 
 async def _available(client: Client, key: Key, within: float) -> None:
+    why = ""
+
+    def is_available(deployment: Document | None) -> bool:
+        nonlocal why
+        if deployment is not None:
+            why = reason_of(deployment)
+        return deployment is not None and holds(deployment, "Available")
+
     try:
-        await until(client, DEPLOYMENTS, key, _is_available, within=within)
+        await until(client, DEPLOYMENTS, key, is_available, within=within)
     except TimeoutError:
+        told = f": {why}" if why else ""
         raise NotInTime(
-            f'deployment "{key.name}" is not ready after {within:.0f} s; '
-            f"`kubectl describe deployment -n {key.namespace} {key.name}` says why"
+            f'deployment "{key.name}" is not ready after {within:.0f} s{told}; '
+            f"`kubectl describe deployment -n {key.namespace} {key.name}` says more"
         ) from None
-
-
-def _is_available(deployment: Document | None) -> bool:
-    return deployment is not None and holds(deployment, "Available")

@@ -89,14 +89,14 @@ class LocalProcess:
 
     async def stop(self, seconds: float) -> None:
         """SIGTERM to the process and its children, SIGKILL after so many seconds."""
-        if not self._send(signal.SIGTERM):
-            return
-        try:
-            async with asyncio.timeout(seconds):
+        if self._send(signal.SIGTERM):
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._wait()
+            except TimeoutError:
+                self._send(signal.SIGKILL)
                 await self._wait()
-        except TimeoutError:
-            self._send(signal.SIGKILL)
-            await self._wait()
+        records.forget(self._folder)
 
     async def _wait(self) -> None:
         if self._child is not None:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from kapy.kube import Document
 from kapy.kube.errors import KapyError
 
 NAME = "programs.json"
@@ -75,11 +74,15 @@ def add(folder: Path, programs: Iterable[Program]) -> None:
     any more. Raises BadPrograms, OSError."""
     fresh = list(programs)
     replaced = {one[:3] for one in fresh}
-    kept = [one for one in read(folder) if one[:3] not in replaced]
+    replace(folder, [*(one for one in read(folder) if one[:3] not in replaced), *fresh])
+
+
+def replace(folder: Path, programs: Sequence[Program]) -> None:
+    """Let exactly these programs run. Raises OSError."""
     path = folder / f"{NAME}.new"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.encode([*kept, *fresh]))
+        file.write(msgspec.json.encode(programs))
     path.replace(folder / NAME)
 
 
@@ -88,11 +91,3 @@ def _stamp(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def owner_of(pod: Document) -> str:
-    """The uid of the ReplicaSet that controls a Pod, "" where none does."""
-    for one in pod["metadata"].get("ownerReferences") or ():
-        if one.get("controller") and one.get("kind") == "ReplicaSet":
-            return str(one.get("uid", ""))
-    return ""

@@ -176,6 +176,8 @@ class Processes:
         arguments = list(config.args)
         environment = {**self._given(config), **config.environment}
         prefix: list[str] = []
+        paths = {one.path: str(one.source) for one in config.mounts}
+        _link_temporary(Path(environment["TMPDIR"]), paths)
         if self._namespaces:
             scratch = config.folder / _SCRATCH
             prefix = [sys.executable, "-I", "-S", launch.__file__, str(scratch)]
@@ -183,14 +185,12 @@ class Processes:
                 prefix += [str(mount.source), mount.path]
             prefix.append("--")
         else:
-            paths = {one.path: str(one.source) for one in config.mounts}
             arguments = without_leader_election(with_paths(arguments, paths))
             own = set(self._given(config))
             environment = {
                 key: value if key in own else with_paths([value], paths)[0]
                 for key, value in environment.items()
             }
-            _link_temporary(Path(environment["TMPDIR"]), paths)
         free = self._ports.of(_owner(config)) if ports is None else _known(ports)
         told = with_own_ports(arguments, flags, free)
         return Plan(prefix, [program, *command[1:]], told, environment, self._directory(config))

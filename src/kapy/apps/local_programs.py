@@ -1,0 +1,122 @@
+"""Programs of this machine in place of the images of providers, on an embedded plane."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kapy.apps.pods import NODE
+from kapy.client.client import Client
+from kapy.clusterctl.components import PROVIDER_LABEL, Components
+from kapy.clusterctl.components.images import MANAGER
+from kapy.clusterctl.inventory import BUILT_IN
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import DEPLOYMENTS, NODES
+from kapy.node_agent.node_object import FOLDER
+from kapy.node_agent.processes import programs
+from kapy.node_agent.processes.programs import Program
+
+Command = tuple[str, ...]
+
+
+class CannotRun(KapyError):
+    """A program cannot run in place of a provider's image; the message says why."""
+
+
+async def plane_folder(client: Client) -> Path:
+    """The folder of a client's plane. Raises CannotRun for one of another machine."""
+    try:
+        node = await client.get(NODES, Key("", NODE))
+    except NotFound:
+        raise CannotRun(
+            "only planes of `kapy up` run programs of this machine, and the management cluster of "
+            "this kubeconfig is none; choose its context with --kubeconfig-context"
+        ) from None
+    folder = Path((node["metadata"].get("annotations") or {}).get(FOLDER, ""))
+    if not (folder / "plane.json").exists():
+        raise CannotRun(
+            f"the plane's folder {folder} is not on this machine; run this where the plane runs, "
+            "as its user"
+        )
+    return folder
+
+
+@contextmanager
+def local_programs(
+    folder: Path, commands: Mapping[str, Command]
+) -> Iterator[Callable[[Sequence[Components]], None]]:
+    """While the context is open, programs can be given to what is about to be installed; when it
+    fails, what ran before does again. Raises CannotRun."""
+    wanted = {label: _absolute(command) for label, command in commands.items()}
+    before = list(programs.read(folder))
+
+    def prepare(queued: Sequence[Components]) -> None:
+        found = [
+            one
+            for each in queued
+            if each.provider.label in wanted
+            for one in _programs(each.provider.label, each.objects, wanted)
+        ]
+        known = {each.provider.label for each in queued}
+        for label in wanted.keys() - known:
+            raise CannotRun(
+                f"{label} is not one of the providers that are installed now "
+                f"({', '.join(sorted(known)) or 'none'}); for one that is there already use "
+                f"`kapy run provider {label} -- PATH`"
+            )
+        programs.add(folder, found)
+
+    try:
+        yield prepare
+    except BaseException:
+        programs.replace(folder, before)
+        raise
+
+
+async def run_instead(client: Client, folder: Path, label: str, command: Command) -> list[Key]:
+    """Let a program run in place of an installed provider's image; its Deployments. Raises
+    CannotRun, ApiError."""
+    wanted = {label: _absolute(command)}
+    selector = f"{PROVIDER_LABEL}={label}"
+    there = (await client.list(DEPLOYMENTS, labels=selector)).items
+    if any(BUILT_IN in (one["metadata"].get("annotations") or {}) for one in there):
+        raise CannotRun(
+            f"{label} is a part of this management plane; start the plane without it "
+            "(`kapy up --without …`) to run another program of it"
+        )
+    found = list(_programs(label, [{"kind": DEPLOYMENTS.kind, **one} for one in there], wanted))
+    if not found:
+        raise CannotRun(
+            f"no Deployment of {label} with a container that could be replaced is installed; "
+            "`kubectl get providers -A` lists what is"
+        )
+    programs.add(folder, found)
+    return [Key(one.namespace, one.deployment) for one in found]
+
+
+def _programs(
+    label: str, objects: Sequence[Document], wanted: Mapping[str, Command]
+) -> Iterator[Program]:
+    """The programs for the containers of a provider."""
+    for one in objects:
+        if one.get("kind") != DEPLOYMENTS.kind:
+            continue
+        containers = [each["name"] for each in one["spec"]["template"]["spec"]["containers"]]
+        name = MANAGER if MANAGER in containers else containers[0]
+        if MANAGER in containers or len(containers) == 1:
+            meta = one["metadata"]
+            yield Program(meta["namespace"], meta["name"], name, wanted[label])
+
+
+def _absolute(command: Command) -> Command:
+    """A command whose program is named by its path. Raises CannotRun."""
+    name = command[0]
+    found = shutil.which(name)
+    if found is None:
+        raise CannotRun(
+            f"there is no program {name} that may be executed; build it, or name another one"
+        )
+    return (str(Path(found).absolute()), *command[1:])

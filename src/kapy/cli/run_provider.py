@@ -1,0 +1,40 @@
+"""`kapy run provider`: a provider's own program in place of its image, on an embedded plane."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from kapy.cli.flags import command
+from kapy.cli.reaching import reached_async
+from kapy.cli.working import Steps, finished, management
+
+
+@command()
+@click.argument("provider", metavar="TYPE-NAME")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
+@management
+def run_provider(
+    provider: str, program: tuple[str, ...], kubeconfig: str, kubeconfig_context: str
+) -> None:
+    """Run a program of this machine in place of a provider's image.
+
+    TYPE-NAME is an installed provider (`infrastructure-metal3`); the program comes after `--`. It
+    gets the arguments, environment, volumes and rights of the provider's Deployment, and starts
+    again whenever its file changes. `kubectl logs` shows what it says.
+    """
+    work = partial(_run, provider, program, (kubeconfig, kubeconfig_context))
+    for line in finished(work, again="run the same command again"):
+        click.echo(line)
+
+
+async def _run(
+    provider: str, program: tuple[str, ...], place: tuple[str, str], _: Steps
+) -> list[str]:
+    from kapy.apps.local_programs import plane_folder, run_instead
+
+    async with reached_async(*place, "") as there:
+        folder = await plane_folder(there.client)
+        deployments = await run_instead(there.client, folder, provider, program)
+    return [f"{program[0]} runs as deployment {one.name} in {one.namespace}" for one in deployments]

@@ -1,0 +1,73 @@
+"""Waiting for providers whose Pods run beside the management plane itself, as local processes.
+
+Their webhooks refuse all objects until they run, so whoever installed them waits; and where nothing
+runs a Pod, is told what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.components import Components
+from kapy.clusterctl.components.images import has_manager
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.waiting import holds, until
+from kapy.kube import Document, Key
+from kapy.kube.names import DEPLOYMENTS, NODES
+
+WITHIN: Final = 120.0
+"""Seconds in which a program that runs on this machine is up."""
+_NOTHING_RUNS: Final = "NoRuntime: "
+
+
+async def runs_pods(client: Client) -> bool:
+    """Whether there is a Node, so that Deployments get Pods that run."""
+    return bool((await persistently(lambda: client.list(NODES, metadata=True))).items)
+
+
+async def until_running(client: Client, queued: Iterable[Components], say: Say) -> None:
+    """Wait until the managers that run here are up, and tell what keeps the others from it.
+
+    What is not up in time goes on starting; nothing is raised.
+    """
+    managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
+    told = await side_by_side(partial(_up, client, key, say) for key in managers)
+    for key, why in zip(managers, told, strict=True):
+        if why:
+            say(f"Deployment {key.name} in {key.namespace} is not up", reason=why)
+
+
+async def _up(client: Client, key: Key, say: Say) -> str:
+    """Why a Deployment is not up, "" when it is."""
+    seen: list[str] = []
+
+    def done(deployment: Document | None) -> bool:
+        if deployment is None or holds(deployment, "Available"):
+            return True
+        why = reason_of(deployment)
+        if why and why not in seen:
+            seen.append(why)
+            if _NOTHING_RUNS not in why:
+                say(f"Waiting for deployment {key.name}", reason=why)
+        return _NOTHING_RUNS in why
+
+    try:
+        found = await until(client, DEPLOYMENTS, key, done, within=WITHIN)
+    except TimeoutError:
+        return seen[-1] if seen else f"it did not start within {WITHIN:.0f} s"
+    return "" if found is None or holds(found, "Available") else reason_of(found)
+
+
+def reason_of(deployment: Document) -> str:
+    """What keeps the Pods of a Deployment from being ready, as its condition says it."""
+    conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
+    for one in conditions:
+        if one["type"] == "Available" and one["status"] != "True":
+            _, _, why = str(one.get("message", "")).partition("availability. ")
+            return why
+    return ""

@@ -1,0 +1,107 @@
+"""Environment variables of containers, of a table: the same inputs as kubelets take."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.node_agent.environment import environment_of
+from kapy.node_agent.expansion import expand
+from kapy.node_agent.sources import MissingSource, Sources
+
+POD: Document = {
+    "metadata": {
+        "name": "pod", "namespace": "ns", "uid": "1-2", "labels": {"app": "a"},
+        "annotations": {"x/y": 'a "b"'},
+    },
+    "spec": {"nodeName": "node", "serviceAccountName": "mgr"},
+    "status": {"podIP": "127.0.0.1", "hostIP": "127.0.0.2"},
+}  # fmt: skip
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+SECRETS: Mapping[str, Document] = {"s": {"data": {"K": _b64("secret"), "L": _b64("$(A)")}}}
+CONFIG_MAPS: Mapping[str, Document] = {"c": {"data": {"K": "config"}}}
+SOURCES = Sources(POD, SECRETS.get, CONFIG_MAPS.get, {"cpu": "4", "memory": "1Gi"})
+
+
+def field(path: str) -> Document:
+    return {"valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def resource(name: str, divisor: str = "") -> Document:
+    return {"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": divisor}}}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ({"value": "plain"}, "plain"),
+        ({"value": "$(GIVEN)/x $$(GIVEN) $(OTHER)"}, "given/x $(GIVEN) $(OTHER)"),
+        (field("metadata.name"), "pod"),
+        (field("metadata.namespace"), "ns"),
+        (field("metadata.uid"), "1-2"),
+        (field("metadata.labels['app']"), "a"),
+        (field("metadata.annotations['x/y']"), 'a "b"'),
+        (field("metadata.labels['none']"), ""),
+        (field("spec.nodeName"), "node"),
+        (field("spec.serviceAccountName"), "mgr"),
+        (field("status.podIP"), "127.0.0.1"),
+        (field("status.hostIP"), "127.0.0.2"),
+        (resource("limits.cpu"), "1"),
+        (resource("limits.cpu", "1m"), "500"),
+        (resource("limits.memory", "1Mi"), "1024"),
+        (resource("requests.cpu"), "0"),
+        ({"valueFrom": {"secretKeyRef": {"name": "s", "key": "K"}}}, "secret"),
+        ({"valueFrom": {"secretKeyRef": {"name": "s", "key": "L"}}}, "$(A)"),
+        ({"valueFrom": {"configMapKeyRef": {"name": "c", "key": "K"}}}, "config"),
+        ({"valueFrom": {"secretKeyRef": {"name": "no", "key": "K", "optional": True}}}, None),
+        ({"valueFrom": {"configMapKeyRef": {"name": "c", "key": "no", "optional": True}}}, None),
+    ],
+)
+def test_a_variable_has_the_value_that_a_kubelet_gives_it(
+    variable: dict[str, Any], value: str | None
+) -> None:
+    container = {"resources": {"limits": {"cpu": "500m"}}, "env": [{"name": "A", **variable}]}
+    assert environment_of(container, SOURCES, {"GIVEN": "given"}).get("A") == value
+
+
+@pytest.mark.parametrize(
+    ("variable", "why"),
+    [
+        ({"secretKeyRef": {"name": "no", "key": "K"}}, 'secret "no" not found'),
+        ({"secretKeyRef": {"name": "s", "key": "no"}}, "couldn't find key no in secret s"),
+        ({"configMapKeyRef": {"name": "no", "key": "K"}}, 'configmap "no" not found'),
+        ({"fieldRef": {"fieldPath": "spec.containers"}}, "the field spec.containers is not one"),
+        ({"resourceFieldRef": {"resource": "limits.gpu"}}, "the resource limits.gpu is not one"),
+        ({"fileKeyRef": {}}, "has a source that is not supported"),
+    ],
+)
+def test_what_is_missing_is_named(variable: dict[str, Any], why: str) -> None:
+    container = {"env": [{"name": "A", "valueFrom": variable}]}
+    with pytest.raises(MissingSource, match=why):
+        environment_of(container, SOURCES, {})
+
+
+def test_all_of_an_object_comes_before_single_variables() -> None:
+    container = {
+        "envFrom": [{"prefix": "P_", "secretRef": {"name": "s"}}, {"configMapRef": {"name": "c"}}],
+        "env": [{"name": "K", "value": "own $(P_K)"}],
+    }
+    found = environment_of(container, SOURCES, {})
+    assert found == {"P_K": "secret", "P_L": "$(A)", "K": "own secret"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [("$(A)", "1"), ("$$(A)", "$(A)"), ("$$$(A)", "$1"), ("$(B)", "$(B)"), ("$(A", "$(A")],
+)
+def test_references_expand(text: str, expanded: str) -> None:
+    assert expand(text, {"A": "1"}) == expanded

@@ -1,0 +1,24 @@
+"""Which containers start again, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.node_agent.restarts import Backoff, Policy, restarts
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "again"),
+    [
+        ("Always", 0, True), ("Always", 1, True), ("OnFailure", 0, False),
+        ("OnFailure", 1, True), ("Never", 0, False), ("Never", 1, False),
+    ],
+)  # fmt: skip
+def test_the_policy_decides(policy: Policy, code: int, *, again: bool) -> None:
+    assert restarts(policy, code) is again
+
+
+def test_pauses_grow_and_a_long_run_ends_them() -> None:
+    backoff = Backoff()
+    assert [backoff.pause(1.0) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
+    assert [backoff.pause(600.0), backoff.pause(1.0)] == [0, 10]

@@ -1,0 +1,132 @@
+"""Volumes of Pods as folders, which change all at once."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.kube import Document
+from kapy.node_agent.atomic_files import Content, publish
+from kapy.node_agent.sources import MissingSource, Sources
+from kapy.node_agent.supported import unsupported
+from kapy.node_agent.volumes import TOKEN_FOLDER, Volumes
+
+
+def pod(*volumes: Document, mounts: tuple[Document, ...] = (), **spec: Any) -> Document:
+    container = {"name": "c", "volumeMounts": list(mounts)}
+    named = [{"name": f"v{number}", **one} for number, one in enumerate(volumes)]
+    metadata = {"name": "pod", "namespace": "ns", "uid": "1", "labels": {"a": "b"}}
+    return {"metadata": metadata, "spec": {"containers": [container], "volumes": named, **spec}}
+
+
+def secret(**data: str) -> Document:
+    return {"data": {key: base64.b64encode(one.encode()).decode() for key, one in data.items()}}
+
+
+def folder_of(
+    path: Path, document: Document, found: Document | None = None
+) -> tuple[Volumes, Sources]:
+    volumes = Volumes(path, document, lambda audience, seconds: f"T-{audience}-{seconds}", b"CA")
+    return volumes, Sources(document, lambda _: found, lambda _: found, {})
+
+
+def files(path: Path) -> dict[str, str]:
+    found = (one for one in sorted(path.rglob("*")) if ".." not in str(one.relative_to(path)))
+    return {str(one.relative_to(path)): one.read_text() for one in found if one.is_file()}
+
+
+def test_every_kind_of_source_becomes_files(tmp_path: Path) -> None:
+    items = [{"key": "a", "path": "deep/x", "mode": 0o400}]
+    field = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
+    sources = [
+        {"serviceAccountToken": {"path": "t", "audience": "aud", "expirationSeconds": 600}},
+        {"secret": {"name": "s", "items": items}},
+        {"downwardAPI": {"items": [field]}},
+    ]
+    document = pod(
+        {"secret": {"secretName": "s"}},
+        {"configMap": {"name": "s", "optional": True}},
+        {"projected": {"sources": sources}},
+        {"emptyDir": {}},
+    )
+    volumes, told = folder_of(tmp_path, document, secret(a="1", b="2"))
+    volumes.update(told)
+    assert files(tmp_path / "v0") == {"a": "1", "b": "2"}
+    projected = tmp_path / "v2"
+    assert (projected / "deep" / "x").read_text() == "1"
+    assert (projected / "deep" / "x").stat().st_mode & 0o777 == 0o400
+    assert (projected / "t").read_text() == "T-aud-600"
+    assert (projected / "labels").read_text() == 'a="b"'
+    assert (tmp_path / "v3").is_dir()
+    account = tmp_path / "kube-api-access"
+    assert files(account) == {"ca.crt": "CA", "namespace": "ns", "token": "T--3607"}
+    assert (account / "token").stat().st_mode & 0o077 == 0, "nobody else reads a token"
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "..data", ""])
+def test_no_file_leaves_its_volume(tmp_path: Path, path: str) -> None:
+    document = pod({"secret": {"secretName": "s", "items": [{"key": "a", "path": path}]}})
+    volumes, told = folder_of(tmp_path / "volumes", document, secret(a="1"))
+    with pytest.raises(MissingSource, match="leads out of its volume"):
+        volumes.update(told)
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    volumes, told = folder_of(tmp_path, pod({"secret": {"secretName": "s"}}))
+    with pytest.raises(MissingSource, match='secret "s" not found'):
+        volumes.update(told)
+    items = [{"key": "no", "path": "x"}]
+    document = pod({"configMap": {"name": "s", "items": items}})
+    volumes, told = folder_of(tmp_path, document, {"data": {"a": "1"}})
+    with pytest.raises(MissingSource, match="non-existent configmap s key: no"):
+        volumes.update(told)
+
+
+def test_files_change_all_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "volume"
+    assert publish(folder, {"a": Content(b"1"), "b": Content(b"1")})
+    before = folder / os.readlink(folder / "..data")
+    with (folder / "a").open() as held:
+        assert not publish(folder, {"b": Content(b"1"), "a": Content(b"1")}), "nothing is new"
+        assert publish(folder, {"a": Content(b"2"), "c/d": Content(b"2")})
+        assert held.read() == "1"
+    assert files(folder) == {"a": "2"}
+    assert (folder / "c" / "d").read_text() == "2"
+    assert not before.exists()
+    assert not (folder / "b").is_symlink()
+
+
+def test_a_container_sees_its_mounts_and_its_account(tmp_path: Path) -> None:
+    host = {"hostPath": {"path": "/dev/null"}}
+    mounts = (
+        {"name": "v0", "mountPath": "/certs/", "readOnly": True},
+        {"name": "v0", "mountPath": "/one", "subPath": "a"},
+        {"name": "v1", "mountPath": "/null"},
+    )
+    document = pod({"secret": {"secretName": "s"}}, host, mounts=mounts)
+    volumes, told = folder_of(tmp_path, document, secret(a="1"))
+    volumes.update(told)
+    found = {one.path: one for one in volumes.mounts(document["spec"]["containers"][0])}
+    assert found["/certs"].source == tmp_path / "v0"
+    assert found["/one"].source.read_text() == "1"
+    assert found["/null"].source == Path("/dev/null")
+    assert found[TOKEN_FOLDER].source == tmp_path / "kube-api-access"
+    without = pod(automountServiceAccountToken=False)
+    assert folder_of(tmp_path, without)[0].mounts(without["spec"]["containers"][0]) == []
+
+
+def test_fields_that_are_not_supported_are_named() -> None:
+    document = pod({"nfs": {"server": "x"}}, mounts=({"name": "v0", "mountPropagation": "x"},))
+    document["spec"] |= {"runtimeClassName": "x", "hostAliases": [{"ip": "1"}], "tolerations": [1]}
+    document["spec"]["containers"][0] |= {"lifecycle": {"preStop": {}}, "stdin": False}
+    assert unsupported(document) == [
+        "spec.runtimeClassName",
+        "spec.hostAliases",
+        "spec.containers[c].lifecycle",
+        "spec.containers[c].volumeMounts[None].mountPropagation",
+        "spec.volumes[v0].nfs",
+    ]
