@@ -45,7 +45,10 @@ def node_agent(server: Server, folder: Path, access: Kubeconfig, clock: Clock) -
 def pod_services(server: Server, agent: NodeAgent) -> dict[str, Service]:
     """What is to be run for Pods, by name."""
     from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
+    from kapy.apiserver.kubelet import KubeletRequests
+    from kapy.node_agent.pod_access import PodAccess
 
+    server.pods = KubeletRequests(PodAccess(agent.worker), server.pods)
     return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
 
 

@@ -96,7 +96,7 @@ class Probe:
         for one in self._container.get("ports") or ():
             if one.get("name") == name:
                 return int(one["containerPort"])
-        if name.isdecimal():
+        if name.isascii() and name.isdecimal() and len(name) < 6:
             return int(name)
         raise ValueError(f"the container has no port {name!r}")
 

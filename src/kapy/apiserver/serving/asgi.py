@@ -168,7 +168,8 @@ class Application:
         self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         stream: Any = reply.body
-        await send(wire.start(reply, wire.JSON, name, None))
+        kind = reply.headers.get("content-type", "").encode() or wire.JSON
+        await send(wire.start(reply, kind, name, None))
         if isinstance(stream, Lasting):
             await self._watch(stream, scope, receive, send)
             return

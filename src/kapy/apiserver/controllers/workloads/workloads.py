@@ -104,7 +104,8 @@ class Workloads:
 
     def is_schedulable(self, pod: Document) -> bool:
         """Whether a Pod waits for a Node."""
-        return not (pod.get("spec") or {}).get("nodeName") and is_active(pod)
+        waits = not (pod.get("spec") or {}).get("nodeName") and is_active(pod)
+        return waits and not self.is_excluded(pod)
 
     def look_at(self, moment: datetime) -> None:
         """Work again then, although nothing may be written meanwhile."""

@@ -1,0 +1,127 @@
+"""What only somebody who runs Pods can answer: their logs, and connections to their ports."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from kapy.apiserver.parameters import flag, whole
+from kapy.apiserver.request_info import RequestInfo, request_info
+from kapy.apiserver.serving.forwarding import Connect, PortForward, is_port_forward
+from kapy.kube.errors import ApiError, BadRequest
+from kapy.kube.http import Reply, Request
+
+
+class NotForProcesses(ApiError):
+    """What the runtime of a Pod cannot do (501)."""
+
+    code = 501
+    reason = "NotImplemented"
+
+
+class Kubelet(Protocol):
+    """Who runs the Pods of a server's Nodes."""
+
+    def log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        limit: int | None,
+    ) -> AsyncIterator[bytes] | None:
+        """The output of a container in pieces; None where nobody here runs the Pod. Raises
+        BadRequest, NotFound."""
+        ...
+
+    def connect(self, namespace: str, pod: str) -> Connect | None:
+        """The way to the ports of a Pod, as `log`."""
+        ...
+
+
+class LogStream:
+    """A log as an answer that lasts, until either side ends it."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._told: Callable[[], None] | None = None
+        self._open = True
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await anext(self._pieces)
+        if not self._open:
+            raise StopAsyncIteration
+        return piece
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """What is written."""
+        return self
+
+    def when_closed(self, told: Callable[[], None] | None) -> None:
+        """Tell when the server ends it."""
+        self._told = told
+
+    async def aclose(self) -> None:
+        """End it."""
+        if self._open:
+            self._open = False
+            if self._told is not None:
+                self._told()
+
+
+class KubeletRequests:
+    """Answers requests for parts of Pods that are authorized. others: who is asked about Pods that
+    nobody here runs, None for nobody."""
+
+    def __init__(self, kubelet: Kubelet, others: Callable[[Request], Reply | None] | None) -> None:
+        self._kubelet = kubelet
+        self._others = others
+
+    def __call__(self, request: Request) -> Reply | None:
+        """None where nobody can give an answer. Raises BadRequest, NotForProcesses."""
+        found = self._answer(request, request_info(request))
+        return self._others(request) if found is None and self._others is not None else found
+
+    def _answer(self, request: Request, info: RequestInfo) -> Reply | None:
+        if info.resource != "pods" or info.group:
+            return None
+        if info.subresource == "log" and request.method == "GET":
+            return _log(self._kubelet, request, info)
+        connect = self._kubelet.connect(info.namespace, info.name)
+        if connect is None:
+            return None
+        if info.subresource == "portforward" and is_port_forward(request):
+            return PortForward(101, {}, connect=connect)
+        if info.subresource in ("exec", "attach"):
+            raise NotForProcesses(
+                f"pod {info.name} runs as a process of the plane's machine, in which nothing can be "
+                "executed; run the command on that machine"
+            )
+        return None
+
+
+def _log(kubelet: Kubelet, request: Request, info: RequestInfo) -> Reply | None:
+    query = request.query
+    for name in ("timestamps", "sinceSeconds", "sinceTime"):
+        if flag(query, name):
+            raise BadRequest(
+                f"{name}: the time of the lines of a local process is not kept; leave it out"
+            )
+    pieces = kubelet.log(
+        info.namespace,
+        info.name,
+        query.get("container", ""),
+        previous=flag(query, "previous"),
+        follow=flag(query, "follow"),
+        tail=whole(query, "tailLines"),
+        limit=whole(query, "limitBytes"),
+    )
+    if pieces is None:
+        return None
+    return Reply(200, LogStream(pieces), {"content-type": "text/plain"})

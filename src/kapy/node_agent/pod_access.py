@@ -1,0 +1,107 @@
+"""Logs and ports of the Pods of an agent, for whoever asks their API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from kapy._aio.byte_streams import ByteStream, Channel
+from kapy.kube.errors import BadRequest
+from kapy.node_agent.container_state import ContainerState
+from kapy.node_agent.log_files import lines_of
+from kapy.node_agent.pod_worker import PodWorker
+
+Connect = Callable[[int, ByteStream], Awaitable[None]]
+"""Talks on a connection to a port until it ends."""
+
+
+class PodAccess:
+    """The Pods of one agent. worker: finds the one of a name and namespace."""
+
+    def __init__(self, worker: Callable[[str, str], PodWorker | None]) -> None:
+        self._worker = worker
+
+    def log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        limit: int | None,
+    ) -> AsyncIterator[bytes] | None:
+        """The output of a container; None where this agent does not run the Pod."""
+        worker = self._worker(namespace, pod)
+        if worker is None:
+            return None
+        state = _container(worker, pod, container)
+        number = state.restarts - 1 if previous else state.restarts
+        path = worker.folder.log(state.name, number)
+        if not path.exists():
+            why = "previous terminated container" if previous else "container"
+            told = state.message or state.reason
+            raise BadRequest(
+                f'{why} "{state.name}" in pod "{pod}" has no log'
+                + (f": {told}" if told and not previous else "")
+            )
+        goes_on = (lambda: state.running is not None) if follow else None
+        return lines_of(path, tail=tail, limit=limit, follow=goes_on)
+
+    def connect(self, namespace: str, pod: str) -> Connect | None:
+        """The way to the ports of a Pod; None where this agent does not run it."""
+        worker = self._worker(namespace, pod)
+        if worker is None:
+            return None
+
+        async def connected(port: int, stream: ByteStream) -> None:
+            running = [one.running for one in worker.containers if one.running is not None]
+            if not running:
+                raise ConnectionRefusedError(f"pod {pod} does not run")
+            real = next((one.ports[port] for one in running if port in one.ports), port)
+            await _joined(running[0].address, real, stream)
+
+        return connected
+
+
+def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
+    """The container that is meant. Raises BadRequest."""
+    every = [*worker.containers, *worker.initial]
+    names = " ".join(one.name for one in worker.containers)
+    if not name and len(worker.containers) > 1:
+        raise BadRequest(
+            f"a container name must be specified for pod {pod}, choose one of: [{names}]"
+        )
+    found = next((one for one in every if one.name == (name or worker.containers[0].name)), None)
+    if found is None:
+        raise BadRequest(f"container {name} is not valid for pod {pod}")
+    return found
+
+
+async def _joined(address: str, port: int, stream: ByteStream) -> None:
+    """Carry bytes between a stream and a port until either side ends."""
+    reader, writer = await asyncio.open_connection(address, port)
+
+    async def out() -> None:
+        while data := await reader.read(1 << 16):
+            stream.write(data)
+            if isinstance(stream, Channel):
+                await stream.drain()
+
+    async def back() -> None:
+        while data := await stream.read():
+            writer.write(data)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            sending = group.create_task(back())
+            await out()
+            sending.cancel()
+    except* OSError as error:
+        raise error.exceptions[0] from None
+    finally:
+        writer.close()

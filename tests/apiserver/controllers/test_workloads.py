@@ -1,0 +1,193 @@
+"""Workloads whose Pods somebody runs: what their controllers make of good and bad news."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
+from kapy.kube import Document
+from tests.apiserver.asking import Asking, running
+
+APPS = "/apis/apps/v1/namespaces/default"
+CORE = "/api/v1/namespaces/default"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+READY = [{"type": "Ready", "status": "True"}]
+EXCLUDED = "somebody.else/looks-after-it"
+
+
+def _is_excluded(document: Document) -> bool:
+    return EXCLUDED in (document["metadata"].get("annotations") or {})
+
+
+@pytest.fixture
+async def asking() -> AsyncIterator[Asking]:
+    """A server with one Node and the controllers, and nobody who runs Pods but the test."""
+    async with running(None) as found, asyncio.TaskGroup() as group:
+        task = group.create_task(WorkloadControllers(found.server, _is_excluded).run())
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
+        await found.create("/api/v1/nodes", node)
+        await found.merge("/api/v1/nodes/node/status", {"status": {"conditions": READY}})
+        yield found
+        task.cancel()
+
+
+def deployment(**spec: Any) -> Document:
+    labels = {"app": "web"}
+    ports = [{"name": "hook", "containerPort": 9443}]
+    template = {"containers": [{"name": "main", "image": "web:1", "ports": ports}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "annotations": spec.pop("annotations", {})},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": template},
+            **spec,
+        },
+    }
+
+
+async def the_pods(asking: Asking) -> list[Document]:
+    await asyncio.sleep(0.1)
+    found: list[Document] = (await asking.get(f"{CORE}/pods"))["items"]
+    return [one for one in found if "deletionTimestamp" not in one["metadata"]]
+
+
+async def report(asking: Asking, pod: Document, **status: Any) -> None:
+    """What an agent says of a Pod."""
+    await asking.merge(f"{CORE}/pods/{pod['metadata']['name']}/status", {"status": status})
+    await asyncio.sleep(0.1)
+
+
+async def run(asking: Asking, pod: Document) -> None:
+    await report(asking, pod, phase="Running", podIP="10.0.0.1", conditions=READY)
+
+
+async def end(asking: Asking, pod: Document) -> None:
+    """The agent has ended a Pod that is being deleted."""
+    name = pod["metadata"]["name"]
+    await asking.ask("DELETE", f"{CORE}/pods/{name}", {"gracePeriodSeconds": 0})
+    await asyncio.sleep(0.1)
+
+
+async def conditions(asking: Asking) -> dict[str, Document]:
+    found = await asking.get(f"{APPS}/deployments/web")
+    return {one["type"]: one for one in found["status"]["conditions"]}
+
+
+async def test_a_deployment_is_available_when_its_pods_are_ready(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment())
+    (pod,) = await the_pods(asking)
+    assert pod["spec"]["nodeName"] == "node"
+    waiting = {"reason": "CrashLoopBackOff", "message": "it ended with code 3"}
+    statuses = [{"name": "main", "state": {"waiting": waiting}}]
+    await report(asking, pod, phase="Running", containerStatuses=statuses)
+    told = (await conditions(asking))["Available"]
+    assert told["status"] == "False"
+    assert told["message"].endswith("CrashLoopBackOff: it ended with code 3")
+    await run(asking, pod)
+    assert (await conditions(asking))["Available"]["status"] == "True"
+
+
+async def test_a_rollout_without_progress_has_a_deadline(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment(progressDeadlineSeconds=60))
+    (pod,) = await the_pods(asking)
+    await asyncio.sleep(58)
+    assert (await conditions(asking))["Progressing"]["reason"] == "ReplicaSetUpdated"
+    await asyncio.sleep(4)
+    late = (await conditions(asking))["Progressing"]
+    assert (late["status"], late["reason"]) == ("False", "ProgressDeadlineExceeded")
+    await run(asking, pod)
+    assert (await conditions(asking))["Progressing"]["reason"] == "NewReplicaSetAvailable"
+    await report(asking, pod, conditions=[{"type": "Ready", "status": "False"}])
+    await asyncio.sleep(120)
+    assert (await conditions(asking))["Progressing"]["status"] == "True", "it was complete once"
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"type": "Recreate"},
+        {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+    ],
+    ids=["Recreate", "no surge"],
+)
+async def test_the_old_pod_has_ended_before_the_new_one_begins(
+    asking: Asking, strategy: Document
+) -> None:
+    await asking.create(f"{APPS}/deployments", deployment(strategy=strategy))
+    (old,) = await the_pods(asking)
+    await run(asking, old)
+    metadata = {"metadata": {"annotations": {"restarted": "now"}}}
+    await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": metadata}})
+    assert await the_pods(asking) == [], "the old one still ends"
+    await end(asking, old)
+    (new,) = await the_pods(asking)
+    assert new["metadata"]["annotations"] == {"restarted": "now"}
+
+
+async def test_the_old_pod_stays_until_the_new_one_is_ready(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment())
+    (old,) = await the_pods(asking)
+    await run(asking, old)
+    metadata = {"metadata": {"annotations": {"restarted": "now"}}}
+    await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": metadata}})
+    new = next(one for one in await the_pods(asking) if one["metadata"].get("annotations"))
+    assert len(await the_pods(asking)) == 2
+    await run(asking, new)
+    assert [one["metadata"]["name"] for one in await the_pods(asking)] == [new["metadata"]["name"]]
+
+
+async def test_a_deployment_that_somebody_else_looks_after_gets_nothing(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment(annotations={EXCLUDED: ""}))
+    assert await the_pods(asking) == []
+
+
+async def test_services_lead_to_ready_pods_at_their_real_ports(asking: Asking) -> None:
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 443, "targetPort": "hook"}]}
+    metadata = {"name": "web"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    await asking.create(f"{CORE}/services", service)
+    await asking.create(f"{APPS}/deployments", deployment())
+    (pod,) = await the_pods(asking)
+    assert (await asking.get(SLICES))["items"] == [], "a Pod without an address is nowhere"
+    await run(asking, pod)
+    (one,) = (await asking.get(SLICES))["items"]
+    assert one["ports"] == [{"name": "", "protocol": "TCP", "port": 9443}]
+    assert one["endpoints"][0]["conditions"]["ready"] is True
+    note = {"kapy.cluster.x-k8s.io/ports": '{"9443": 40001}'}
+    name = pod["metadata"]["name"]
+    await asking.merge(f"{CORE}/pods/{name}", {"metadata": {"annotations": note}})
+    await report(asking, pod, conditions=[{"type": "Ready", "status": "False"}])
+    (one,) = (await asking.get(SLICES))["items"]
+    assert one["ports"][0]["port"] == 40001
+    assert one["endpoints"][0]["conditions"]["ready"] is False
+    await asking.delete(f"{CORE}/services/web")
+    await asyncio.sleep(0.1)
+    assert (await asking.get(SLICES))["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("phases", "condition"),
+    [(["Failed", "Succeeded"], "Complete"), (["Failed", "Failed"], "Failed")],
+)
+async def test_a_job_ends_by_its_pods(asking: Asking, phases: list[str], condition: str) -> None:
+    template = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "job:1"}]}
+    spec = {"backoffLimit": 1, "template": {"spec": template}}
+    metadata = {"name": "job"}
+    document = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+    await asking.create(JOBS, document)
+    for phase in phases:
+        pod = next(
+            one for one in await the_pods(asking) if one.get("status", {}).get("phase") == "Pending"
+        )
+        await report(asking, pod, phase=phase)
+    await asyncio.sleep(0.1)
+    found = await asking.get(f"{JOBS}/job")
+    told = {one["type"] for one in found["status"]["conditions"] if one["status"] == "True"}
+    assert condition in told
