@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kapy._aio.byte_streams import Channel
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.settings import Serving, Settings
@@ -18,6 +19,7 @@ from kapy.client.client import Client
 from kapy.clusterctl.waiting import holds, until
 from kapy.kube import Document, Key
 from kapy.kube.errors import BadRequest
+from kapy.kube.http import Request
 from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
 from kapy.node_agent.processes import programs, records, runtime
 from kapy.node_agent.processes.programs import Program
@@ -86,6 +88,28 @@ def said(folder: Path, pod: Document) -> Document:
     return found
 
 
+async def log_of(plane: Plane, pod: Document) -> str:
+    """What `kubectl logs` prints."""
+    path = PODS.path(SPACE, pod["metadata"]["name"], "log")
+    reply = await plane.transport(Request("GET", path, {"tailLines": "1"}))
+    assert reply.status == 200
+    assert isinstance(reply.body, AsyncIterator)
+    pieces = [one async for one in reply.body if isinstance(one, bytes)]
+    return b"".join(pieces).decode()
+
+
+async def asked(plane: Plane, pod: Document, port: int) -> bytes:
+    """What a port of a Pod answers, forwarded."""
+    assert plane.server.kubelet is not None
+    connect = plane.server.kubelet.connect(SPACE, pod["metadata"]["name"])
+    assert connect is not None
+    said = bytearray()
+    channel = Channel(lambda data: said.extend(data or b""))
+    channel.feed(b"GET /healthz HTTP/1.0\r\n\r\n")
+    await connect(port, channel)
+    return bytes(said)
+
+
 def config_map(name: str) -> Document:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
@@ -119,6 +143,10 @@ async def test_a_release_runs_and_serves(
         await client.create(CONFIG_MAPS, config_map("good"))
         with pytest.raises(BadRequest, match="it is bad"):
             await client.create(CONFIG_MAPS, config_map("bad"))
+        assert await log_of(running, pod) == json.dumps(found) + "\n"
+        assert b" 200 " in await asked(running, pod, 9440)
+        with pytest.raises(OSError, match=r"[Cc]onnect"):
+            await asked(running, pod, 1)
         ports = {int(one.rpartition(":")[2].rpartition("=")[2]) for one in found["arguments"][1:]}
         assert not ports & {9440, 9443}, "two managers do not clash"
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.log_files import last_line
+from kapy.node_agent.log_files import last_words
 from kapy.node_agent.probes import Probe
 from kapy.node_agent.restarts import Backoff, Policy, restarts
 from kapy.node_agent.runtime import ContainerConfig, Exit, Running, Runtime, StartFailed
@@ -116,7 +116,7 @@ class ContainerLoop:
         if not pause:
             return
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
-        line = last_line(self._log) if self._log is not None else ""
+        line = last_words(self._log) if self._log is not None else ""
         said = f"; its last words: {line}" if line else ""
         self._state.wait(
             "CrashLoopBackOff",

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final
 
 LONGEST: Final = 10 << 20
 """Bytes of a log, after which it is moved aside (one earlier part is kept)."""
-_TAIL: Final = 4096
+_TAIL: Final = 16384
+_ERROR: Final = re.compile(
+    r"^[EF]\d{4} |\t(?:ERROR|FATAL|DPANIC|PANIC)\t|\"(?:error|fatal|panic)\"|^panic: |\b[Ee]rror: "
+)
+"""A line that tells of an error, as klog, zap and others write it."""
 _PIECE: Final = 1 << 16
 _STEP: Final = 0.2
 """Seconds between two looks at a file that grows. A timer: files cannot be watched portably."""
 
 
-def last_line(path: Path) -> str:
-    """The last line of a log that says anything, shortened; "" where there is none."""
+def last_words(path: Path) -> str:
+    """The last error that a log tells of, else its last line, shortened; "" where it is empty."""
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    said = next((one.strip() for one in reversed(lines) if _ERROR.search(one)), "")
+    said = said or next((one.strip() for one in reversed(lines) if one.strip()), "")
     return said if len(said) <= 300 else said[:297] + "..."
 
 
