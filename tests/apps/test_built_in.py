@@ -9,12 +9,12 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.settings import Settings
+from kapy.apps.settings import Controlling, Settings
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.clusterctl.inventory import Inventory
+from kapy.clusterctl.inventory import PROVIDERS, Inventory
 from kapy.clusterctl.waiting import holds, until
 from kapy.kube import Document, Key
-from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES
+from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, Resource
 
 BUILT_IN = {
     "cluster-api": "capi-system",
@@ -38,6 +38,45 @@ async def test_it_has_its_own_providers_installed_and_running() -> None:
     assert {"clusters.cluster.x-k8s.io", "devmachines.infrastructure.cluster.x-k8s.io"} < {
         one["metadata"]["name"] for one in crds
     }
+
+
+async def test_what_runs_elsewhere_can_be_installed(tmp_path: Path) -> None:
+    """And what is installed in its place is no part of the plane."""
+    data = tmp_path / "data"
+    async with management_plane(Settings(data=data, inventory=True), clock=loop_clock()):
+        pass
+    without = Controlling(without=frozenset(("core", "infrastructure-dev")))
+    settings = Settings(data=data, inventory=True, controlling=without)
+    for _ in range(2):
+        async with management_plane(settings, clock=loop_clock()) as plane:
+            found = {one.label: one for one in await Inventory(plane.client).installed()}
+            names = {
+                one["metadata"]["name"] for one in (await plane.client.list(DEPLOYMENTS)).items
+            }
+            own = {label: one for label, one in found.items() if one.built_in}
+            assert own.keys() == {"bootstrap-kubeadm", "control-plane-kubeadm"}
+            assert ("cluster-api" in found) == ("capi-controller-manager" in names)
+            if "cluster-api" not in found:
+                for resource in (PROVIDERS, DEPLOYMENTS):
+                    await plane.client.create(resource, _core(resource))
+    assert "cluster-api" in found
+
+
+def _core(resource: Resource) -> Document:
+    """Somebody else's core provider."""
+    name = "cluster-api" if resource is PROVIDERS else CORE.name
+    labels = {CLUSTERCTL_LABEL: "", "app": "core"}
+    found: Document = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": name, "namespace": CORE.namespace, "labels": labels},
+    }
+    if resource is PROVIDERS:
+        return found | {"providerName": name, "type": "CoreProvider", "version": "v1.14.0"}
+    pod = {"containers": [{"name": "manager", "image": "core:1"}]}
+    template = {"metadata": {"labels": {"app": "core"}}, "spec": pod}
+    selector = {"matchLabels": {"app": "core"}}
+    return found | {"spec": {"selector": selector, "template": template}}
 
 
 async def test_what_runs_inside_says_so_when_somebody_scales_it_down() -> None:

@@ -14,6 +14,7 @@ import pytest
 from kapy._aio.byte_streams import Channel
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.clusterctl.waiting import holds, until
@@ -143,6 +144,11 @@ async def test_a_release_runs_and_serves(
         await client.create(CONFIG_MAPS, config_map("good"))
         with pytest.raises(BadRequest, match="it is bad"):
             await client.create(CONFIG_MAPS, config_map("bad"))
+        (told,) = await running_pods(client, tmp_path)
+        assert (told.provider, told.state) == ("infrastructure-foo", "Running")
+        assert told.since == pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+        assert told.memory > 1_000_000
+        assert (told.restarts, told.message) == (0, "")
         assert await log_of(running, pod) == json.dumps(found) + "\n"
         assert b" 200 " in await asked(running, pod, 9440)
         with pytest.raises(OSError, match=r"[Cc]onnect"):
@@ -163,6 +169,9 @@ async def test_a_program_that_fails_is_told_in_one_sentence_and_recovers(tmp_pat
         failing = await deployment_when(client, crashes)
         told = json.dumps(failing["status"])
         assert "it ended with code 1; its last words: it is broken" in told
+        (pod,) = await running_pods(client, tmp_path)
+        assert pod.state in ("CrashLoopBackOff", "Running")
+        assert "it is broken" in pod.message or pod.state == "Running"
         good = [{"name": "BROKEN", "value": ""}]
         containers = [{"name": "manager", "env": good}]
         patch = {"spec": {"template": {"spec": {"containers": containers}}}}

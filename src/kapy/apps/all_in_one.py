@@ -142,7 +142,7 @@ async def _started(
         await install_definitions(client)
     await _install_kinds(client, settings.providers)
     if settings.inventory:
-        await install_inventory(client)
+        await install_inventory(client, settings.controlling.without)
     runtime = Runtime.on(
         server.transport(CONTROLLERS),
         clock=clock,

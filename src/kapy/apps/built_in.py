@@ -7,7 +7,7 @@ says what is true: one replica, which is there as long as the plane is, whatever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +16,7 @@ from typing import Final
 
 from kapy import CLUSTER_API, __version__
 from kapy.apps.built_in_pod import POD
+from kapy.apps.settings import ManagerName
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.inventory import BUILT_IN, DEFINITION, PROVIDERS, installed_of
@@ -31,10 +32,12 @@ from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
 
 @dataclass(frozen=True)
 class _BuiltIn:
-    """A provider of this plane; prefix: of the names of its objects, as upstream's are called."""
+    """A provider of this plane; prefix: of the names of its objects, as upstream's are called.
+    manager: whose controllers it is."""
 
     provider: Provider
     prefix: str
+    manager: ManagerName
 
     @property
     def namespace(self) -> str:
@@ -45,14 +48,15 @@ class _BuiltIn:
         return labels(self.provider.label)
 
 
+_NAMES: Final[tuple[tuple[str, ProviderType, str, ManagerName], ...]] = (
+    ("cluster-api", ProviderType.CORE, "capi", "core"),
+    ("kubeadm", ProviderType.BOOTSTRAP, "capi-kubeadm-bootstrap", "bootstrap-kubeadm"),
+    ("kubeadm", ProviderType.CONTROL_PLANE, "capi-kubeadm-control-plane", "control-plane-kubeadm"),
+    ("docker", ProviderType.INFRASTRUCTURE, "capd", "infrastructure-dev"),
+)
 _BUILT_IN: Final = tuple(
-    _BuiltIn(Provider(name, of_type, ""), prefix)
-    for name, of_type, prefix in (
-        ("cluster-api", ProviderType.CORE, "capi"),
-        ("kubeadm", ProviderType.BOOTSTRAP, "capi-kubeadm-bootstrap"),
-        ("kubeadm", ProviderType.CONTROL_PLANE, "capi-kubeadm-control-plane"),
-        ("docker", ProviderType.INFRASTRUCTURE, "capd"),
-    )
+    _BuiltIn(Provider(name, of_type, ""), prefix, manager)
+    for name, of_type, prefix, manager in _NAMES
 )
 _MARK: Final[Mapping[str, str]] = {BUILT_IN: __version__}
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
@@ -77,8 +81,12 @@ def marked(crd: Document) -> Document:
     }
 
 
-async def install_inventory(client: Client) -> None:
-    """Write the Provider objects and Deployments that are not there, or of another version."""
+async def install_inventory(client: Client, without: Collection[ManagerName] = frozenset()) -> None:
+    """Write the Provider objects and Deployments that are not there, or of another version.
+
+    without: the managers that do not run in this process. What stood for them is deleted; what
+    somebody has installed in their place stays.
+    """
     if not (await client.list(CRDS, fields=f"metadata.name={Key.of(DEFINITION).name}")).items:
         with suppress(AlreadyExists):
             await client.create(CRDS, DEFINITION)
@@ -86,7 +94,9 @@ async def install_inventory(client: Client) -> None:
     for one in _BUILT_IN:
         wanted = _provider(one)
         stored = there.get(Key.of(wanted))
-        if stored is None:
+        if one.manager in without:
+            await _uninstall(client, one)
+        elif stored is None:
             await _install(client, one)
         elif installed_of(stored) != installed_of(wanted):
             await client.patch(PROVIDERS, Key.of(wanted), wanted)
@@ -114,6 +124,14 @@ async def install_pod(client: Client, now: datetime) -> None:
         await client.create(PODS, _pod(selector))
         status = _pod_status(now.strftime(_TIME))
         await client.patch(PODS, POD, {"status": status}, subresource="status")
+
+
+async def _uninstall(client: Client, one: _BuiltIn) -> None:
+    for resource, wanted in ((PROVIDERS, _provider(one)), (DEPLOYMENTS, _deployment(one))):
+        with suppress(NotFound):
+            there = await client.get(resource, Key.of(wanted))
+            if BUILT_IN in (there["metadata"].get("annotations") or {}):
+                await client.delete(resource, Key.of(wanted), uid=there["metadata"]["uid"])
 
 
 def add_statuses(runtime: Runtime) -> Controller:

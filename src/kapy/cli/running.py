@@ -7,17 +7,22 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
-from kapy.apps.presence import NoPlane, ask_to_end, is_claimed, presence_of
+from kapy.apps.presence import NoPlane, Presence, ask_to_end, is_claimed, presence_of
 from kapy.apps.settings import Folder, folder_of
 from kapy.cli.flags import command
 from kapy.cli.lazy import Lazy
 from kapy.kube.errors import KapyError
+
+if TYPE_CHECKING:
+    from kapy.apps.running_pods import RunningPod
 
 PATIENCE = 30.0
 STEP = 0.05  # a process that is no child of ours cannot be waited for, only looked at
@@ -153,6 +158,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     presence = presence_of(folder)
     if output == "json":
         told = {"running": presence is not None, "folder": str(folder.path)}
+        told |= {"pods": [asdict(one) for one in _pods(presence, folder)]} if presence else {}
         click.echo(json.dumps(told | (asdict(presence) if presence else {}), indent=2))
         raise click.exceptions.Exit(0 if presence else 1)
     if presence is None:
@@ -164,6 +170,48 @@ def status(name: str, data_dir: str, output: str | None) -> None:
     click.echo(f"  kubeconfig  {presence.kubeconfig}, context {presence.context}")
     if presence.clock:
         click.echo(f"  clock       {presence.clock}")
+    _tell_pods(_pods(presence, folder))
+
+
+def _pods(presence: Presence, folder: Folder) -> list[RunningPod]:
+    """The Pods of a plane; none, with a sentence, where it does not answer."""
+    if not (folder.path / "node").is_dir():
+        return []
+    from kapy.apps.running_pods import running_pods
+    from kapy.cli.reaching import reached
+    from kapy.client.blocking import run
+
+    try:
+        with reached(presence.kubeconfig, presence.context, "") as there:
+            return run(running_pods(there.client, folder.path))
+    except KapyError as error:
+        click.echo(f"what it runs is not known: {error}", err=True)
+        return []
+
+
+def _tell_pods(pods: Sequence[RunningPod]) -> None:
+    if not pods:
+        return
+    from kapy.cli.columns import columns
+
+    heads = ("PROVIDER", "VERSION", "STATE", "SINCE", "RESTARTS", "MEMORY", "POD")
+    rows = [
+        (
+            one.provider or "-",
+            one.version or "-",
+            one.state,
+            one.since or "-",
+            str(one.restarts),
+            f"{one.memory / 1e6:.0f} MB" if one.memory else "-",
+            f"{one.namespace}/{one.name}",
+        )
+        for one in pods
+    ]
+    click.echo()
+    click.echo(columns([heads, *rows]), nl=False)
+    for one in pods:
+        if one.message:
+            click.echo(f"{one.provider or one.name}: {one.message}")
 
 
 @click.pass_context

@@ -1,0 +1,87 @@
+"""The Pods of a plane, as `kapy status` tells of them: what runs, since when, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kapy.apiserver.controllers.workloads.pod_conditions import is_ready, trouble
+from kapy.client.client import Client
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.clusterctl.inventory import PROVIDERS
+from kapy.kube import Document
+from kapy.kube.names import DEPLOYMENTS, PODS
+from kapy.node_agent.processes import records
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPod:
+    """One Pod of a plane.
+
+    provider: its label, "" for a Pod of none; version: of the provider. state: as `kubectl get
+    pods` shows it. since: when its container was started, RFC 3339, "" where none runs.
+    memory: bytes, 0 where nobody knows. program: what runs in place of its image, "" for nothing.
+    message: why it is not ready.
+    """
+
+    namespace: str
+    name: str
+    provider: str
+    version: str
+    state: str
+    since: str
+    restarts: int
+    memory: int
+    program: str
+    message: str
+
+
+async def running_pods(client: Client, folder: Path) -> list[RunningPod]:
+    """The Pods of a plane. folder: of the plane. Raises ApiError, Unreachable."""
+    versions = {
+        one["metadata"]["name"]: one.get("version", "")
+        for one in (await client.list(PROVIDERS)).items
+    }
+    providers = {
+        (one["metadata"]["namespace"], one["metadata"]["name"]): label
+        for one in (await client.list(DEPLOYMENTS)).items
+        if (label := (one["metadata"].get("labels") or {}).get(PROVIDER_LABEL, ""))
+    }
+    found = []
+    for pod in (await client.list(PODS)).items:
+        label = _provider(pod, providers)
+        found.append(_of(pod, label, versions.get(label, ""), folder))
+    return found
+
+
+def _provider(pod: Document, providers: dict[tuple[str, str], str]) -> str:
+    """The provider whose Deployment a Pod belongs to, by the name of its ReplicaSet."""
+    meta = pod["metadata"]
+    for one in meta.get("ownerReferences") or ():
+        name = str(one.get("name", "")).rpartition("-")[0]
+        if (meta["namespace"], name) in providers:
+            return providers[meta["namespace"], name]
+    return str((meta.get("labels") or {}).get(PROVIDER_LABEL, ""))
+
+
+def _of(pod: Document, label: str, version: str, folder: Path) -> RunningPod:
+    meta, status = pod["metadata"], pod.get("status") or {}
+    statuses = status.get("containerStatuses") or []
+    running = [(one.get("state") or {}).get("running") or {} for one in statuses]
+    waiting = [(one.get("state") or {}).get("waiting") or {} for one in statuses]
+    reasons = (one["reason"] for one in waiting if one.get("reason"))
+    state = "Terminating" if "deletionTimestamp" in meta else next(reasons, "")
+    there = (records.read(one) for one in (folder / "node" / "pods" / meta["uid"]).glob("*/"))
+    alive = [one for one in there if one is not None and one.is_alive]
+    return RunningPod(
+        meta["namespace"],
+        meta["name"],
+        label,
+        version,
+        state or status.get("phase", "Pending"),
+        max((one["startedAt"] for one in running if one.get("startedAt")), default=""),
+        sum(one.get("restartCount", 0) for one in statuses),
+        sum(records.memory_of(one.pid) for one in alive),
+        ", ".join(one.program for one in alive),
+        "" if is_ready(pod) else trouble(pod),
+    )
