@@ -13,6 +13,7 @@ import pytest
 
 from kapy._aio.byte_streams import Channel
 from kapy._aio.clock import system_clock
+from kapy.apiserver.serving.forwarding import PortForward
 from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
@@ -101,13 +102,14 @@ async def log_of(plane: Plane, pod: Document) -> str:
 
 async def asked(plane: Plane, pod: Document, port: int) -> bytes:
     """What a port of a Pod answers, forwarded."""
-    assert plane.server.kubelet is not None
-    connect = plane.server.kubelet.connect(SPACE, pod["metadata"]["name"])
-    assert connect is not None
+    path = PODS.path(SPACE, pod["metadata"]["name"], "portforward")
+    reply = await plane.transport(Request("POST", path, {}, {"upgrade": "SPDY/3.1"}))
+    assert isinstance(reply, PortForward)
+    assert reply.connect is not None
     said = bytearray()
     channel = Channel(lambda data: said.extend(data or b""))
     channel.feed(b"GET /healthz HTTP/1.0\r\n\r\n")
-    await connect(port, channel)
+    await reply.connect(port, channel)
     return bytes(said)
 
 

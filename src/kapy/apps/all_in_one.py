@@ -27,6 +27,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
+from kapy.apiserver.webhooks.service_lookup import ServiceLookup
 from kapy.apps.admission import Rules
 from kapy.apps.audit import audited
 from kapy.apps.built_in import add_statuses, install_inventory, install_pod
@@ -38,6 +39,7 @@ from kapy.apps.credentials import Credentials, credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.garbage import rarely_collected
 from kapy.apps.own_rights import limit
+from kapy.apps.service_places import ServicePlaces
 from kapy.apps.settings import Serving, Settings
 from kapy.apps.starting import bounded, until_working
 from kapy.client.client import Client
@@ -101,7 +103,8 @@ async def management_plane(
     NotStarted, each a sentence for people.
     """
     _check_data(settings)
-    way = _way(settings, post)
+    places = ServicePlaces(settings.webhook_services)
+    way = _way(settings, post, places)
     rules = Rules(settings.controlling.manager.gates, way)
     server = Server.open(
         settings.data,
@@ -113,6 +116,7 @@ async def management_plane(
         accept_loss=settings.accept_data_loss,
         services=settings.webhook_services,
     )
+    places.lookup = ServiceLookup(server.store)
     rules.read_through(Client(server.transport(ADMIN)))
     try:
         made = await _credentials(server, settings, clock)
@@ -245,18 +249,18 @@ def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service
     return services
 
 
-def _way(settings: Settings, post: Post | None) -> Callable[[], Post]:
+def _way(settings: Settings, post: Post | None, places: ServicePlaces) -> Callable[[], Post]:
     """How extensions are reached: as it is given, else over HTTPS."""
     if post is not None:
         return lambda: post
-    return lambda: _https(settings)
+    return lambda: _https(settings, places)
 
 
-def _https(settings: Settings) -> Post:
+def _https(settings: Settings, places: ServicePlaces) -> Post:
     # aiohttp: only where there are extensions
     from kapy.apps.extensions.posting import https
 
-    return https(settings.controlling.extensions, settings.webhook_services)
+    return https(settings.controlling.extensions, places)
 
 
 def _show_metrics(server: Server, runtime: Runtime) -> None:

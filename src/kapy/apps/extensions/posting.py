@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from kapy.apiserver.webhooks.clients import Services
 from kapy.apps.settings import ExtensionCalls
 from kapy.hooks.https import ClientCertificate, HttpsPost
 
 
-def https(
-    told: ExtensionCalls, services: Mapping[tuple[str, str, int], str] | None = None
-) -> HttpsPost:
+def https(told: ExtensionCalls, services: Services | None = None) -> HttpsPost:
     """services: base URLs of the Services that extensions are behind, for a program to which their
     names say nothing; None for one in a cluster, where they resolve."""
     own = None

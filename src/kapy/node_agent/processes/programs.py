@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import BadJson, decoded
 
 NAME = "programs.json"
 
@@ -60,10 +61,10 @@ def read(folder: Path) -> Sequence[Program]:
     """The programs of a plane. Raises BadPrograms."""
     path = folder / NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Program])
+        return msgspec.convert(decoded(path.read_bytes()), list[Program])
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, BadJson, msgspec.ValidationError) as error:
         raise BadPrograms(
             f"{path} cannot be read ({error}); delete it, and run `kapy init --run` again"
         ) from None

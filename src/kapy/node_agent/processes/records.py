@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+from kapy.kube.foreign_json import BadJson, decoded
+
 NAME = "process.json"
 
 
@@ -51,8 +53,8 @@ def write(folder: Path, record: Record) -> None:
 def read(folder: Path) -> Record | None:
     """The record of a folder, None where there is none that can be read."""
     try:
-        return msgspec.json.decode((folder / NAME).read_bytes(), type=Record)
-    except (OSError, msgspec.DecodeError):
+        return msgspec.convert(decoded((folder / NAME).read_bytes()), Record)
+    except (OSError, BadJson, msgspec.ValidationError):
         return None
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
 from kapy.apiserver.controllers.workloads.workloads import Workloads
 from kapy.kube import Document, Key
+from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.generated_names import suffix
 from kapy.kube.selectors import selector_of
 
@@ -131,9 +132,9 @@ def _declared(pod: Document, name: str, protocol: str) -> int:
 def _moved_ports(pod: Document) -> Mapping[str, int]:
     text = (pod["metadata"].get("annotations") or {}).get(PORTS, "")
     try:
-        found = json.loads(text) if text else {}
-    except ValueError:
+        found = decoded(text) if text else {}
+    except BadJson:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, int)}
+    return {key: one for key, one in found.items() if isinstance(one, int) and 0 < one < 65536}

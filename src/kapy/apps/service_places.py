@@ -1,0 +1,24 @@
+"""Where the Services are that runtime extensions are behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
+
+
+class ServicePlaces:
+    """Where Services are: as the plane was told, else as its own objects say."""
+
+    def __init__(self, told: Mapping[tuple[str, str, int], str]) -> None:
+        self._told = told
+        self.lookup: ServiceLookup | None = None
+
+    def __call__(self, service: tuple[str, str, int]) -> str | None:
+        namespace, name, port = service
+        found = self._told.get(service) or self._told.get((namespace, name, 0))
+        if found is None and self.lookup is not None:
+            with suppress(NoWay):
+                return self.lookup.url(namespace, name, port)
+        return found
