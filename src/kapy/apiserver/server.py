@@ -195,7 +195,7 @@ class Server:
                 verb = info.verb
                 reply = await self._resource(request, user, route, info)
         except NothingRuns as error:  # whoever may not was answered 403
-            reply = self._of_kubelet(request, error)
+            reply = self._of_kubelet(request) or failure(error, request)
         except Exception as error:
             reply = failure(error, request)
         tally = plane.traffic.tally(request, route, verb)
@@ -221,13 +221,12 @@ class Server:
         verb = "" if route is None else info.verb
         self.plane.traffic.tally(request, route, verb).refused += 1
 
-    def _of_kubelet(self, request: Request, error: NothingRuns) -> Reply:
-        """The answer of a pod's kubelet; the error where there is none."""
+    def _of_kubelet(self, request: Request) -> Reply | None:
+        """The answer of a pod's kubelet, None where there is none."""
         try:
-            found = None if self.pods is None else self.pods(request)
+            return None if self.pods is None else self.pods(request)
         except ApiError as refused:
             return failure(refused, request)
-        return failure(error, request) if found is None else found
 
     def _route(self, request: Request, user: User, info: RequestInfo) -> Route | None:
         """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""
