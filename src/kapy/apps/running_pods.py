@@ -8,7 +8,7 @@ from pathlib import Path
 from kapy.apiserver.controllers.workloads.pod_conditions import is_ready, trouble
 from kapy.client.client import Client
 from kapy.clusterctl.components import PROVIDER_LABEL
-from kapy.clusterctl.inventory import PROVIDERS
+from kapy.clusterctl.inventory import BUILT_IN, PROVIDERS
 from kapy.kube import Document
 from kapy.kube.names import DEPLOYMENTS, PODS
 from kapy.node_agent.processes import records
@@ -37,7 +37,10 @@ class RunningPod:
 
 
 async def running_pods(client: Client, folder: Path) -> list[RunningPod]:
-    """The Pods of a plane. folder: of the plane. Raises ApiError, Unreachable."""
+    """The Pods of a plane, but for what stands for the plane itself. folder: of the plane.
+
+    Raises ApiError, Unreachable.
+    """
     versions = {
         one["metadata"]["name"]: one.get("version", "")
         for one in (await client.list(PROVIDERS)).items
@@ -49,6 +52,8 @@ async def running_pods(client: Client, folder: Path) -> list[RunningPod]:
     }
     found = []
     for pod in (await client.list(PODS)).items:
+        if BUILT_IN in (pod["metadata"].get("annotations") or {}):
+            continue
         label = _provider(pod, providers)
         found.append(_of(pod, label, versions.get(label, ""), folder))
     return found
