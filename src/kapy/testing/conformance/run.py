@@ -20,7 +20,7 @@ from kapy.testing.conformance.following import watched
 from kapy.testing.conformance.ground import Ground, embedded
 from kapy.testing.conformance.progress import progress
 from kapy.testing.conformance.rules import RULES
-from kapy.testing.conformance.scene import ONLY, World
+from kapy.testing.conformance.scene import CLUSTER, ONLY, World
 from kapy.testing.conformance.session import Session
 from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
 from kapy.testing.conformance.verdicts import Verdicts, report
@@ -174,7 +174,9 @@ async def _looked(world: World, check: Check, kind: Kind, name: str, to: Verdict
     """One look in a namespace, which takes what goes wrong with it as its result."""
     try:
         async with asyncio.timeout(world.patience.check):
-            scene = await world.scene(kind, name)
+            # Clouds may name things after clusters: each check has a Cluster of another name.
+            cluster = f"{CLUSTER}{name.removeprefix(world.ground.prefix)}"
+            scene = await world.scene(kind, name, cluster)
             found = [one async for one in check.look(scene)]
     except TimeoutError:
         to.not_run[check.rule] = f"it took longer than {world.patience.check:g} seconds"

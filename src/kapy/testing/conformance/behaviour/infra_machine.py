@@ -9,7 +9,7 @@ from kapy.testing.conformance.behaviour import deletion, every_part, stage
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import CLUSTER, NAME, Scene, quoted
+from kapy.testing.conformance.scene import NAME, Scene, quoted
 
 TYPES: Final = ("Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS")
 SECOND: Final = "worker-1"
@@ -73,7 +73,7 @@ async def failure_domain(scene: Scene) -> AsyncIterator[Finding]:
     await stage.cluster(scene)
     example = scene.example()
     await scene.core.machine(
-        CLUSTER, NAME, example, bootstrap_data=stage.DATA, failureDomain=DOMAIN
+        scene.cluster, NAME, example, bootstrap_data=stage.DATA, failureDomain=DOMAIN
     )
     found = await scene.reached(lambda one: stage.is_done(scene, one))
     told = None if found is None else stage.value(scene, found, "failure_domain")

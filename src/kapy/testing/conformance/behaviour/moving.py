@@ -44,13 +44,14 @@ class Moved:
     """What came of it.
 
     while_paused: what the provider wrote before it was ended. before, after: the objects in the
-    source, and those in the target whose flag was set again, by name. refused: why there was no
-    move.
+    source, and those in the target whose flag was set again, by name. scenes: of the objects that
+    moved, by name. refused: why there was no move.
     """
 
     while_paused: Sequence[Write] = ()
     before: Mapping[str, Document] = field(default_factory=dict)
     after: Mapping[str, Document] = field(default_factory=dict)
+    scenes: Mapping[str, Scene] = field(default_factory=dict)
     refused: str = ""
 
 
@@ -74,7 +75,7 @@ async def status(scene: Scene) -> AsyncIterator[Finding]:
     found = await _once(scene)
     if found.refused:
         raise CannotRun(f"there was no move: {found.refused}")
-    for name, inner in belonging.of_kinds(scene).items():
+    for name, inner in found.scenes.items():
         if name not in found.after:
             yield inner.fault(
                 stage.flag(inner),
@@ -120,7 +121,7 @@ async def _moved(scene: Scene) -> Moved:
         async with subject.way.running(target.ground, Limits()):
             after = await _done_again(there)
             await clear(target, (there.namespace,))
-    return Moved(while_paused, before, after)
+    return Moved(while_paused, before, after, scenes)
 
 
 async def _pause(scene: Scene, *, paused: bool) -> None:

@@ -1,0 +1,69 @@
+"""Both families of the docker backend keep their contracts, on an engine of paper."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from kapy._aio.services import Service
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.kube import Document
+from kapy.kube.http import Transport
+from kapy.providers.docker import Host, add_to
+from kapy.remote.connections import Connections
+from kapy.sdk import Runtime, WorkloadClusters
+from kapy.testing.conformance.behaviour import BEHAVIOUR
+from kapy.testing.conformance.findings import State
+from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.run import judged
+from kapy.testing.conformance.subject import Kind, Subject
+from tests.providers.docker.paper_engine import PaperEngine
+from tests.providers.docker.stage import DEV, DOCKER, Kinds
+from tests.testing.conformance.behaviour.providers import template_of
+
+DOCUMENTS: Final = ("infra-cluster", "infra-machine", "infra-machinepool", "clusterctl")
+
+
+class EveryImage(set[str]):
+    """Images of an engine that has all of them."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def nobody(_: Kubeconfig) -> Transport:
+    """The workload clusters of the kit do not answer."""
+    raise ConnectionRefusedError
+
+
+def containers(kinds: Kinds, engine: PaperEngine) -> Subject:
+    """The kinds of one family, served by controllers on one engine."""
+    engine.images = EveryImage()
+
+    def add(runtime: Runtime) -> dict[str, Service]:
+        workload = WorkloadClusters(runtime, Connections(runtime, dial=nobody))
+        return dict(add_to(runtime, workload, Host(lambda: engine, {})))
+
+    pool: Document = kinds.pool_of({})
+    examples = {
+        "infra-cluster": (kinds.cluster, kinds.infra()),
+        "infra-machine": (kinds.machine, kinds.machine_of()),
+        "infra-machinepool": (kinds.pool, pool),
+    }
+    found = [
+        Kind(role, resource, example, template=template_of(resource))
+        for role, (resource, example) in examples.items()
+    ]
+    return Subject("docker", tuple(found), InProcess(add))
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["dev", "docker"])
+async def test_the_docker_backend_keeps_every_rule(kinds: Kinds) -> None:
+    engine = PaperEngine()
+    report = await judged(containers(kinds, engine), BEHAVIOUR)
+    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
+    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    looked = {one.rule for one in BEHAVIOUR if one.role in DOCUMENTS}
+    assert looked & set(not_run) == set(), not_run
+    assert engine.names() == []
