@@ -126,6 +126,7 @@ from kapy.sdk.pool_answers import answer_for_pool
 from kapy.sdk.pool_machines import PoolMachines
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
+from kapy.sdk.template_capacity import add_template_capacity
 from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
 __all__ = [
@@ -247,6 +248,7 @@ __all__ = [
     "add_infra_machine",
     "add_infra_machine_pool",
     "add_ipam",
+    "add_template_capacity",
     "answer_for_pool",
     "as_command",
     "as_commands",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import re
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -88,7 +91,10 @@ class PaperEngine(Engine):
 
     async def info(self) -> EngineInfo:
         self._answers()
-        return EngineInfo(name="paper", version="1", storage_driver="overlay2")
+        memory = 16 << 30
+        return EngineInfo(
+            name="paper", version="1", storage_driver="overlay2", cpus=4, memory=memory
+        )
 
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
@@ -185,6 +191,8 @@ class PaperEngine(Engine):
         content = stdin if isinstance(stdin, bytes) else stdin.read()
         if command[0] == "ctr":
             found.images.append(content)
+        elif command[1] == "-s":
+            found.files |= _files_of(content.decode())
         elif "mkdir -p" in command[2] and len(command) > 5:
             before = found.files.get(command[5], b"") if ">>" in command[2] else b""
             found.files[command[5]] = before + content
@@ -235,6 +243,12 @@ class PaperEngine(Engine):
         if name not in self.made:
             raise NoSuchObject(f"No such container: {name}")
         return self.made[name]
+
+
+def _files_of(script: str) -> dict[str, bytes]:
+    """The files of `as_commands`."""
+    calls = re.findall(r"^write (.*) <<'EOF'.*\n((?:.*\n)*?)EOF$", script, re.MULTILINE)
+    return {shlex.split(words)[1]: base64.b64decode(text) for words, text in calls}
 
 
 @asynccontextmanager

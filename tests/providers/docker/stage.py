@@ -31,6 +31,7 @@ from kapy.sdk import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 from tests.providers.docker.paper_engine import PaperEngine
 from tests.remote.setting import secret
+from tests.testing.conformance.behaviour.providers import template_of
 
 VERSION = "v1.34.0"
 NODE_IMAGE = node_image(VERSION).name
@@ -116,7 +117,12 @@ class Stage:
         await self.bench.cluster_provisioned("blue")
 
     async def machine(
-        self, name: str, wanted: Document | None = None, *, control_plane: bool = False
+        self,
+        name: str,
+        wanted: Document | None = None,
+        *,
+        control_plane: bool = False,
+        data: bytes = BOOT_DATA,
     ) -> None:
         """A Machine with boot data."""
         infra = self.kinds.machine_of(wanted)
@@ -125,7 +131,7 @@ class Stage:
             name,
             infra,
             control_plane=control_plane,
-            bootstrap_data=BOOT_DATA,
+            bootstrap_data=data,
             version=VERSION,
         )
 
@@ -173,7 +179,9 @@ async def playing(
 ) -> AsyncIterator[Stage]:
     """A stage whose controllers run. follow: runs them, and may end them, too."""
     resources = [
-        one for family in (DEV, DOCKER) for one in (family.cluster, family.machine, family.pool)
+        one
+        for family in (DEV, DOCKER)
+        for one in (family.cluster, family.machine, family.pool, template_of(family.machine))
     ]
     async with provider_bench(resources) as bench:
         engine = engine or PaperEngine()

@@ -10,10 +10,10 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.kube import Document, Key
 from kapy.kube.boot import STARTED, SUCCEEDED
-from kapy.kube.names import NODES
+from kapy.kube.names import EVENTS, NODES
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.providers.docker.engine import CommandResult
-from kapy.testing.provider_bench import key
+from kapy.testing.provider_bench import NAMESPACE, key
 from tests.providers.docker.stage import (
     CLUSTER,
     DEV,
@@ -26,6 +26,7 @@ from tests.providers.docker.stage import (
     playing,
     status,
 )
+from tests.testing.conformance.behaviour.providers import template_of
 
 TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}
 
@@ -295,3 +296,51 @@ async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
         assert "status" not in found
         assert "finalizers" not in found["metadata"]
         assert CLUSTER.name not in " ".join(stage.engine.names())
+
+
+async def test_what_a_container_cannot_carry_out_is_told() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        data = b"""#cloud-config
+ntp: {enabled: true, servers: [time.test]}
+users: [{name: capybara}]
+write_files:
+- {path: /etc/one, content: '1'}
+- {path: /etc/two, content: '2'}
+runcmd: ['kubeadm join']
+"""
+        await stage.machine("worker-0", data=data)
+        await stage.booted("worker-0")
+        ran = stage.engine.made["blue-worker-0"]
+        assert (ran.files["/etc/one"], ran.files["/etc/two"]) == (b"1", b"2")
+        assert len(ran.ran) == 2  # both files take one command
+        (event,) = [
+            one
+            for one in (await stage.bench.client.list(EVENTS, NAMESPACE)).items
+            if one["reason"] == "BootDataIgnored"
+        ]
+        assert event["type"] == "Warning"
+        assert event["involvedObject"]["name"] == "worker-0"
+        assert "not carried out in a container: ntp, users; do what they" in event["message"]
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["Dev", "Docker"])
+async def test_templates_tell_the_capacity_of_the_engine(kinds: Kinds) -> None:
+    async with playing(kinds) as stage:
+        wanted = kinds.machine_of()
+        template = {
+            **wanted,
+            "kind": f"{wanted['kind']}Template",
+            "metadata": {"name": "small", "namespace": NAMESPACE},
+            "spec": {"template": {"spec": wanted["spec"]}},
+        }
+        resource = template_of(kinds.machine)
+        await stage.bench.client.create(resource, template)
+        found = await stage.bench.until(resource, "small", lambda one: "status" in one)
+        assert found["status"]["capacity"] == {"cpu": "4", "memory": "16Gi"}
+        of_memory = {**template, "metadata": {"name": "other", "namespace": NAMESPACE}}
+        of_memory["spec"] = {"template": {"spec": {"backend": {"inMemory": {}}}}}
+        if kinds is DEV:
+            await stage.bench.client.create(resource, of_memory)
+            await asyncio.sleep(60)
+            assert "status" not in await stage.bench.client.get(resource, key("other"))

@@ -15,10 +15,10 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.dev_cluster import DevCluster
-from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.docker_cluster import DockerCluster
-from kapy.api.docker_machine import DockerMachine
+from kapy.api.docker_machine import DockerMachine, DockerMachineTemplate
 from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.ip_address import IPAddressClaim
@@ -120,6 +120,10 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
         *_reconciled(DockerCluster),
         *_reconciled(DockerMachine, "create", "delete"),
         *_reconciled(DockerMachinePool),
+        _of(DevMachineTemplate, *_WATCH),
+        _status_of(DevMachineTemplate),
+        _of(DockerMachineTemplate, *_WATCH),
+        _status_of(DockerMachineTemplate),
     ),
 }
 

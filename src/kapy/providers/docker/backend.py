@@ -11,9 +11,13 @@ from kapy.api.docker_machine import DockerMachine
 from kapy.api.infrastructure import DockerLoadBalancer
 from kapy.kube import Document
 
+FAILURE_DOMAIN: Final = "machine.docker.infrastructure.cluster.x-k8s.io/failure-domain"
+"""Annotation of a pool's machine: the failure domain that was chosen for it."""
+
 Machine = DevMachine | DockerMachine
 Cluster = DevCluster | DockerCluster
 
+_POOLS: Final = ("DevMachinePool", "DockerMachinePool")
 _OF_DOCKER: Final = frozenset(("DockerCluster", "DockerMachine", "DockerMachinePool"))
 
 
@@ -23,6 +27,14 @@ def is_docker(document: Document) -> bool:
         return True
     backend = (document.get("spec") or {}).get("backend") or {}
     return backend.get("docker") is not None
+
+
+def is_docker_template(document: Document) -> bool:
+    """Whether machines of a template are served by the docker backend."""
+    if document["kind"] == "DockerMachineTemplate":
+        return True
+    spec = ((document.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return (spec.get("backend") or {}).get("docker") is not None
 
 
 def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
@@ -37,6 +49,12 @@ def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
         extra_mounts=spec.extra_mounts,
         bootstrap_timeout=spec.bootstrap_timeout,
     )
+
+
+def pool_name(machine: Machine) -> str:
+    """The DevMachinePool or DockerMachinePool of a machine."""
+    owners = machine.metadata.owner_references
+    return next((one.name for one in owners if one.kind in _POOLS), "")
 
 
 def load_balancer_spec(cluster: Cluster) -> DockerLoadBalancer:

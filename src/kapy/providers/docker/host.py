@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kapy.kube import Key
+from kapy.kube import Document, Key
+from kapy.kube.quantity import canonical
 from kapy.providers.docker.containers import (
     CLUSTER_LABEL,
     NAMESPACE_LABEL,
@@ -53,6 +54,11 @@ class Host:
             self._engine = self._open()
             self._is_open.set()
         return self._engine
+
+    async def capacity(self, _: Document) -> Mapping[str, str]:
+        """The resources of any machine: those of the engine's machine, as upstream says it."""
+        info = await self.engine.info()
+        return {"cpu": canonical(info.cpus), "memory": canonical(f"{info.memory // 1024}Ki")}
 
     async def follow(self, told: Callable[[Container | None], None]) -> None:
         """Tell of containers of clusters that start or end, once there is an engine.

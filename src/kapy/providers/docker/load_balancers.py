@@ -27,6 +27,7 @@ from kapy.providers.docker.containers import (
     CONTROL_PLANE,
     LOAD_BALANCER,
     NAMESPACE_LABEL,
+    BelongsToAnother,
     Wanted,
     load_balancer_container,
     machine_container,
@@ -153,7 +154,7 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         lock = self._locks.setdefault(cluster, asyncio.Lock())
         async with lock:
             name = load_balancer_container(cluster.name)
-            container = await self._host.found(name, cluster)
+            container = await self._existing(name, cluster)
             if container is None:
                 return  # it is made, or has gone, with the cluster's infrastructure
             text = (await self._text(cluster, without)).encode()
@@ -164,6 +165,13 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             if container.is_running:
                 await self._host.engine.kill(name, "SIGHUP")
             self._written[container.id] = digest
+
+    async def _existing(self, name: str, cluster: Key) -> Container | None:
+        """The load balancer. Another Cluster's is none: `endpoint` tells of it."""
+        try:
+            return await self._host.found(name, cluster)
+        except BelongsToAnother:
+            return None
 
     async def _text(self, cluster: Key, without: str) -> str:
         infra = self._infra_of(cluster)

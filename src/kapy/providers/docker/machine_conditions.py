@@ -22,6 +22,9 @@ _WAITS: Final[Mapping[str, str]] = {
     ConditionType.BOOTSTRAP_COMPLETED: Reason.WAITING_FOR_CONTAINER,
 }
 
+BOOT_DATA_IGNORED: Final = "BootDataIgnored"
+"""Reason of the Event that names what of boot data is not carried out."""
+
 CONTAINER_PROVISIONED: Final = conditions.true(
     ConditionType.CONTAINER_PROVISIONED, Reason.PROVISIONED
 )
@@ -48,6 +51,14 @@ def images_not_ready(message: str, reason: str = Reason.NOT_READY) -> Condition:
 def not_bootstrapped(reason: str, message: str = "") -> Condition:
     """Boot data has not been carried out."""
     return conditions.false(ConditionType.BOOTSTRAP_COMPLETED, reason, message)
+
+
+def ignored(sections: Sequence[str]) -> str:
+    """The message of the Event about sections of boot data that containers cannot have."""
+    return (
+        f"these sections of the boot data are not carried out in a container: {', '.join(sections)}"
+        "; do what they are for in preKubeadmCommands, or in the node image"
+    )
 
 
 def complete(*known: Condition) -> Sequence[Condition]:

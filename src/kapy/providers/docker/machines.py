@@ -20,7 +20,13 @@ from kapy.kube.duration import parse
 from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.names import NODES
 from kapy.providers.docker import machine_conditions as told
-from kapy.providers.docker.backend import Machine, is_docker, machine_spec
+from kapy.providers.docker.backend import (
+    FAILURE_DOMAIN,
+    Machine,
+    is_docker,
+    machine_spec,
+    pool_name,
+)
 from kapy.providers.docker.containers import (
     CONTROL_PLANE,
     FAILURE_DOMAIN_LABEL,
@@ -93,6 +99,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         self._workload = workload
         self._clusters = runtime.cache.informer(Cluster)
         self._pool_label = pool_label
+        self._events = runtime.events
         self.controller: Controller | None = None
         self.of_node: Callable[[Key, Change], Iterable[Key]] = _nobody
 
@@ -177,9 +184,11 @@ class ContainerMachines(InfraMachineProvider[Any]):
 
     def _wanted(self, order: Order, name: str, image: NodeImage) -> Wanted:
         cluster = self._clusters.get(order.cluster)
-        labels = {FAILURE_DOMAIN_LABEL: order.failure_domain} if order.failure_domain else {}
-        if pool := order.object.metadata.labels.get(Label.POOL_NAME):
-            labels[self._pool_label] = pool
+        metadata = order.object.metadata
+        domain = order.failure_domain or metadata.annotations.get(FAILURE_DOMAIN, "")
+        labels = {FAILURE_DOMAIN_LABEL: domain} if domain else {}
+        if Label.POOL_NAME in metadata.labels:
+            labels[self._pool_label] = pool_name(order.object)
         return Wanted(
             name=name,
             cluster=order.cluster,
@@ -276,6 +285,9 @@ class ContainerMachines(InfraMachineProvider[Any]):
             instance={"local_hostname": name, "instance_id": name},
             change=lambda plan: for_containers(plan, private_cgroups=image.has_private_cgroups),
         )
+        if plan.ignored:
+            events = self._events.named(f"{order.object.RESOURCE.kind.lower()}-controller")
+            events.warning(order.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
         return booting(engine, name, plan)
 
     async def _register_node(self, order: Order, name: str, container: Container) -> None:

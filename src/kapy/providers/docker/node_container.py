@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Final
 
-from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, Step, as_command
+from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, as_commands
 from kapy.kube.errors import KapyError
 from kapy.providers.docker.boot_log import with_log
 from kapy.providers.docker.engine import CommandResult, Engine
@@ -88,17 +88,15 @@ def finishing(engine: Engine, container: str) -> Sequence[Operation]:
 
 
 def booting(engine: Engine, container: str, plan: BootPlan) -> Sequence[Operation]:
-    """Carry out boot data in a container."""
+    """Carry out boot data in a container; files that follow each other take one command."""
 
-    def carrying_out(step: Step) -> Operation:
-        command = with_log(as_command(step))
-
+    def carrying_out(command: RunCommand) -> Operation:
         async def run(_: Task) -> None:
             await _run(engine, container, command)
 
         return Operation(f"Running bootstrap command [ {command.entry} ]", run)
 
-    return [carrying_out(step) for step in plan.steps]
+    return [carrying_out(with_log(command)) for command in as_commands(plan.steps)]
 
 
 async def _run(engine: Engine, container: str, command: RunCommand) -> None:

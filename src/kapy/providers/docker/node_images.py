@@ -51,6 +51,18 @@ def node_image(version: str, custom: str = "") -> NodeImage:
     return NodeImage(custom or f"{IMAGE}:v{wanted}".replace("+", "_"), mode)
 
 
+def is_same_image(one: str, other: str) -> bool:
+    """Whether two names are of the same image: Podman lists them with the registry's name."""
+    return _short(one) == _short(other)
+
+
+def _short(image: str) -> str:
+    for registry in ("docker.io/library/", "docker.io/", "localhost/"):
+        if image.startswith(registry):
+            return image.removeprefix(registry)
+    return image
+
+
 class _Row(NamedTuple):
     version: Version
     image: NodeImage

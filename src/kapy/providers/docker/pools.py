@@ -1,7 +1,8 @@
 """Pools of containers: DevMachinePools with `backend.docker`, and DockerMachinePools.
 
 Each machine of a pool is a DevMachine or DockerMachine. One whose container has another image than
-the pool wants now is replaced, as upstream does.
+the pool wants now is replaced, as upstream does. A machine keeps the failure domain that was chosen
+for it in an annotation; its container has it as a label.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from kapy.api.names import ConditionType
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.model import encode
-from kapy.providers.docker.backend import is_docker
+from kapy.providers.docker.backend import FAILURE_DOMAIN, is_docker
 from kapy.providers.docker.containers import machine_container
 from kapy.providers.docker.host import Host
-from kapy.providers.docker.node_images import node_image
+from kapy.providers.docker.node_images import is_same_image, node_image
 from kapy.sdk import (
     InfraMachinePoolProvider,
     MachinePoolOrder,
@@ -30,20 +31,27 @@ from kapy.sdk import (
     Waiting,
     answer_for_pool,
     conditions,
+    pick_fewest,
 )
 
 Order = MachinePoolOrder[Any]
 
 
 class ContainerMachinePools(InfraMachinePoolProvider[Any]):
-    """Pools of the docker backend, of one kind. machines: their machines."""
+    """Pools of the docker backend, of one kind. machines: their machines. label: names the pool
+    of a machine on its container."""
 
     def __init__(
-        self, host: Host, machines: PoolMachines, kind: type[DevMachine] | type[DockerMachine]
+        self,
+        host: Host,
+        machines: PoolMachines,
+        kind: type[DevMachine] | type[DockerMachine],
+        label: str,
     ) -> None:
         self._host = host
         self._machines = machines
         self._kind = kind
+        self._label = label
         self.machine_kind = kind.RESOURCE.kind  # type: ignore[misc]
 
     def serves(self, document: Document) -> bool:
@@ -57,24 +65,49 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
 
         def is_current(document: Document) -> bool:
             name = machine_container(order.cluster.name, document["metadata"]["name"])
-            return images.get(name, image) == image
+            return is_same_image(images.get(name, image), image)
 
-        documents = await self._machines.converge(order, lambda: self._new(order), is_current)
+        domains = [_domain(one) for one in self._machines.of(order)]
+        documents = await self._machines.converge(
+            order, lambda: self._new(order, domains), is_current
+        )
         machines = [read(one, self._kind) for one in documents]
         return answer_for_pool(
             order,
             [_instance(one) for one in machines],
-            provider_id=f"docker:////{order.cluster.name}-dmp-{order.key.name}",
+            provider_id=order.object.spec.provider_id or _provider_id(order),
         )
 
     async def release(self, order: Order) -> Released | Waiting:
-        return await self._machines.release(order)
+        answer = await self._machines.release(order)
+        if isinstance(answer, Released):
+            # Upstream's manager makes the containers of a pool before their objects.
+            for one in await self._host.of_cluster(order.cluster):
+                if one.labels.get(self._label) == order.key.name:
+                    await self._host.engine.remove(one.name)
+        return answer
 
-    def _new(self, order: Order) -> Document:
+    def _new(self, order: Order, domains: list[str]) -> Document:
+        """domains: of the machines that there are; the new one's is added."""
         wanted = encode(_machine_spec(order.object))
+        new: Document = {"spec": wanted}
         if self._kind is DevMachine:
-            return {"spec": {"backend": {"docker": wanted}}}
-        return {"spec": wanted}
+            new["spec"] = {"backend": {"docker": wanted}}
+        if domain := pick_fewest(order.failure_domains, domains, domains):
+            new["metadata"] = {"annotations": {FAILURE_DOMAIN: domain}}
+            domains.append(domain)
+        return new
+
+
+def _provider_id(order: Order) -> str:
+    """An ID that tells nothing: no container stands for a pool."""
+    scheme = "docker" if isinstance(order.object, DockerMachinePool) else "dev"
+    return f"{scheme}:////{order.cluster.name}-dmp-{order.key.name}"
+
+
+def _domain(document: Document) -> str:
+    annotations = document["metadata"].get("annotations") or {}
+    return str(annotations.get(FAILURE_DOMAIN, ""))
 
 
 def _machine_spec(pool: DevMachinePool | DockerMachinePool) -> Container:

@@ -7,14 +7,15 @@ from typing import Any, Final
 
 from kapy._aio.services import Service
 from kapy.api.dev_cluster import DevCluster
-from kapy.api.dev_machine import DevMachine
+from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.docker_cluster import DockerCluster
-from kapy.api.docker_machine import DockerMachine
+from kapy.api.docker_machine import DockerMachine, DockerMachineTemplate
 from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.names import Finalizer
 from kapy.kube import Key
 from kapy.kube.names import CONFIG_MAPS
+from kapy.providers.docker.backend import is_docker_template
 from kapy.providers.docker.clusters import ContainerClusters
 from kapy.providers.docker.container_events import ContainerEvents
 from kapy.providers.docker.host import Host
@@ -32,6 +33,7 @@ from kapy.sdk import (
     add_infra_cluster,
     add_infra_machine,
     add_infra_machine_pool,
+    add_template_capacity,
 )
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 
@@ -40,6 +42,7 @@ _KINDS: Final = (
     (DevCluster, DevMachine, DevMachinePool, "dev.cluster.x-k8s.io/machine-pool"),
     (DockerCluster, DockerMachine, DockerMachinePool, "docker.cluster.x-k8s.io/machine-pool"),
 )
+_TEMPLATES: Final = (DevMachineTemplate, DockerMachineTemplate)
 
 
 def add_to(
@@ -73,7 +76,9 @@ def add_to(
         )
         _watch_nodes(runtime, machines, machine, controllers[machine.RESOURCE.kind], workload)
         if runtime.options.gates.machine_pool:
-            _add_pools(runtime, host, machine, pool, concurrency)
+            _add_pools(runtime, host, (machine, pool, label), concurrency)
+    for template in _TEMPLATES:
+        add_template_capacity(runtime, template.RESOURCE, host.capacity, serves=is_docker_template)
     tasks.wake = lambda kind, key: controllers[kind].enqueue(key)
     runtime.grant(CONFIG_MAPS, "get")
 
@@ -116,13 +121,14 @@ def _watch_nodes(
 
 
 def _add_pools(
-    runtime: Runtime, host: Host, machine: type[Any], pool: type[Any], concurrency: int
+    runtime: Runtime, host: Host, kinds: tuple[type[Any], type[Any], str], concurrency: int
 ) -> None:
+    machine, pool, label = kinds
     machines = PoolMachines(runtime, machine.RESOURCE, pool.RESOURCE)
     controller = add_infra_machine_pool(
         runtime,
         pool,
-        ContainerMachinePools(host, machines, machine),
+        ContainerMachinePools(host, machines, machine, label),
         finalizer=Finalizer.DEV_MACHINE_POOL,
         concurrency=concurrency,
     )

@@ -114,13 +114,18 @@ def _bound_ports(settings: JSON) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
-    """What matters of the engine itself. security: its security options (`name=rootless` …)."""
+    """What matters of the engine itself.
+
+    security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
+    """
 
     name: str
     version: str
     storage_driver: str
     security: tuple[str, ...] = ()
     cgroup_version: str = ""
+    cpus: int = 0
+    memory: int = 0
 
     @property
     def is_rootless(self) -> bool:
@@ -145,6 +150,8 @@ def engine_info_of(found: JSON) -> EngineInfo:
         storage_driver=str(found.get("Driver", "")),
         security=tuple(map(str, found.get("SecurityOptions") or ())),
         cgroup_version=str(found.get("CgroupVersion", "")),
+        cpus=int(found.get("NCPU") or 0),
+        memory=int(found.get("MemTotal") or 0),
     )
 
 
