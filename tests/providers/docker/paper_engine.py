@@ -83,6 +83,10 @@ class PaperEngine(Engine):
         )
         self.made[name] = PaperContainer({}, record)
 
+    def relabel(self, name: str, *, image: str) -> None:
+        """Tell another name of a container's image."""
+        self.made[name].record = replace(self.made[name].record, image=image)
+
     def stop(self, name: str) -> None:
         """End a container from outside."""
         found = self.made[name]

@@ -19,7 +19,6 @@ from tests.providers.docker.stage import (
     is_provisioned,
     message,
     playing,
-    status,
 )
 
 BALANCER_LABELS = {CLUSTER_LABEL: "blue", ROLE_LABEL: "external-load-balancer"}
@@ -195,25 +194,3 @@ async def test_the_configuration_is_written_when_it_changes_only() -> None:
             await stage.bench.client.patch(DEV.machine, key("cp-0"), labels)
             await asyncio.sleep(1)
         assert signals == ["SIGHUP"]
-
-
-@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachinePool", "DockerMachinePool"])
-async def test_a_pool_has_the_machines_that_are_wanted(kinds: Kinds) -> None:
-    async with playing(kinds) as stage:
-        await stage.cluster()
-        stage.engine.images |= {"node:1", "node:2"}
-        await stage.bench.machine_pool(
-            "blue", "pool", kinds.pool_of({"customImage": "node:1"}), replicas=2
-        )
-        await stage.bench.pool_bootstrap("blue", "pool", b"#cloud-config\n{}")
-        await asyncio.sleep(5)
-        machines = (await stage.bench.client.list(kinds.machine, namespace=NAMESPACE)).items
-        assert len(machines) == 2
-        assert {one["metadata"]["labels"]["cluster.x-k8s.io/pool-name"] for one in machines} == {
-            "pool"
-        }
-        pool = await stage.bench.get(kinds.pool, "pool")
-        assert pool is not None
-        assert status(pool, "ReplicasReady") != "True"
-        spec = machines[0]["spec"]["backend"]["docker"] if kinds.nested else machines[0]["spec"]
-        assert spec["customImage"] == "node:1"

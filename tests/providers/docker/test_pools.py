@@ -1,0 +1,131 @@
+"""Pools of containers: what they are made of, and what replaces them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kapy._aio.services import running
+from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
+from kapy.kube import Document
+from kapy.providers.docker.containers import CLUSTER_LABEL, FAILURE_DOMAIN_LABEL, ROLE_LABEL
+from kapy.testing.conformance.pool_machines import PoolMachines
+from kapy.testing.conformance.seen import Seen
+from kapy.testing.provider_bench import NAMESPACE, key
+from tests.providers.docker.stage import DEV, DOCKER, Kinds, Stage, playing, status
+
+LABELS = {
+    "DevMachinePool": "dev.cluster.x-k8s.io/machine-pool",
+    "DockerMachinePool": "docker.cluster.x-k8s.io/machine-pool",
+}
+BOTH = pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=list(LABELS))
+
+
+@asynccontextmanager
+async def pools(kinds: Kinds) -> AsyncIterator[Stage]:
+    """A cluster, and somebody who makes a Machine for each machine of its pools, as core does."""
+    async with playing(kinds) as stage:
+        seen = Seen(stage.bench.client, None)
+        core = PoolMachines(stage.bench.client, seen, [kinds.machine])
+        stage.engine.images |= {"node:1", "node:2"}
+        async with running(seen=seen.run, core=core.run):
+            for resource in (kinds.machine, Machine.RESOURCE):
+                await seen.follow(resource)
+            await stage.cluster()
+            yield stage
+
+
+async def a_pool(stage: Stage, image: str = "node:1", replicas: int = 2, **spec: Any) -> None:
+    """A MachinePool with boot data."""
+    wanted = stage.kinds.pool_of({"customImage": image})
+    await stage.bench.machine_pool("blue", "pool", wanted, replicas=replicas, **spec)
+    await stage.bench.pool_bootstrap("blue", "pool", b"#cloud-config\n{}")
+
+
+def is_full(document: Document, count: int = 2) -> bool:
+    return len(document["spec"].get("providerIDList") or ()) == count
+
+
+def images(stage: Stage) -> list[str]:
+    """The images of all containers but the load balancer."""
+    found = stage.engine.made.values()
+    return sorted(one.record.image for one in found if one.record.name != "blue-lb")
+
+
+@BOTH
+async def test_a_pool_is_provisioned_when_all_its_machines_are(kinds: Kinds) -> None:
+    async with pools(kinds) as stage:
+        await a_pool(stage, failureDomains=["a", "b"])
+        pool = await stage.bench.until(kinds.pool, "pool", is_full)
+        pool = await stage.bench.until(
+            kinds.pool, "pool", lambda one: status(one, "ReplicasReady") == "True"
+        )
+        scheme = "dev" if kinds is DEV else "docker"
+        assert pool["spec"]["providerID"] == f"{scheme}:////blue-dmp-pool"
+        names = [one.rpartition("/")[2] for one in pool["spec"]["providerIDList"]]
+        labels = [stage.engine.made[name].record.labels for name in names]
+        assert {one[LABELS[kinds.pool.kind]] for one in labels} == {"pool"}
+        assert sorted(one[FAILURE_DOMAIN_LABEL] for one in labels) == ["a", "b"]
+        assert {one[ROLE_LABEL] for one in labels} == {"worker"}
+        machines = (await stage.bench.client.list(kinds.machine, namespace=NAMESPACE)).items
+        spec = machines[0]["spec"]["backend"]["docker"] if kinds.nested else machines[0]["spec"]
+        assert spec["customImage"] == "node:1"
+
+
+@BOTH
+async def test_machines_of_another_image_are_replaced(kinds: Kinds) -> None:
+    async with pools(kinds) as stage:
+        await a_pool(stage)
+        await stage.bench.until(kinds.pool, "pool", is_full)
+        assert images(stage) == ["node:1", "node:1"]
+        least = 2
+        wanted = kinds.pool_of({"customImage": "node:2"})
+        await stage.bench.client.patch(kinds.pool, key("pool"), {"spec": wanted["spec"]})
+        async with asyncio.timeout(600):
+            while images(stage) != ["node:2", "node:2"]:
+                least = min(least, len(images(stage)))
+                await asyncio.sleep(1)
+        assert least == 2  # an old one goes when a new one is there
+
+
+@BOTH
+async def test_images_that_podman_lists_in_full_are_no_other_images(kinds: Kinds) -> None:
+    async with pools(kinds) as stage:
+        await a_pool(stage)
+        await stage.bench.until(kinds.pool, "pool", is_full)
+        names = stage.engine.names()
+        for name in names:
+            stage.engine.relabel(name, image="docker.io/library/node:1")
+        touched = {"metadata": {"annotations": {"touched": "yes"}}}
+        await stage.bench.client.patch(kinds.pool, key("pool"), touched)
+        await asyncio.sleep(60)
+        assert stage.engine.names() == names
+
+
+@BOTH
+async def test_deletion_takes_containers_that_have_no_object_yet(kinds: Kinds) -> None:
+    async with pools(kinds) as stage:
+        await a_pool(stage)
+        await stage.bench.until(kinds.pool, "pool", is_full)
+        label = LABELS[kinds.pool.kind]
+        stage.engine.put("blue-worker-x", {CLUSTER_LABEL: "blue", label: "pool"})
+        stage.engine.put("blue-worker-y", {CLUSTER_LABEL: "blue", label: "pool-2"})
+        await stage.bench.client.delete(MachinePool.RESOURCE, key("pool"))
+        await stage.bench.client.delete(kinds.pool, key("pool"))
+        await stage.bench.until_gone(kinds.pool, "pool")
+        assert stage.engine.names() == ["blue-lb", "blue-worker-y"]
+
+
+@BOTH
+async def test_the_pool_of_upstreams_manager_keeps_its_id(kinds: Kinds) -> None:
+    async with pools(kinds) as stage:
+        await a_pool(stage)
+        given = {"spec": {"providerID": "other:////blue-dmp-pool"}}
+        await stage.bench.client.patch(kinds.pool, key("pool"), given)
+        pool = await stage.bench.until(kinds.pool, "pool", is_full)
+        assert pool["spec"]["providerID"] == "other:////blue-dmp-pool"
