@@ -87,12 +87,18 @@ def _keep(results: list[dict[str, Any]]) -> None:
 
 
 def _wanted(name: str, patterns: list[str]) -> bool:
-    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+    if not patterns:
+        from benchmarks.scenarios import ON_DEMAND
+
+        return name not in ON_DEMAND
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("scenarios", nargs="*", help="names or patterns (`10x*`); all by default")
+    parser.add_argument(
+        "scenarios", nargs="*", help="names or patterns (`10x*`); by default all but real"
+    )
     parser.add_argument(
         "--peer-kubeconfig", default="", help="a real kube-apiserver, to be measured beside ours"
     )

@@ -41,8 +41,11 @@ _MORE: Final[Mapping[str, str]] = {
     "first_reconcile_cpu_s": "{} CPU s to the first reconcile",
     "all_reconciled_s": "{} s until all were reconciled",
     "mib": "{} MiB",
+    "cpu_s_each": "{} CPU s/machine",
+    "all_s": "all rounds: {} s",
 }
 _EACH: Final[Mapping[str, str]] = {
+    "steps": "{} {} s",
     "requests": "{} {}",
     "cpu_s_of": "{} {} CPU s",
     "percent_of_a_core": "{} {} % of a core",

@@ -19,6 +19,7 @@ from benchmarks import (
     kinds,
     managers,
     moves,
+    real,
     remote,
     sdk,
     settled,
@@ -47,6 +48,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "store-memory": storage.memory,
     "store-start": storage.start,
     "kinds": kinds.documents,
+    "real": real.compared,
     "topology": topology.desired,
     "health-check-1000": partial(health_checks.look_at, 1000),
     "settled": settled.looks,
@@ -90,3 +92,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "move-100": partial(moves.move, 100),
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }
+
+ON_DEMAND: Final = frozenset({"real"})
+"""What runs only where it is named: it needs root and a container engine, and takes minutes."""

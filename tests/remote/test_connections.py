@@ -51,7 +51,7 @@ async def test_a_server_that_is_not_up_yet_is_tried_ever_more_seldom_and_at_once
         await asyncio.sleep(1)
         assert 2 <= workload.contacts <= 5
         await asyncio.sleep(600)
-        assert workload.contacts < 40
+        assert workload.contacts < 65
         health = here.connections.health(ONE)
         assert not health.connected
         assert "connection refused" in health.because
@@ -62,6 +62,18 @@ async def test_a_server_that_is_not_up_yet_is_tried_ever_more_seldom_and_at_once
         workload.fault = None
         here.connections.poke(ONE)
         await asyncio.sleep(0.01)
+        assert here.connected(ONE)
+
+
+@pytest.mark.parametrize("takes", [3, 20, 45, 120])
+async def test_a_server_that_comes_up_is_not_waited_for_much_longer(takes: int) -> None:
+    async with running() as here:
+        here.clusters["one"] = workload = Workload()
+        workload.fault = Unreachable("connection refused")
+        here.management.put(secret("one"))
+        await asyncio.sleep(takes)
+        workload.fault = None
+        await asyncio.sleep(1 + takes / 8)
         assert here.connected(ONE)
 
 

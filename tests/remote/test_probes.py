@@ -74,7 +74,7 @@ async def test_who_talks_nonsense_is_no_api_server(version: Document | bytes) ->
         assert here.connected(TWO)
         assert not here.connected(ONE)
         assert here.connections.health(ONE).because
-        assert workload.contacts < 40
+        assert workload.contacts < 65
         workload.version = {"major": "1"}
         await asyncio.sleep(40)
         assert here.connected(ONE)

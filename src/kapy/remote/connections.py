@@ -229,6 +229,7 @@ class Connections:
         if link is not None:
             link.suspected = link.client is not None
             link.backoff.reset()
+            link.away_since = None
         self.controller.enqueue(cluster)
 
     async def run(self) -> None:
@@ -285,7 +286,7 @@ class Connections:
             link.failed(str(error))
             # A timer, because nobody tells when a server that we cannot reach comes up; those who
             # know call `poke`.
-            after = timedelta(seconds=link.backoff.next(error))
+            after = timedelta(seconds=link.pause(error))
             return requeue(after=after, because=f"cannot connect: {error}")
         finally:
             if transport is not None and link.client is None:

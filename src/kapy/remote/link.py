@@ -18,7 +18,7 @@ from kapy.engine.reflector import Backoff, Reflector
 from kapy.engine.store import Store
 from kapy.engine.trimming import Trim, trim_of
 from kapy.kube import Document, Key
-from kapy.kube.errors import Unreachable
+from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import Resource
 from kapy.kube.selectors import parse_labels
@@ -26,6 +26,8 @@ from kapy.remote.patience import Patience
 
 FIRST_RETRY: Final = 0.2
 LONGEST_RETRY: Final = 30.0
+SOON: Final = 1.0
+PART: Final = 0.1
 
 
 class Suspicious(Interceptor):
@@ -118,6 +120,7 @@ class Link:
     """
 
     __slots__ = (
+        "away_since",
         "backoff",
         "because",
         "client",
@@ -147,6 +150,7 @@ class Link:
         self.because = "no connection was tried yet"
         self.suspected = False
         self.backoff = Backoff(random, first=FIRST_RETRY, longest=LONGEST_RETRY)
+        self.away_since: float | None = None
 
     @property
     def over_network(self) -> bool:
@@ -205,6 +209,21 @@ class Link:
         self.because = ""
         self.suspected = False
         self.backoff.reset()
+        self.away_since = None
+
+    def pause(self, error: KapyError) -> float:
+        """Seconds until the next attempt to connect.
+
+        Who comes up first is noticed after a tenth of the time that it took, at most: a control
+        plane that takes half a minute to start must not be waited for another half.
+        """
+        now = asyncio.get_running_loop().time()
+        if self.away_since is None:
+            self.away_since = now
+        pause = self.backoff.next(error)
+        if self.last_success is not None or not isinstance(error, Unreachable):
+            return pause
+        return min(pause, max(SOON, (now - self.away_since) * PART))
 
     def _hurry(self) -> None:
         """What is watched goes on now: its pauses have grown while nobody answered."""

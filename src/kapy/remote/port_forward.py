@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -26,6 +28,7 @@ from kapy.kube.names import PODS
 
 PROTOCOL: Final = "portforward.k8s.io"
 CONNECT_TIMEOUT: Final = 10.0
+CONTEXTS: Final = 64
 _HEAD_LIMIT: Final = 1 << 16
 _CODE: Final = re.compile(rb"[1-5][0-9]{2}")
 
@@ -40,7 +43,7 @@ async def forwarded(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterat
         raise Unreachable(f"ports of pods are not reached through a proxy ({access.server})")
     ports = PodPorts()
     url = urlsplit(access.server)
-    tls = tls_context(access) if url.scheme == "https" else None
+    tls = _context(access) if url.scheme == "https" else None
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT):
@@ -59,6 +62,12 @@ async def forwarded(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterat
         yield ports
     finally:
         ports.close()
+
+
+@lru_cache(maxsize=CONTEXTS)
+def _context(access: Kubeconfig) -> ssl.SSLContext | bool:
+    """TLS for one access. Reading its certificate and key costs more than a connection."""
+    return tls_context(access)
 
 
 class PodPorts(SpdyProtocol):

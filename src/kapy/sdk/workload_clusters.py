@@ -67,6 +67,10 @@ class WorkloadClusters:
 
         self._connections.subscribe(changed)
 
+    def poke(self, cluster: Key) -> None:
+        """Try to connect now: the provider knows that the cluster's API server has come up."""
+        self._connections.poke(cluster)
+
     async def run(self) -> None:
         """Keep the connections; until cancelled."""
         await self._connections.run()

@@ -11,7 +11,9 @@ import yaml
 from kapy import apps
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
+from kapy.api.dev_machine import DevMachineTemplate
 from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.docker_machine import DockerMachineTemplate
 from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kinds import KINDS
@@ -332,6 +334,16 @@ kind: DockerMachinePool
 metadata: {name: boxes, namespace: default}
 spec: {template: {customImage: node}}
 ---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DockerMachineTemplate
+metadata: {name: boxes, namespace: default}
+spec: {template: {spec: {}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: boxes, namespace: default}
+spec: {template: {spec: {backend: {docker: {}}}}}
+---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachinePool
 metadata: {name: boxes, namespace: default}
@@ -353,6 +365,8 @@ async def live_in_containers(told: Story) -> None:
     deleted."""
     await told.create(BOXES)
     await told.until(DockerMachinePool, "boxes", lambda one: one.status.ready)
+    for kind in (DockerMachineTemplate, DevMachineTemplate):
+        await told.until(kind, "boxes", lambda one: "cpu" in one.status.capacity)
     paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
     await told.merge(MachinePool, "boxes", paused)
     await asyncio.sleep(30)

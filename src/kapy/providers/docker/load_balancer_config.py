@@ -47,8 +47,10 @@ defaults
   timeout server 50s
   # A connection on which both sides have spoken: watches may be silent for long.
   timeout tunnel 24h
-  # Start also while the name of a backend cannot be resolved.
-  default-server init-addr none
+  timeout check 5s
+  # Start also while the name of a backend cannot be resolved. An API server that comes up is used
+  # at once: nothing of its cluster goes on before.
+  default-server init-addr none inter 2s downinter 500ms fastinter 500ms rise 1 fall 3
 
 frontend stats
   mode http

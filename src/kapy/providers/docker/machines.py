@@ -263,6 +263,8 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if task.is_running:
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if task.error is None:
+            if order.control_plane:
+                self._workload.poke(order.cluster)
             return told.BOOTSTRAPPED
         if isinstance(task.error, EngineUnreachable):
             # As after a restart of this program: what has not begun is begun anew.

@@ -1,0 +1,112 @@
+"""Real clusters: kapy beside `kubeadm` typed by hand, in containers of the same engine.
+
+    python -m benchmarks real
+
+Needs what `make test-real` needs. Runs in a network namespace of its own, which nothing leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+ROUNDS: Final = int(os.environ.get("KAPY_BENCH_ROUNDS", "2"))
+HERE: Final = Path(__file__).resolve().parents[1] / "tests" / "real_clusters"
+CLUSTER: Final = HERE / "cluster.yaml"
+NETWORK: Final = HERE / "network.yaml"
+MACHINES: Final = 2
+POLL: Final = 0.1
+"""Seconds. A timer, because this is a measurement: it looks at kapy as strangers do."""
+
+Row = dict[str, Any]
+
+
+async def compared() -> list[Row]:
+    """Both in turns, in a namespace that is entered before."""
+    from tests.real_clusters import parts
+
+    if lacks := parts.missing():
+        raise SystemExit(lacks)
+    parts.main()
+    script = 'ip link set lo up && exec "$@"'
+    process = await asyncio.create_subprocess_exec(
+        *("unshare", "--net", "--mount", "--propagation", "slave", "sh", "-c", script, "sh"),
+        *(sys.executable, "-m", "benchmarks.real"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    said = (await process.stdout.read()).decode()
+    if await process.wait():
+        raise SystemExit("the clusters of the benchmark failed")
+    rows: list[Row] = json.loads(said.splitlines()[-1])
+    return rows
+
+
+async def _in_turns() -> list[Row]:
+    from tests.real_clusters.by_hand import HandMade
+    from tests.real_clusters.engine import container_engine
+
+    found: dict[str, list[Row]] = {"by hand": [], "kapy": []}
+    with TemporaryDirectory(prefix="kapy-bench-") as folder:
+        async with container_engine(Path(folder)) as engine:
+            os.environ["DOCKER_HOST"] = engine.address
+            for _ in range(ROUNDS):
+                hand = HandMade(engine)
+                await hand.create(NETWORK.read_text())
+                await hand.delete()
+                steps = {step: round(seconds, 1) for step, seconds in hand.times.items()}
+                found["by hand"].append({"wall_s": sum(hand.times.values()), "steps": steps})
+                found["kapy"].append(await _through_kapy())
+    return [_summary(who, rows) for who, rows in found.items()]
+
+
+def _summary(who: str, rows: list[Row]) -> Row:
+    best = min(rows, key=lambda one: float(one["wall_s"]))
+    all_of_them = [round(one["wall_s"], 1) for one in rows]
+    return {"step": f"1 + 1 Nodes Ready, {who}", **best, "all_s": all_of_them}
+
+
+async def _through_kapy() -> Row:
+    from kapy._aio.clock import system_clock
+    from kapy.api.cluster import Cluster
+    from kapy.apps.all_in_one import management_plane
+    from kapy.apps.manifests import read_manifests
+    from kapy.apps.settings import Serving, Settings
+    from kapy.client.kinds import Kinds
+    from kapy.kube import Key
+    from kapy.kube.names import CONFIG_MAPS
+    from tests.real_clusters.by_hand import nodes_ready
+
+    cluster = Key("default", "real")
+    async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
+        kinds = Kinds(plane.client)
+        network: Row = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "network", "namespace": "default"},
+            "data": {"network.yaml": NETWORK.read_text()},
+        }
+        await plane.client.create(CONFIG_MAPS, network)
+        began, cpu = time.perf_counter(), time.process_time()
+        for document in read_manifests(CLUSTER.read_text(), CLUSTER.name):
+            await plane.client.create(await kinds.of(document), document)
+        await nodes_ready(lambda: plane.connections.client(cluster), MACHINES)
+        row = {
+            "wall_s": time.perf_counter() - began,
+            "cpu_s": time.process_time() - cpu,
+            "cpu_s_each": round((time.process_time() - cpu) / MACHINES, 2),
+        }
+        await plane.client.delete(Cluster.RESOURCE, cluster)
+        while (await plane.client.list(Cluster.RESOURCE)).items:  # noqa: ASYNC110
+            await asyncio.sleep(POLL)
+        return row
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_in_turns())))
