@@ -51,6 +51,11 @@ CONNECT_TIMEOUT: Final = 10.0
 ANSWER_TIMEOUT: Final = 120.0
 """Seconds; a busy disk makes the start of a container take most of a minute."""
 
+EVENTS: Final = ("start", "die", "died", "destroy", "remove")
+"""Of containers that start or end: in Docker's words and, where they are others, in Podman's.
+
+Podman also selects no label without a value: labels are looked at here."""
+
 NO_CONNECTION: Final = 900
 """The status that the library gives a request that got no connection."""
 
@@ -290,9 +295,15 @@ class Engine:
 
         What is told has its name, labels and last action as state, and nothing else.
         """
-        filters = {"type": ["container"], "label": [label], "event": ["start", "die", "destroy"]}
+        filters = {"type": ["container"], "event": EVENTS}
+
+        def of_label(event: Mapping[str, Any]) -> None:
+            container = event_container_of(event)
+            if label in container.labels:
+                told(container)
+
         async with self._asking("follow events") as library:
-            await follow_events(library, filters, lambda one: told(event_container_of(one)))
+            await follow_events(library, filters, of_label)
 
     # Networks
 

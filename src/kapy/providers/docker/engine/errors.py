@@ -81,7 +81,12 @@ def _root(error: BaseException) -> BaseException:
     return error.__cause__ if isinstance(error.__cause__, OSError) else error
 
 
-_NAME = re.compile(r'name "?/?([\w.-]+)"? is already in use|already exists', re.ASCII)
+_NAME = re.compile(
+    r'name "?/?[\w.-]+"? is already in use|network name [\w.-]+ already used|already exists',
+    re.ASCII,
+)
+_CONFLICT = (409, 500)
+"""Statuses of names that are taken: Docker's and Podman's."""
 _PORT = re.compile(
     r"port is already allocated|address already in use|bind for (\S+) failed", re.ASCII | re.I
 )
@@ -113,7 +118,7 @@ def refused(what: str, status: int, message: str) -> EngineError:
             f"{failed}: put the image into the engine (`docker pull`, `docker load`) or choose "
             "another one"
         )
-    if status == 409 and _NAME.search(message):
+    if status in _CONFLICT and _NAME.search(message):
         return NameInUse(
             f"{failed}: remove what has the name if it is not needed (`docker rm -f`), or choose "
             "another name"
