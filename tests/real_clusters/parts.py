@@ -55,6 +55,10 @@ RELEASES: Final = (OLD, NEW)
 
 PROGRAMS: Final = ("pause", "network", "coredns")
 """Programs of which one version is enough."""
+_PACKAGES: Final = {"upstream": "sigs.k8s.io/cluster-api/test/infrastructure/docker"}
+"""What is built of a program without source of its own."""
+UPSTREAM: Final = "KAPY_REAL_UPSTREAM"
+"""Set to run upstream's docker manager, too, whose first build takes several minutes."""
 PACKAGES: Final = (
     "systemd,systemd-sysv,dbus,containerd,runc,containernetworking-plugins,iptables,nftables,"
     "iproute2,ipset,conntrack,ebtables,ethtool,socat,util-linux,mount,kmod,procps,ca-certificates,"
@@ -127,7 +131,8 @@ def _built(name: str, replaced: Mapping[str, str], version: str) -> Path:
         _run(["go", "mod", "tidy"], folder, environment)
         part = made.with_suffix(".part")
         flags = _flags(version) if version else "-s -w"
-        _run(["go", "build", "-ldflags", flags, "-o", str(part), "."], folder, environment)
+        command = ["go", "build", "-ldflags", flags, "-o", str(part), _PACKAGES.get(name, ".")]
+        _run(command, folder, environment)
         part.rename(made)
     return made
 
@@ -204,7 +209,7 @@ def main() -> None:
     if lack := missing():
         sys.exit(lack)
     CACHE.mkdir(parents=True, exist_ok=True)
-    for name in PROGRAMS:
+    for name in (*PROGRAMS, *(["upstream"] if os.environ.get(UPSTREAM) else [])):
         program(name)
     for release in RELEASES:
         etcd(release)

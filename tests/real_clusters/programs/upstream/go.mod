@@ -1,0 +1,7 @@
+module upstream
+
+go 1.26
+
+require sigs.k8s.io/cluster-api/test v1.14.0
+
+tool sigs.k8s.io/cluster-api/test/infrastructure/docker
