@@ -19,7 +19,7 @@ from kapy.providers.docker.engine import Engine
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.parts import tell
 from tests.real_clusters.test_life import Life, create, delete
-from tests.real_clusters.upstream import give_crictl, upstreams_manager
+from tests.real_clusters.upstream import complete_images, upstreams_manager
 
 pytestmark = pytest.mark.sockets
 
@@ -49,7 +49,7 @@ async def containers(engine: Engine) -> Mapping[str, str]:
 async def test_a_cluster_changes_hands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with container_engine(tmp_path) as engine:
         monkeypatch.setenv("DOCKER_HOST", engine.address)
-        await give_crictl(engine)
+        await complete_images(engine)
         async with looked_after(engine, tmp_path, by_upstream=True) as life:
             await create(life)
             made = await containers(engine)

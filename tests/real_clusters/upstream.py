@@ -18,35 +18,58 @@ from kapy.kube import Document
 from kapy.kube.pki import issue, new_ca
 from kapy.kube.yaml import dump_all
 from kapy.providers.docker.engine import Engine
-from tests.real_clusters.images import NODE
+from tests.real_clusters.images import BALANCER, NODE
 from tests.real_clusters.parts import program
 
-CRICTL: Final = "#!/bin/sh\\nexec ctr --namespace k8s.io containers list -q > /dev/null\\n"
+CRICTL: Final = """\
+cat > /usr/bin/crictl <<'EOF'
+#!/bin/sh
+exec ctr --namespace k8s.io containers list -q > /dev/null
+EOF
+chmod 755 /usr/bin/crictl
+"""
 """Upstream's manager asks crictl whether containerd is up, which is no Go module."""
+HAPROXY: Final = """\
+mkdir -p /usr/local/etc/haproxy
+cat > /usr/local/etc/haproxy/haproxy.cfg <<'EOF'
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 5s
+  timeout server 5s
+frontend none
+  bind *:6443
+EOF
+"""
+"""Upstream's manager starts haproxy before it writes a configuration: the image brings one."""
 GRACE: Final = 30.0
 
 
-async def give_crictl(engine: Engine) -> None:
-    """Put a crictl into the node image, under the image's name."""
+async def complete_images(engine: Engine) -> None:
+    """Put into the images what kind's images have and only upstream's manager needs."""
     docker = Docker(engine.address)
-    script = f"printf '{CRICTL}' > /usr/bin/crictl && chmod 755 /usr/bin/crictl"
+    try:
+        await _commit(docker, NODE, CRICTL, 'ENTRYPOINT ["/usr/local/bin/entrypoint"]')
+        await _commit(docker, BALANCER, HAPROXY, "CMD []")
+    finally:
+        await docker.close()
+
+
+async def _commit(docker: Docker, image: str, script: str, changes: str) -> None:
+    """Run a script in an image, under whose name the result is kept."""
     config: Document = {
-        "Image": NODE,
+        "Image": image,
         "Entrypoint": ["/bin/sh", "-c", script],
         "HostConfig": {"NetworkMode": "none"},
     }
+    container = await docker.containers.create(config, name="kapy-completes-an-image")
     try:
-        container = await docker.containers.create(config, name="kapy-gives-crictl")
-        try:
-            await container.start()
-            assert (await container.wait())["StatusCode"] == 0
-            repository, _, version = NODE.rpartition(":")
-            changes = 'ENTRYPOINT ["/usr/local/bin/entrypoint"]'
-            await container.commit(repository=repository, tag=version, changes=changes)
-        finally:
-            await container.delete(force=True, v=True)
+        await container.start()
+        assert (await container.wait())["StatusCode"] == 0
+        repository, _, version = image.rpartition(":")
+        await container.commit(repository=repository, tag=version, changes=changes)
     finally:
-        await docker.close()
+        await container.delete(force=True, v=True)
 
 
 @asynccontextmanager
@@ -56,7 +79,8 @@ async def upstreams_manager(plane: Plane, engine: Engine, folder: Path) -> Async
     _prepare(folder, plane.access)
     command = [str(program("upstream")), f"--webhook-cert-dir={folder}", "--webhook-port=0"]
     command += ["--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--health-addr=:0"]
-    command += ["--leader-elect=false", "--skip-crd-migration-phases=All"]
+    command += ["--leader-elect=false", "--skip-crd-migration-phases=StorageVersionMigration"]
+    command += ["--skip-crd-migration-phases=CleanupManagedFields"]
     environment = {**os.environ, "KUBECONFIG": str(folder / "kubeconfig")}
     environment["DOCKER_HOST"] = engine.address
     with (folder / "manager.log").open("ab") as log:
@@ -64,8 +88,10 @@ async def upstreams_manager(plane: Plane, engine: Engine, folder: Path) -> Async
             *command, env=environment, stdout=log, stderr=log
         )
         try:
-            yield
-            assert process.returncode is None, (folder / "manager.log").read_text()[-2000:]
+            async with asyncio.TaskGroup() as group:
+                dying = group.create_task(_dies(process, folder / "manager.log"))
+                yield
+                dying.cancel()
         finally:
             if process.returncode is None:
                 process.terminate()
@@ -74,6 +100,15 @@ async def upstreams_manager(plane: Plane, engine: Engine, folder: Path) -> Async
                 except TimeoutError:
                     process.kill()
                     await process.wait()
+
+
+async def _dies(process: asyncio.subprocess.Process, log: Path) -> None:
+    code = await process.wait()
+    raise AssertionError(f"upstream's manager ended with {code}: {_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text()[-2000:]
 
 
 def _prepare(folder: Path, access: Kubeconfig) -> None:

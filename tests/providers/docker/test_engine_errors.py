@@ -10,6 +10,7 @@ import pytest
 
 from kapy.providers.docker.engine import (
     DiskFull,
+    Engine,
     EngineError,
     EngineUnreachable,
     NotPermitted,
@@ -94,3 +95,25 @@ def test_rootless_and_remapped_engines_are_recognised() -> None:
     assert with_options("name=seccomp,profile=default", "name=rootless").is_rootless
     assert with_options("name=userns").remaps_users
     assert not with_options("name=seccomp,profile=rootless").is_rootless
+
+
+async def test_certificates_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+    monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
+    async with Engine("tcp://127.0.0.1:2376") as engine:
+        with pytest.raises(EngineUnreachable, match=r"DOCKER_CERT_PATH .* ca\.pem, cert\.pem"):
+            await engine.info()
+
+
+def test_an_engine_that_wants_tls() -> None:
+    found = refused("ask", 400, "Client sent an HTTP request to an HTTPS server.")
+    assert isinstance(found, EngineUnreachable)
+    assert "DOCKER_TLS_VERIFY=1" in str(found)
+
+
+def test_an_engine_whose_certificate_is_of_another_authority() -> None:
+    error = OSError("cannot connect")
+    error.__cause__ = OSError("certificate verify failed: unable to get local issuer certificate")
+    assert "put the authority that signed it into ca.pem" in str(unreachable("tcp://h:1", error))

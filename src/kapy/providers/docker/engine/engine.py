@@ -18,6 +18,7 @@ from kapy.providers.docker.engine.errors import (
     EngineUnreachable,
     ImageUnavailable,
     NoSuchObject,
+    bad_certificates,
     pull_failed,
     refused,
     unreachable,
@@ -374,4 +375,6 @@ class Engine:
                     f"an engine over SSH ({self.address}) needs the package asyncssh: install it "
                     "beside kapy (`pip install asyncssh`), or forward the engine's socket"
                 ) from error
+            except OSError as error:  # that of TLS is one, too
+                raise bad_certificates(self.address, error) from error
         return self._library

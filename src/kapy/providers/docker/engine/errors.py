@@ -67,9 +67,24 @@ def unreachable(address: str, error: BaseException) -> EngineUnreachable:
             f"the container engine at {address} does not answer in time: look at its logs "
             "(`journalctl -u docker`)"
         )
+    if "certificate" in str(reason):
+        return EngineUnreachable(
+            f"the certificate of the container engine at {address} is not accepted "
+            f"({quoted(str(reason))}): put the authority that signed it into ca.pem in "
+            "DOCKER_CERT_PATH, and use a name in DOCKER_HOST that the certificate has"
+        )
     return EngineUnreachable(
         f"no container engine answers at {address} ({quoted(str(reason)) or type(reason).__name__})"
         ": start Docker or Podman, or set DOCKER_HOST to the address of an engine"
+    )
+
+
+def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
+    """The certificates for TLS with the engine are missing or cannot be read."""
+    return EngineUnreachable(
+        f"the certificates for the container engine at {address} cannot be used "
+        f"({quoted(str(error))}): DOCKER_CERT_PATH has to name a folder with ca.pem, cert.pem and "
+        "key.pem, as DOCKER_TLS_VERIFY is set"
     )
 
 
@@ -96,6 +111,7 @@ _RIGHTS = re.compile(
     r"cannot set capabilities|write sysctl|requires? root",
     re.I,
 )
+_PLAIN = re.compile(r"HTTP request to an HTTPS server", re.I)
 _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
@@ -103,6 +119,11 @@ def refused(what: str, status: int, message: str) -> EngineError:
     """The engine's answer to a request. what: what it was asked for, as in "start container a"."""
     said = quoted(message)
     failed = f"cannot {what}: {said}"
+    if _PLAIN.search(message):
+        return EngineUnreachable(
+            f"{failed}: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder with ca.pem, "
+            "cert.pem and key.pem"
+        )
     if _DISK.search(message):
         return DiskFull(
             f"{failed}: the engine's disk is full; free space on it (`docker system df` shows "
