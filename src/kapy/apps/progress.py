@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kapy.client.client import Client
@@ -14,6 +14,8 @@ from kapy.clusterctl.describe.tree import condition
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, KapyError, NotFound
 
+MOST_LINES: Final = 12
+_PULLING: Final = "pulling image"
 STEPS: Final = (
     ("InfrastructureReady", "infrastructure is ready"),
     ("ControlPlaneInitialized", "control plane is initialized"),
@@ -32,15 +34,20 @@ class NotReady(KapyError):
 
 @dataclass
 class Watched:
-    """One cluster, and the steps of it that were told already."""
+    """One cluster, and the steps and troubles of it that were told already."""
 
     key: Key
     document: Document | None = None
     done: int = 0
+    troubles: set[str] = field(default_factory=set)
 
     def take(self, document: Document, say: Say) -> None:
-        """Tell the steps that are done by now, in their order."""
+        """Tell the steps that are done by now, in their order, and what keeps the others."""
         self.document = document
+        for trouble in _troubles(document):
+            if trouble not in self.troubles:
+                self.troubles.add(trouble)
+                say(self.key, trouble)
         while self.done < len(STEPS) and _holds(document, STEPS[self.done][0]):
             say(self.key, STEPS[self.done][1])
             self.done += 1
@@ -60,6 +67,29 @@ class Watched:
         lines = [line.strip("* ").strip() for line in said.splitlines() if line.strip()]
         told = "; ".join(_without_repeats(lines)) or "no reason was given"
         return f"cluster {self.key} is not Available: {told}"
+
+
+def _troubles(cluster: Document) -> Iterator[str]:
+    """What does not mend itself: an infrastructure that cannot be made, a machine that failed."""
+    lines = _lines(cluster, "InfrastructureReady")
+    for name, _, reason in (line.partition(": ") for line in lines):
+        if name == "LoadBalancerAvailable" and reason and not reason.startswith(_PULLING):
+            yield reason
+    for of in ("ControlPlaneMachinesReady", "WorkerMachinesReady"):
+        lines = _lines(cluster, of)
+        begins = next((at for at, line in enumerate(lines) if line.startswith("ERROR:")), None)
+        if begins is not None:
+            said = "\n  ".join(lines[begins : begins + MOST_LINES])
+            yield f"a machine failed to boot; `describe cluster` shows which:\n  {said}\n "
+
+
+def _lines(cluster: Document, of: str) -> list[str]:
+    """The lines of a condition that does not hold, without their marks."""
+    found = condition(cluster, of)
+    if found is None or found.get("status") == "True":
+        return []
+    lines = str(found.get("message") or "").splitlines()
+    return [text for line in lines if (text := line.strip("* ").strip())]
 
 
 def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
