@@ -365,8 +365,8 @@ async def live_in_containers(told: Story) -> None:
     deleted."""
     await told.create(BOXES)
     await told.until(DockerMachinePool, "boxes", lambda one: one.status.ready)
-    for kind in (DockerMachineTemplate, DevMachineTemplate):
-        await told.until(kind, "boxes", lambda one: "cpu" in one.status.capacity)
+    await told.until(DockerMachineTemplate, "boxes", lambda one: "cpu" in one.status.capacity)
+    await told.until(DevMachineTemplate, "boxes", lambda one: "cpu" in one.status.capacity)
     paused = {"metadata": {"annotations": {Annotation.PAUSED: ""}}, "spec": {"replicas": 3}}
     await told.merge(MachinePool, "boxes", paused)
     await asyncio.sleep(30)
