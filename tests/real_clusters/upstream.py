@@ -40,8 +40,14 @@ defaults
 frontend none
   bind *:6443
 EOF
+cat > /usr/local/sbin/haproxy <<'EOF'
+#!/bin/sh
+exec /usr/sbin/haproxy -n 9000 "$@"
+EOF
+chmod 755 /usr/local/sbin/haproxy
 """
-"""Upstream's manager starts haproxy before it writes a configuration: the image brings one."""
+"""Upstream's manager starts haproxy before it writes a configuration: the image brings one. Its
+configuration asks for more connections than the hard limit of files allows here."""
 GRACE: Final = 30.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from kapy.providers.docker.containers import (
     BelongsToAnother,
     Surroundings,
     Wanted,
+    check_engine,
     check_owner,
     configuration,
     machine_container,
 )
-from kapy.providers.docker.engine import Container, EngineInfo
+from kapy.providers.docker.engine import Container, EngineInfo, NotPermitted
 from kapy.providers.docker.ip_family import BadNetwork, ip_family
 from kapy.providers.docker.load_balancer_config import (
     Backend,
@@ -66,6 +68,30 @@ def test_a_control_plane_node() -> None:
             "CgroupnsMode": "private",
         },
     }
+
+
+def test_podman_is_asked_for_a_volume_with_devices() -> None:
+    podman = EngineInfo(name="e", version="1", storage_driver="overlay", is_podman=True)
+    found = configured(engine=podman)
+    assert found["Volumes"] == {}
+    assert found["HostConfig"]["Binds"][0] == "blue-cp-var:/var:suid,exec,dev"
+
+
+def test_podman_without_cgroup_namespaces_is_refused() -> None:
+    def podman(version: str) -> EngineInfo:
+        return EngineInfo(
+            name="e",
+            version="1",
+            storage_driver="overlay",
+            is_podman=True,
+            cgroup_version=version,
+        )
+
+    check_engine(NODE, podman("2"))
+    check_engine(NODE, ENGINE)
+    check_engine(replace(NODE, role="external-load-balancer"), podman("1"))
+    with pytest.raises(NotPermitted, match="boot the machine with cgroup v2"):
+        check_engine(NODE, podman("1"))
 
 
 def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:

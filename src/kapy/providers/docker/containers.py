@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from kapy.api.infrastructure import Mount
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
-from kapy.providers.docker.engine import Container, EngineInfo
+from kapy.providers.docker.engine import Container, EngineInfo, NotPermitted, volume_of
 from kapy.providers.docker.ip_family import IPFamily
 
 NETWORK: Final = "kind"
@@ -101,6 +101,17 @@ class Wanted:
     mounts: Sequence[Mount] = ()
 
 
+def check_engine(wanted: Wanted, engine: EngineInfo) -> None:
+    """Raise NotPermitted where the engine cannot run such a container."""
+    is_node = wanted.role != LOAD_BALANCER
+    if is_node and wanted.private_cgroups and engine.is_podman and engine.cgroup_version == "1":
+        raise NotPermitted(
+            "Podman gives a container no cgroup namespace of its own on a machine with cgroup v1, "
+            "and a node needs one: boot the machine with cgroup v2 "
+            "(`systemd.unified_cgroup_hierarchy=1` on the kernel's command line), or use Docker"
+        )
+
+
 def configuration(wanted: Wanted, around: Surroundings) -> dict[str, Any]:
     """The body of the request that creates the container."""
     is_balancer = wanted.role == LOAD_BALANCER
@@ -116,7 +127,7 @@ def configuration(wanted: Wanted, around: Surroundings) -> dict[str, Any]:
             **wanted.labels,
         },
         "Env": list(_environment(wanted, around)),
-        "Volumes": {"/var": {}},
+        "Volumes": {} if around.engine.is_podman else {"/var": {}},
         "ExposedPorts": {port: {} for port in ports},
         "HostConfig": _host_config(wanted, around, ports),
     }
@@ -136,7 +147,7 @@ def _host_config(
         "PortBindings": dict(ports),
         "RestartPolicy": {"Name": "on-failure", "MaximumRetryCount": 1},
         "Init": False,
-        "Binds": list(_binds(wanted.mounts, around)),
+        "Binds": list(_binds(wanted, around)),
     }
     if wanted.role != LOAD_BALANCER and wanted.private_cgroups:
         host["CgroupnsMode"] = "private"
@@ -155,11 +166,13 @@ def _host_config(
     return host
 
 
-def _binds(mounts: Iterable[Mount], around: Surroundings) -> Iterable[str]:
+def _binds(wanted: Wanted, around: Surroundings) -> Iterable[str]:
+    if around.engine.is_podman:
+        yield f"{volume_of(wanted.name)}:/var:suid,exec,dev"
     if around.engine.storage_driver in ("btrfs", "zfs"):
         yield "/dev/mapper:/dev/mapper:ro"
     modules = Mount(container_path="/lib/modules", host_path="/lib/modules", read_only=True)
-    for mount in (*mounts, modules):
+    for mount in (*wanted.mounts, modules):
         options = [*(["Z"] if around.selinux else []), *(["ro"] if mount.read_only else [])]
         bind = f"{mount.host_path}:{mount.container_path}"
         yield ":".join((bind, ",".join(options))) if options else bind

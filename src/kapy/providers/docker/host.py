@@ -20,6 +20,7 @@ from kapy.providers.docker.containers import (
     Role,
     Surroundings,
     Wanted,
+    check_engine,
     check_owner,
     configuration,
     ensured_network,
@@ -99,7 +100,9 @@ class Host:
         files: written before it starts. One that cannot be started is not left behind.
         """
         engine = self.engine
-        config = configuration(wanted, await self._surroundings())
+        around = await self._surroundings()
+        check_engine(wanted, around.engine)
+        config = configuration(wanted, around)
         await engine.create(wanted.name, config)
         try:
             if files:

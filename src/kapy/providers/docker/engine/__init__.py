@@ -21,7 +21,14 @@ from kapy.providers.docker.engine.errors import (
     NotPermitted,
     PortInUse,
 )
-from kapy.providers.docker.engine.records import CommandResult, Container, EngineInfo, File, Network
+from kapy.providers.docker.engine.records import (
+    CommandResult,
+    Container,
+    EngineInfo,
+    File,
+    Network,
+    volume_of,
+)
 from kapy.providers.docker.engine.sessions import Session
 
 __all__ = [
@@ -41,4 +48,5 @@ __all__ = [
     "PortInUse",
     "Session",
     "engine_address",
+    "volume_of",
 ]

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
@@ -36,6 +36,7 @@ from kapy.providers.docker.engine.records import (
     event_container_of,
     listed_container_of,
     network_of,
+    volume_of,
 )
 from kapy.providers.docker.engine.sessions import (
     Session,
@@ -97,7 +98,8 @@ class Engine:
         """What the engine is; asked once."""
         if self._info is None:
             async with self._asking("ask for the engine's state") as library:
-                self._info = engine_info_of(await library.system.info())
+                found = await library.system.info()
+                self._info = engine_info_of(found, await library.version())
         return self._info
 
     # Containers
@@ -143,13 +145,22 @@ class Engine:
             await library.containers.container(name).kill(signal=signal)
 
     async def remove(self, name: str) -> bool:
-        """Remove a container and its anonymous volumes, also while it runs; False if it is gone."""
+        """Remove a container and its volumes, also while it runs; False if it is gone."""
+        has_volume = (await self.info()).is_podman
         try:
             async with self._asking(f"remove container {name}") as library:
                 await library.containers.container(name).delete(force=True, v=True)
         except NoSuchObject:
             return False
+        finally:
+            if has_volume:
+                await self._remove_volume(volume_of(name))
         return True
+
+    async def _remove_volume(self, name: str) -> None:
+        with suppress(NoSuchObject):
+            async with self._asking(f"remove volume {name}") as library:
+                await library._query_json(f"volumes/{name}", method="DELETE", params={"force": "1"})
 
     async def put_files(self, name: str, files: Iterable[File]) -> None:
         """Write files into a container, running or not; folders that are missing are made.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+PODMAN = "Podman Engine"
 JSON = Mapping[str, Any]
 
 
@@ -117,6 +118,7 @@ class EngineInfo:
     """What matters of the engine itself.
 
     security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
+    is_podman: whether it is Podman, whose API is not Docker's in every point.
     """
 
     name: str
@@ -126,6 +128,7 @@ class EngineInfo:
     cgroup_version: str = ""
     cpus: int = 0
     memory: int = 0
+    is_podman: bool = False
 
     @property
     def is_rootless(self) -> bool:
@@ -142,8 +145,9 @@ class EngineInfo:
         return f"name={name}" in options or name in options
 
 
-def engine_info_of(found: JSON) -> EngineInfo:
-    """From `GET /info`."""
+def engine_info_of(found: JSON, version: JSON) -> EngineInfo:
+    """From `GET /info` and `GET /version`."""
+    components = [one for one in version.get("Components") or () if isinstance(one, dict)]
     return EngineInfo(
         name=str(found.get("Name", "")),
         version=str(found.get("ServerVersion", "")),
@@ -152,6 +156,7 @@ def engine_info_of(found: JSON) -> EngineInfo:
         cgroup_version=str(found.get("CgroupVersion", "")),
         cpus=int(found.get("NCPU") or 0),
         memory=int(found.get("MemTotal") or 0),
+        is_podman=any(one.get("Name") == PODMAN for one in components),
     )
 
 
@@ -184,3 +189,8 @@ class File(NamedTuple):
     path: str
     content: bytes
     mode: int = 0o644
+
+
+def volume_of(container: str) -> str:
+    """The volume of a container's `/var` on Podman, whose anonymous volumes allow no devices."""
+    return f"{container}-var"
