@@ -3,6 +3,8 @@
     python -m benchmarks real
 
 Needs what `make test-real` needs. Runs in a network namespace of its own, which nothing leaves.
+With KAPY_REAL_UPSTREAM set, upstream's docker manager is measured, too, below kapy's core,
+bootstrap and control plane: what it takes longer than kapy is its own.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -51,11 +56,16 @@ async def compared() -> list[Row]:
 async def _in_turns() -> list[Row]:
     from tests.real_clusters.by_hand import HandMade
     from tests.real_clusters.engine import container_engine
+    from tests.real_clusters.parts import UPSTREAM
+    from tests.real_clusters.upstream import complete_images, upstreams_manager
 
     found: dict[str, list[Row]] = {"by hand": [], "kapy": []}
+    upstream = bool(os.environ.get(UPSTREAM))
     with TemporaryDirectory(prefix="kapy-bench-") as folder:
         async with container_engine(Path(folder)) as engine:
             os.environ["DOCKER_HOST"] = engine.address
+            if upstream:
+                await complete_images(engine)
             for _ in range(ROUNDS):
                 hand = HandMade(engine)
                 await hand.create(NETWORK.read_text())
@@ -63,6 +73,9 @@ async def _in_turns() -> list[Row]:
                 steps = {step: round(seconds, 1) for step, seconds in hand.times.items()}
                 found["by hand"].append({"wall_s": sum(hand.times.values()), "steps": steps})
                 found["kapy"].append(await _through_kapy())
+                if upstream:
+                    row = await _through_kapy(below=partial(upstreams_manager, engine=engine))
+                    found.setdefault("upstream's docker manager", []).append(row)
     return [_summary(who, rows) for who, rows in found.items()]
 
 
@@ -72,19 +85,27 @@ def _summary(who: str, rows: list[Row]) -> Row:
     return {"step": f"1 + 1 Nodes Ready, {who}", **best, "all_s": all_of_them}
 
 
-async def _through_kapy() -> Row:
+async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
+    """below: another infrastructure provider's manager, for a plane and a folder."""
     from kapy._aio.clock import system_clock
     from kapy.api.cluster import Cluster
     from kapy.apps.all_in_one import management_plane
     from kapy.apps.manifests import read_manifests
-    from kapy.apps.settings import Serving, Settings
+    from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
     from kapy.client.kinds import Kinds
     from kapy.kube import Key
     from kapy.kube.names import CONFIG_MAPS
     from tests.real_clusters.by_hand import nodes_ready
 
     cluster = Key("default", "real")
-    async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
+    ours: frozenset[ManagerName] = frozenset(["infrastructure-dev"])
+    controlling = Controlling(without=frozenset() if below is None else ours)
+    settings = Settings(serving=Serving(), controlling=controlling)
+    async with AsyncExitStack() as stack:
+        plane = await stack.enter_async_context(management_plane(settings, clock=system_clock))
+        if below is not None:
+            folder = stack.enter_context(TemporaryDirectory(prefix="kapy-bench-"))
+            await stack.enter_async_context(below(plane, folder=Path(folder)))
         kinds = Kinds(plane.client)
         network: Row = {
             "apiVersion": "v1",
