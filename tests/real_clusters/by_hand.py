@@ -30,12 +30,12 @@ from kapy.providers.docker.host import Host
 from kapy.providers.docker.load_balancer_config import PATH, Backend, Balancing, config_text
 from kapy.providers.docker.node_container import waiting_for_systemd
 from kapy.providers.docker.tasks import Task
-from tests.real_clusters.images import BALANCER, NODE
-from tests.real_clusters.parts import VERSION
+from tests.real_clusters.images import BALANCER, node_image
+from tests.real_clusters.parts import OLD
 
 CLUSTER: Final = Key("default", "hand")
 TOKEN: Final = "abcdef.0123456789abcdef"
-POLL: Final = 0.1
+POLL: Final = 0.25
 """Seconds. A timer, because this is a measurement of others: it does not watch."""
 _IGNORING: Final = f"--ignore-preflight-errors={','.join(PREFLIGHT_ERRORS)}"
 _KUBELET: Final = {
@@ -92,7 +92,7 @@ class HandMade:
         self._begun = now
 
     async def _container(self, name: str, role: Role) -> str:
-        image = BALANCER if role == LOAD_BALANCER else NODE
+        image = BALANCER if role == LOAD_BALANCER else node_image(OLD)
         wanted = Wanted(name=name, cluster=CLUSTER, role=role, image=image)
         files = [File(PATH, config_text(Balancing()).encode())] if role == LOAD_BALANCER else []
         return (await self._host.make(wanted, files)).address()[0]
@@ -120,8 +120,10 @@ class HandMade:
             "apiVersion": api,
             "kind": "ClusterConfiguration",
             "clusterName": "hand",
-            "kubernetesVersion": VERSION,
+            "kubernetesVersion": OLD.version,
             "controlPlaneEndpoint": self._endpoint,
+            "etcd": {"local": {"imageTag": OLD.etcd}},
+            "dns": {"imageTag": OLD.coredns},
             "networking": {"podSubnet": "192.168.0.0/16", "serviceSubnet": "10.128.0.0/12"},
         }
         init: Document = {

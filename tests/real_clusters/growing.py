@@ -8,7 +8,16 @@ from kapy.conditions import is_true
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS
 from tests.real_clusters.life import ROLE, Life
-from tests.real_clusters.parts import HERE, OLD
+from tests.real_clusters.parts import HERE, OLD, Release
+
+
+def manifest(release: Release) -> str:
+    """The objects of a cluster of one control plane machine and one worker."""
+    text = (HERE / "cluster.yaml").read_text()
+    values = {"VERSION": release.version, "ETCD": release.etcd, "COREDNS": release.coredns}
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
 
 
 async def create(life: Life) -> None:
@@ -20,10 +29,7 @@ async def create(life: Life) -> None:
         "data": {"network.yaml": (HERE / "network.yaml").read_text()},
     }
     await life.client.create(CONFIG_MAPS, config_map)
-    text = (HERE / "cluster.yaml").read_text()
-    for name, value in (("VERSION", OLD.version), ("ETCD", OLD.etcd), ("COREDNS", OLD.coredns)):
-        text = text.replace(f"@{name}@", value)
-    await life.story.create(text)
+    await life.story.create(manifest(OLD))
     await life.until(
         Cluster, "real", lambda one: is_true(one.status.conditions, ConditionType.AVAILABLE)
     )

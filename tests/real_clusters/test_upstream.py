@@ -17,8 +17,10 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
 from kapy.providers.docker.engine import Engine
 from tests.real_clusters.engine import container_engine
+from tests.real_clusters.growing import create
+from tests.real_clusters.life import Life
 from tests.real_clusters.parts import tell
-from tests.real_clusters.test_life import Life, create, delete
+from tests.real_clusters.test_life import delete
 from tests.real_clusters.upstream import complete_images, upstreams_manager
 
 pytestmark = pytest.mark.sockets
@@ -38,7 +40,9 @@ async def looked_after(engine: Engine, folder: Path, *, by_upstream: bool) -> As
         if by_upstream:
             manager = upstreams_manager(plane, engine, folder / "upstream")
             await stack.enter_async_context(manager)
-        yield Life(plane, engine)
+        life = Life(plane.client, engine, folder)
+        stack.push_async_callback(life.close)
+        yield life
 
 
 async def containers(engine: Engine) -> Mapping[str, str]:
@@ -54,18 +58,18 @@ async def test_a_cluster_changes_hands(tmp_path: Path, monkeypatch: pytest.Monke
             await create(life)
             made = await containers(engine)
         async with looked_after(engine, tmp_path, by_upstream=False) as life:
-            await life.scaled_workers(2)
+            await life.scale_workers(2)
             life.done("kapy took over upstream's cluster, workers 1 to 2")
             now = await containers(engine)
             assert made.items() <= now.items()
             await life.pod_runs("with-kapy")
         async with looked_after(engine, tmp_path, by_upstream=True) as life:
-            await life.scaled_control_plane(3)
+            await life.scale_control_plane(3)
             life.done("upstream's took over kapy's, control plane 1 to 3")
             assert now.items() <= (await containers(engine)).items()
         async with looked_after(engine, tmp_path, by_upstream=False) as life:
             await asyncio.sleep(5)
-            await life.scaled_control_plane(1)
+            await life.scale_control_plane(1)
             life.done("kapy took over again, control plane 3 to 1")
             await delete(life)
     tell("a cluster went from upstream's manager to kapy's, back, and to kapy's again")

@@ -18,8 +18,8 @@ from kapy.kube import Document
 from kapy.kube.pki import issue, new_ca
 from kapy.kube.yaml import dump_all
 from kapy.providers.docker.engine import Engine
-from tests.real_clusters.images import BALANCER, NODE
-from tests.real_clusters.parts import program
+from tests.real_clusters.images import BALANCER, node_image
+from tests.real_clusters.parts import RELEASES, program
 
 CRICTL: Final = """\
 cat > /usr/bin/crictl <<'EOF'
@@ -55,7 +55,9 @@ async def complete_images(engine: Engine) -> None:
     """Put into the images what kind's images have and only upstream's manager needs."""
     docker = Docker(engine.address)
     try:
-        await _commit(docker, NODE, CRICTL, 'ENTRYPOINT ["/usr/local/bin/entrypoint"]')
+        for release in RELEASES:
+            changes = 'ENTRYPOINT ["/usr/local/bin/entrypoint"]'
+            await _commit(docker, node_image(release), CRICTL, changes)
         await _commit(docker, BALANCER, HAPROXY, "CMD []")
     finally:
         await docker.close()
