@@ -19,14 +19,19 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 ROUNDS: Final = int(os.environ.get("KAPY_BENCH_ROUNDS", "2"))
 HERE: Final = Path(__file__).resolve().parents[1] / "tests" / "real_clusters"
 NETWORK: Final = HERE / "network.yaml"
 MACHINES: Final = 2
+MORE: Final = 2
+"""Workers that are added afterwards."""
 POLL: Final = 0.25
 """Seconds. A timer, because this is a measurement: it looks at kapy as strangers do."""
+
+if TYPE_CHECKING:
+    from kapy.apps.all_in_one import Plane
 
 Row = dict[str, Any]
 
@@ -124,10 +129,28 @@ async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
             "cpu_s": time.process_time() - cpu,
             "cpu_s_each": round((time.process_time() - cpu) / MACHINES, 2),
         }
+        row |= await _more_workers(plane)
         await plane.client.delete(Cluster.RESOURCE, cluster)
         while (await plane.client.list(Cluster.RESOURCE)).items:  # noqa: ASYNC110
             await asyncio.sleep(POLL)
         return row
+
+
+async def _more_workers(plane: Plane) -> Row:
+    """Workers that join side by side, in a program that has done so before."""
+    from kapy.api.machine_deployment import MachineDeployment
+    from kapy.kube import Key
+    from tests.real_clusters.by_hand import nodes_ready
+
+    began, cpu = time.perf_counter(), time.process_time()
+    patch = {"spec": {"replicas": 1 + MORE}}
+    await plane.client.patch(MachineDeployment.RESOURCE, Key("default", "workers"), patch)
+    cluster = Key("default", "real")
+    await nodes_ready(lambda: plane.connections.client(cluster), MACHINES + MORE)
+    return {
+        "more_s": round(time.perf_counter() - began, 1),
+        "more_cpu_s_each": round((time.process_time() - cpu) / MORE, 2),
+    }
 
 
 if __name__ == "__main__":

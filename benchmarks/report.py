@@ -43,6 +43,8 @@ _MORE: Final[Mapping[str, str]] = {
     "mib": "{} MiB",
     "cpu_s_each": "{} CPU s/machine",
     "all_s": "all rounds: {} s",
+    "more_s": "2 more workers in {} s",
+    "more_cpu_s_each": "{} CPU s for each of these",
 }
 _EACH: Final[Mapping[str, str]] = {
     "steps": "{} {} s",
