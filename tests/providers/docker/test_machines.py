@@ -344,3 +344,23 @@ async def test_templates_tell_the_capacity_of_the_engine(kinds: Kinds) -> None:
             await stage.bench.client.create(resource, of_memory)
             await asyncio.sleep(60)
             assert "status" not in await stage.bench.client.get(resource, key("other"))
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("rpc error: unknown service runtime.v1.RuntimeService", "fs.inotify.max_user_instances"),
+        ("inotify_init: Too many open files", "fs.inotify.max_user_instances"),
+        ("mkdir: No space left on device", "docker system df"),
+    ],
+)
+async def test_a_failure_of_the_engines_machine_has_a_remedy(said: str, remedy: str) -> None:
+    async with playing() as stage:
+        stage.engine.failing["kubeadm init"] = CommandResult(1, "", f"{said}\n")
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        found = await stage.until(
+            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("", ""))[1] == "Failed"
+        )
+        assert message(found, "BootstrapCompleted").splitlines()[-1].startswith("REMEDY: ")
+        assert remedy in message(found, "BootstrapCompleted").splitlines()[-1]

@@ -31,6 +31,18 @@ _HAS_BEGUN: Final = f"test -e {STARTED}"
 _HAS_SUCCEEDED: Final = f"test -e {SUCCEEDED}"
 
 
+_INOTIFY: Final = (
+    "the engine's machine has no inotify instances left for another node, most likely: raise them "
+    "(`sysctl fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288`)"
+)
+_REMEDIES: Final = (
+    ("too many open files", _INOTIFY),
+    ("unknown service runtime.v1.runtimeservice", _INOTIFY),
+    ("no space left on device", "free space on the engine's disk (`docker system df` shows it)"),
+)
+"""By what a command says. A containerd without inotify instances runs, but serves no kubelet."""
+
+
 class BootFailed(KapyError):
     """A command of the boot data failed; the message ends with the last lines that it wrote."""
 
@@ -39,8 +51,14 @@ class BootFailed(KapyError):
         super().__init__(
             f"exited with status: {result.exit_code}\n"
             f"STDOUT: {_indented(result.stdout, STDOUT_LINES)}\n"
-            f"STDERR: {_indented(result.stderr, STDERR_LINES)}"
+            f"STDERR: {_indented(result.stderr, STDERR_LINES)}{_remedy(result)}"
         )
+
+
+def _remedy(result: CommandResult) -> str:
+    """What to do about a failure whose cause is the engine's machine, as a last line."""
+    said = (result.stdout + result.stderr).lower()
+    return next((f"\nREMEDY: {remedy}" for sign, remedy in _REMEDIES if sign in said), "")
 
 
 def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
