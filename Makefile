@@ -15,13 +15,14 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist clean
+.PHONY: help quickstart test test-quick test-real test-migration real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
 	@echo "make test         run the tests (ARGS='tests/kube -k patch' for some of them, WORKERS=4 at a time)"
 	@echo "make test-quick   the tests of the libraries and the engine, without sockets (about a minute)"
 	@echo "make test-real    the life of a real cluster in containers (needs root, dockerd, mmdebstrap, Go; builds for minutes once)"
+	@echo "make test-migration  live clusters change hands between upstream's managers and kapy's (needs root, Go, KUBEBUILDER_ASSETS)"
 	@echo "make test-recorded  compare all of the recorded data (needs ../shared)"
 	@echo "make samples      take the sample in tests/data from the recorded data (needs ../shared)"
 	@echo "make soak         what takes minutes: commands killed at every request, a herd of 1,000 Clusters"
@@ -88,6 +89,13 @@ test-real: real-parts
 	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
 		KAPY_TEST_CLOUD_INIT=true KAPY_REAL_CLUSTERS=true exec $(TEST)/bin/python -m pytest -q \
 		tests/kube/boot/test_cloud_init.py tests/real_clusters $(ARGS)'
+
+# In a network of its own: upstream's simulated clusters have fixed ports on all addresses.
+test-migration: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.real.migration.upstream
+	@unshare --net --mount --propagation slave sh -c 'ip link set lo up && \
+		ip address add 10.254.0.1/32 dev lo && ip route add default dev lo src 10.254.0.1 && \
+		KAPY_UPSTREAM_MANAGERS=true exec $(TEST)/bin/python -m pytest -q tests/real/migration $(ARGS)'
 
 test-recorded: $(TEST)/.made
 	@CI=true $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m recorded $(ARGS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -46,9 +46,11 @@ class Installed:
             await eventually(client, CRDS, Key.of(crd), is_true("Established"))
 
     @asynccontextmanager
-    async def asking(self, client: Client) -> AsyncIterator[None]:
-        """The server asks the managers' webhooks meanwhile."""
-        found = [one for name in PROGRAMS for one in components_of(name) if "webhooks" in one]
+    async def asking(
+        self, client: Client, names: Iterable[str] = tuple(PROGRAMS)
+    ) -> AsyncIterator[None]:
+        """The server asks these managers' webhooks meanwhile."""
+        found = [one for name in names for one in components_of(name) if "webhooks" in one]
         kinds = {one.kind: one for one in ASKING}
         try:
             for one in found:

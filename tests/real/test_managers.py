@@ -4,7 +4,7 @@ their releases say, and whose webhooks the server asks over HTTPS."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,14 +70,20 @@ class Herd:
 
 @asynccontextmanager
 async def herd(
-    there: Place, client: Client, namespace: str, installed: Installed, forks: Stable
+    there: Place,
+    client: Client,
+    namespace: str,
+    installed: Installed,
+    forks: Stable,
+    names: Sequence[str] = tuple(PROGRAMS),
 ) -> AsyncIterator[Herd]:
-    """All four managers, at work, and asked by the server."""
+    """These managers, at work, and asked by the server."""
     found = Herd(client, namespace)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(installed.asking(client))
+        await stack.enter_async_context(installed.asking(client, names))
         line = await stack.enter_async_context(Line(there.access).laid())
-        for name, program in PROGRAMS.items():
+        for name in names:
+            program = PROGRAMS[name]
             found.managers[name] = forks.begin(
                 name,
                 name,
@@ -88,7 +94,7 @@ async def herd(
                 f"--webhook-port={installed.ports[name]}",
             )
             stack.push_async_callback(found.managers[name].stop)
-        for name in PROGRAMS:
+        for name in names:
             await trusted(client, components_of(name))
         yield found
 
