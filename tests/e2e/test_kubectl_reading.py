@@ -126,13 +126,14 @@ rules:
 
 
 def test_what_needs_a_kubelet_says_so(person: Shell) -> None:
-    nothing = r"this server keeps pods and nodes as records, and nothing runs them"
+    nothing = r"nothing runs this Pod here: .*`kapy run provider TYPE-NAME -- PATH`"
+    entering = r"Pods of this server run as processes of its machine; run the command there"
     follow(
         person,
         Habit("run nginx --image nginx", r"created$"),
         no("logs nginx", nothing),
-        no("exec nginx -- ls", nothing),
-        no("attach nginx", nothing),
+        no("exec nginx -- ls", entering),
+        no("attach nginx", entering),
         no("top pods", r"Metrics API not available"),
         Habit("delete pod nginx --now", r"deleted$"),
     )

@@ -39,6 +39,13 @@ options:
   --health-addr HEALTH_ADDR
                         where it listens (default: :9440)
 """
+CLICK = """Usage: kapy manager core [OPTIONS]
+
+Options:
+  --webhook-port TEXT             Port of the webhooks; 0 for none. [default:
+                                  9443]
+  --profiler-address TEXT         Known to upstream's managers.
+"""
 
 
 def moved(port: int) -> int:
@@ -48,6 +55,7 @@ def moved(port: int) -> int:
 @pytest.mark.parametrize(
     ("help_text", "arguments", "told", "ports"),
     [
+        (CLICK, [], ["--webhook-port=39443"], {9443: 39443}),
         (
             PFLAG,
             ["--leader-elect", "--diagnostics-address=:8443"],

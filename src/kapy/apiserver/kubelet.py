@@ -100,8 +100,8 @@ class KubeletRequests:
             return PortForward(101, {}, connect=connect)
         if info.subresource in ("exec", "attach"):
             raise NotForProcesses(
-                f"pod {info.name} runs as a process of the plane's machine, in which nothing can "
-                "be executed; run the command on that machine"
+                f"pod {info.name} has no container to enter: Pods of this server run as processes "
+                "of its machine; run the command there"
             )
         return None
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.node_agent.container_state import ContainerState
+from kapy.node_agent.ending import end
 from kapy.node_agent.log_files import last_words
 from kapy.node_agent.probes import Probe
 from kapy.node_agent.restarts import Backoff, Policy, restarts
@@ -166,7 +167,7 @@ class ContainerLoop:
             if failed >= probe.failures:
                 self._stopped = f"{name} failed: {outcome.message}"
                 _log.warning("container %s: %s", self._state.name, self._stopped)
-                await running.stop(seconds)
+                await end(self._state.container, running, seconds)
                 return
             await asyncio.sleep(probe.period)
 
@@ -188,5 +189,5 @@ class ContainerLoop:
             if why:
                 self._stopped, self._anew = why, True
                 _log.info("container %s is started anew: %s", self._state.name, why)
-                await running.stop(seconds)
+                await end(self._state.container, running, seconds)
                 return

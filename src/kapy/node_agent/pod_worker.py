@@ -17,6 +17,7 @@ from kapy.kube.names import PODS
 from kapy.kube.yaml import dump
 from kapy.node_agent.container_loop import ContainerLoop
 from kapy.node_agent.container_state import ContainerState
+from kapy.node_agent.ending import end
 from kapy.node_agent.environment import environment_of
 from kapy.node_agent.expansion import expand
 from kapy.node_agent.host import Host
@@ -122,10 +123,10 @@ class PodWorker:
 
     async def _stop(self, seconds: float) -> None:
         """End all containers."""
-        running = [one.running for one in (*self.initial, *self.containers) if one.running]
         async with asyncio.TaskGroup() as group:
-            for one in running:
-                group.create_task(one.stop(seconds))
+            for one in (*self.initial, *self.containers):
+                if one.running is not None:
+                    group.create_task(end(one.container, one.running, seconds))
 
     async def _say_stopped(self) -> None:
         """Leave a status that is true while nothing runs the Pod."""

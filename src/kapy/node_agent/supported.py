@@ -22,7 +22,7 @@ _POD: Final = frozenset((
 _CONTAINER: Final = frozenset((
     "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env", "envFrom", "ports",
     "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
-    "startupProbe", "terminationMessagePath", "terminationMessagePolicy",
+    "startupProbe", "terminationMessagePath", "terminationMessagePolicy", "lifecycle",
 ))  # fmt: skip
 _MOUNT: Final = frozenset(("name", "mountPath", "readOnly", "subPath"))
 _PROBE: Final = frozenset((
@@ -30,6 +30,8 @@ _PROBE: Final = frozenset((
     "timeoutSeconds", "successThreshold", "failureThreshold",
 ))  # fmt: skip
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS: Final = frozenset(("preStop",))
+_PRE_STOP: Final = frozenset(("exec", "sleep"))
 VOLUMES: Final = frozenset(
     ("secret", "configMap", "projected", "emptyDir", "downwardAPI", "hostPath")
 )
@@ -54,6 +56,9 @@ def _of_container(path: str, container: Mapping[str, Any]) -> Iterator[str]:
     yield from _others(path, container, _CONTAINER)
     for mount in container.get("volumeMounts") or ():
         yield from _others(f"{path}.volumeMounts[{mount.get('mountPath')}]", mount, _MOUNT)
+    hooks = container.get("lifecycle") or {}
+    yield from _others(f"{path}.lifecycle", hooks, _HOOKS)
+    yield from _others(f"{path}.lifecycle.preStop", hooks.get("preStop") or {}, _PRE_STOP)
     for name in _PROBES:
         if container.get(name):
             yield from _others(f"{path}.{name}", container[name], _PROBE)

@@ -22,7 +22,8 @@ from kapy.kube.names import DEPLOYMENTS, NODES
 
 WITHIN: Final = 120.0
 """Seconds in which a program that runs on this machine is up."""
-_NOTHING_RUNS: Final = "NoRuntime: "
+_LASTING: Final = ("NoRuntime: ", "UnsupportedField: ")
+"""Reasons that stay until a person does something: nobody waits for them."""
 
 
 async def runs_pods(client: Client) -> bool:
@@ -52,15 +53,19 @@ async def _up(client: Client, key: Key, say: Say) -> str:
         why = reason_of(deployment)
         if why and why not in seen:
             seen.append(why)
-            if _NOTHING_RUNS not in why:
+            if not _is_lasting(why):
                 say(f"Waiting for deployment {key.name}", reason=why)
-        return _NOTHING_RUNS in why
+        return _is_lasting(why)
 
     try:
         found = await until(client, DEPLOYMENTS, key, done, within=WITHIN)
     except TimeoutError:
         return seen[-1] if seen else f"it did not start within {WITHIN:.0f} s"
     return "" if found is None or holds(found, "Available") else reason_of(found)
+
+
+def _is_lasting(why: str) -> bool:
+    return any(one in why for one in _LASTING)
 
 
 def reason_of(deployment: Document) -> str:

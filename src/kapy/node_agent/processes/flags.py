@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _FLAG: Final = re.compile(r"^\s*(?:-\w,\s+)?(--?)([a-zA-Z][\w.-]+)(?:[ =]+(\S+))?", re.MULTILINE)
-_DEFAULT: Final = re.compile(r"[(\[]default:? \"?([^\")\]]*)\"?[)\]]")
+_DEFAULT: Final = re.compile(r"[(\[]default:?\s+\"?([^\")\]]*)\"?[)\]]")  # lines may be wrapped
 _PORT_FLAG: Final = re.compile(
     r"(?=.*(webhook|health|probe|metrics|diagnostics|profil|pprof|serving|secure))"
     r".*(port|addr|address)$"

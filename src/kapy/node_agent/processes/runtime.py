@@ -169,10 +169,14 @@ class Processes:
         program: str,
         ports: Mapping[str, int] | None,
     ) -> Plan:
-        """How to start a program. ports: those that it has already, None to give it free ones."""
+        """How to start a program in place of the first word of the container's command.
+
+        ports: those that it has already, None to give it free ones.
+        """
         if self._namespaces is None:
             self._namespaces = await _namespaces_allowed()
-        flags = await self._flags_of(program, command)
+        own = [program, *(command[1:] or config.command[1:])]
+        flags = await self._flags_of(own)
         arguments = list(config.args)
         environment = {**self._given(config), **config.environment}
         prefix: list[str] = []
@@ -182,18 +186,19 @@ class Processes:
             scratch = config.folder / _SCRATCH
             prefix = [sys.executable, "-I", "-S", launch.__file__, str(scratch)]
             for mount in config.mounts:
-                prefix += [str(mount.source), mount.path]
+                if not config.folder.is_relative_to(mount.path):  # else it would hide itself
+                    prefix += [str(mount.source), mount.path]
             prefix.append("--")
         else:
             arguments = without_leader_election(with_paths(arguments, paths))
-            own = set(self._given(config))
+            given = self._given(config)
             environment = {
-                key: value if key in own else with_paths([value], paths)[0]
+                key: value if key in given else with_paths([value], paths)[0]
                 for key, value in environment.items()
             }
         free = self._ports.of(_owner(config)) if ports is None else _known(ports)
         told = with_own_ports(arguments, flags, free)
-        return Plan(prefix, [program, *command[1:]], told, environment, self._directory(config))
+        return Plan(prefix, own, told, environment, self._directory(config))
 
     def _given(self, config: ContainerConfig) -> dict[str, str]:
         """The variables that the agent sets."""
@@ -208,11 +213,11 @@ class Processes:
     def _directory(self, config: ContainerConfig) -> str:
         return str(config.folder / "home")
 
-    async def _flags_of(self, program: str, command: Sequence[str]) -> Flags:
+    async def _flags_of(self, command: Sequence[str]) -> Flags:
         """The flags of a program, which tells them once for each state of its file."""
-        key = (program, *command[1:], stamp_of(program))
+        key = (*command, stamp_of(command[0]))
         if key not in self._flags:
-            self._flags[key] = flags_of(await _help_of([program, *command[1:]], self._environ))
+            self._flags[key] = flags_of(await _help_of(command, self._environ))
         return self._flags[key]
 
 
