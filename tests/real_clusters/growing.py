@@ -20,15 +20,19 @@ def manifest(release: Release) -> str:
     return text
 
 
-async def create(life: Life) -> None:
-    """One control plane machine and one worker, on which a Pod runs."""
-    config_map: Document = {
+def network() -> Document:
+    """The ConfigMap of which a ClusterResourceSet makes the cluster's network."""
+    return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "network", "namespace": "default"},
         "data": {"network.yaml": (HERE / "network.yaml").read_text()},
     }
-    await life.client.create(CONFIG_MAPS, config_map)
+
+
+async def create(life: Life) -> None:
+    """One control plane machine and one worker, on which a Pod runs."""
+    await life.client.create(CONFIG_MAPS, network())
     await life.story.create(manifest(OLD))
     await life.until(
         Cluster, "real", lambda one: is_true(one.status.conditions, ConditionType.AVAILABLE)

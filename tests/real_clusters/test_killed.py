@@ -27,10 +27,11 @@ from kapy.client import kubeconfig_files
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kinds import Kinds
+from kapy.client.kubeconfig import KubeconfigError
 from kapy.clusterctl.machine_targets import machine_target
 from kapy.conditions import is_true
 from kapy.kube import Key
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.names import CONFIG_MAPS
 from kapy.kube.yaml import load_all
 from kapy.providers.docker.boot_log import PATH
@@ -39,11 +40,11 @@ from kapy.providers.docker.containers import CLUSTER_LABEL, load_balancer_contai
 from kapy.providers.docker.engine import Engine
 from kapy.sdk import CommandStreams, LogRequest, MachineTarget
 from tests.real_clusters.engine import container_engine
+from tests.real_clusters.growing import manifest, network
 from tests.real_clusters.images import BALANCER
-from tests.real_clusters.parts import tell
+from tests.real_clusters.parts import OLD, tell
 
 pytestmark = pytest.mark.sockets
-HERE: Final = Path(__file__).parent
 CLUSTER: Final = Key("default", "real")
 WORKERS: Final = Key("default", "workers")
 KILLS: Final = int(os.environ.get("KAPY_REAL_KILLS") or 1)
@@ -93,7 +94,7 @@ class Killed:
             access = kubeconfig_files.load([self._folder / "kubeconfig"], "")
             transport = Https(access)
             return await question(Client(transport, field_manager="test"))
-        except KapyError:
+        except (ApiError, KubeconfigError, Unreachable):
             return None
         finally:
             if transport is not None:
@@ -223,14 +224,7 @@ async def _live(plane: Killed, engine: Engine, random: Random) -> None:
 async def _create(client: Client) -> bool:
     """Asked again until all are there."""
     kinds = Kinds(client)
-    data = {"network.yaml": (HERE / "network.yaml").read_text()}
-    network = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "network", "namespace": "default"},
-        "data": data,
-    }
-    for document in (network, *load_all((HERE / "cluster.yaml").read_text())):
+    for document in (network(), *load_all(manifest(OLD))):
         await client.apply(await kinds.of(document), document)
     return bool(await client.get(CONFIG_MAPS, Key("default", "network")))
 
