@@ -92,7 +92,7 @@ def _docstring(struct: type[msgspec.Struct]) -> str:
 
 
 def extra_schema(of: inspect.Type) -> dict[str, Any]:
-    """What the `rules` of a field say, those of an alias that is optional (`Alias | None`) too."""
+    """The `rules` of a field, also those of an optional alias (`Alias | None`)."""
     match of:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
             return extra_schema(inner) | (extra or {})

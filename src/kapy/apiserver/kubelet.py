@@ -1,4 +1,4 @@
-"""What only somebody who runs Pods can answer: their logs, and connections to their ports."""
+"""Requests that the program that runs a Pod answers: its logs, and connections to its ports."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kapy.kube.http import Reply, Request
 
 
 class NotForProcesses(ApiError):
-    """What the runtime of a Pod cannot do (501)."""
+    """The runtime of the Pod does not support the request (501)."""
 
     code = 501
     reason = "NotImplemented"
 
 
 class Kubelet(Protocol):
-    """Who runs the Pods of a server's Nodes."""
+    """The program that runs the Pods of a server's Nodes."""
 
     def log(
         self,
@@ -60,7 +60,7 @@ class LogStream:
         return piece
 
     def lines(self) -> AsyncIterator[bytes]:
-        """What is written."""
+        """The bytes of the log, as they are written."""
         return self
 
     def when_closed(self, told: Callable[[], None] | None) -> None:

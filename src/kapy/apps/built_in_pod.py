@@ -23,7 +23,7 @@ _PIECE: Final = 1 << 16
 
 
 class ManagerPod:
-    """What its kubelet would answer. clusters: whose ports it has."""
+    """The answers of the kubelet that would run the Pod. clusters: those whose ports it has."""
 
     def __init__(self, clusters: InMemory) -> None:
         self._clusters = clusters

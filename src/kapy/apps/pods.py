@@ -43,7 +43,7 @@ def node_agent(server: Server, folder: Path, access: Kubeconfig, clock: Clock) -
 
 
 def pod_services(server: Server, agent: NodeAgent) -> dict[str, Service]:
-    """What is to be run for Pods, by name."""
+    """The services that run Pods, by name."""
     from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
     from kapy.apiserver.kubelet import KubeletRequests
     from kapy.node_agent.pod_access import PodAccess

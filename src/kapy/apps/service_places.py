@@ -1,4 +1,4 @@
-"""Where the Services are that runtime extensions are behind."""
+"""Addresses of the Services in front of runtime extensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
 
 
 class ServicePlaces:
-    """Where Services are: as the plane was told, else as its own objects say."""
+    """Addresses of Services: those given to the plane, else those of its EndpointSlices."""
 
     def __init__(self, told: Mapping[tuple[str, str, int], str]) -> None:
         self._told = told

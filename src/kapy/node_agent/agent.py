@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 
 REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet")
 CHECK_SECONDS: Final = 1.0
-"""How often the file of programs and the size of logs are looked at. A timer: files cannot be
+"""The interval between looks at the file of programs and the size of logs. A timer: files cannot be
 watched in a portable way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an agent is, and where its API server.
+    """The Node, the folders and the API server of an agent.
 
     name: of the Node. folder: where it keeps what belongs to Pods. plane: the folder of the plane,
     with the file of programs. server: host and port of the API server; authority: PEM of its CA.

@@ -22,7 +22,7 @@ DATA: Final = "..data"
 
 
 class Content(NamedTuple):
-    """What a file holds, and its permissions."""
+    """The content of a file, and its permissions."""
 
     data: bytes
     mode: int = 0o644

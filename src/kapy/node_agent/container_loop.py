@@ -20,7 +20,7 @@ from kapy.node_agent.sources import MissingSource
 _log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 1.0
-"""How often a program is compared with the file that it was started from. A timer: files cannot be
+"""The interval between looks at the file that a program was started from. A timer: files cannot be
 watched in a portable way."""
 
 Configure = Callable[[Document, int], Awaitable[ContainerConfig]]
@@ -52,9 +52,9 @@ class ContainerLoop:
             if state.container.get(name)
         }
         self._stopped = ""
-        """Why the agent itself ended the container."""
+        """The reason for which the agent itself ended the container."""
         self._anew = False
-        """Whether that was to start it anew at once."""
+        """Whether the agent ended it to start it again at once."""
         self._log: Path | None = None
 
     async def run(self) -> None:

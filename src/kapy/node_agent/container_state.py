@@ -1,4 +1,4 @@
-"""What is known of one container, and its entry in the status of its Pod."""
+"""The state of one container, and its entry in the status of its Pod."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ContainerState:
         self.changed()
 
     def set_health(self, *, started: bool, ready: bool) -> None:
-        """What its probes found."""
+        """Store the results of its probes."""
         if (self.started, self.ready) != (started, ready):
             self.started, self.ready = started, ready
             self.changed()

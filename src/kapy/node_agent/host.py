@@ -1,4 +1,4 @@
-"""What the Pods of one Node share: the API server, folders, runtimes, Secrets and ConfigMaps."""
+"""The parts that all Pods of one Node share: API server, folders, runtimes, Secrets, ConfigMaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of Pods that were deleted while no agent ran: their processes, and their folders."""
+"""Removal of processes and folders of Pods that were deleted while no agent ran."""
 
 from __future__ import annotations
 

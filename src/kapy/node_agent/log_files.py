@@ -67,7 +67,7 @@ async def lines_of(
 
 
 def _start_of(handle: int, lines: int) -> int:
-    """Where the last so many lines of a file begin."""
+    """The position at which the last lines of a file begin."""
     size = os.fstat(handle).st_size
     at, found = size, 0
     while at > 0 and lines > 0:

@@ -17,7 +17,7 @@ _MOST_PODS: Final = 110
 
 
 def capacity() -> Mapping[str, str]:
-    """What this machine has."""
+    """The capacity of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "cpu": str(os.cpu_count() or 1),

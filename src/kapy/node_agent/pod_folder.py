@@ -1,4 +1,4 @@
-"""Where an agent keeps what belongs to one Pod, for its owner's eyes only.
+"""The folder of one Pod, which only the owner of the plane can read.
 
 pods/<uid>/volumes/<name>/          volumes, and the ServiceAccount's token
 pods/<uid>/kubeconfig

@@ -36,10 +36,10 @@ _log = logging.getLogger(__name__)
 PORTS: Final = "kapy.cluster.x-k8s.io/ports"
 """The annotation with the real ports of a Pod's containers, by those that they declare."""
 REFRESH_SECONDS: Final = 30.0
-"""How often tokens are looked at. A timer: a token's end is time itself."""
+"""The interval between looks at tokens. A timer: a token expires with time."""
 RETRY_SECONDS: Final = 2.0
 STOPPED: Final = "PlaneStopped"
-"""Why a container waits that was ended together with the plane."""
+"""The reason of a waiting container that was ended together with the plane."""
 LONGEST_END: Final = 10.0
 """Seconds that containers have to end when the agent itself does."""
 

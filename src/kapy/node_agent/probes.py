@@ -18,7 +18,7 @@ _MOST: Final = 10 * 1024
 
 
 class Outcome(NamedTuple):
-    """What one probe found. message: why it failed."""
+    """The result of one probe. message: the reason for which it failed."""
 
     well: bool
     message: str = ""

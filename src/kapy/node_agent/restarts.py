@@ -1,4 +1,4 @@
-"""When a container that ended is started again: restart policies, and the back-off of kubelets."""
+"""Restarts of a container that ended: restart policies, and the back-off of kubelets."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class ContainerConfig:
 
 
 class Exit(NamedTuple):
-    """How a container ended. reason: as `terminated.reason`. message: more, in one sentence."""
+    """The end of a container. reason: as `terminated.reason`. message: more, in one sentence."""
 
     code: int
     reason: str
@@ -84,15 +84,15 @@ class Running(Protocol):
         ...
 
     def outdated(self) -> str:
-        """Why it must be started anew (its program has changed), "" where it need not."""
+        """The reason to start it again (its program has changed), "" if there is none."""
         ...
 
 
 class Runtime(Protocol):
-    """What runs containers."""
+    """A runtime of containers."""
 
     def refusal(self, pod: Document) -> str:
-        """Why this runtime does not run a Pod, in one sentence; "" where it does."""
+        """The reason for which this runtime refuses a Pod, in one sentence; "" if it runs it."""
         ...
 
     async def start(self, config: ContainerConfig) -> Running:

@@ -1,4 +1,4 @@
-"""What the environment and the volumes of a Pod are made of: Secrets, ConfigMaps, its own fields.
+"""Sources of the environment and the volumes of a Pod: Secrets, ConfigMaps, its own fields.
 
 Pure: a `Sources` looks objects up in what the agent has read.
 """
@@ -20,7 +20,7 @@ from kapy.kube.quantity import parse
 _INDEXED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 _RESOURCE: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage)")
 ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
-"""What a container has of a resource that it sets no limit for, where the Node does not say."""
+"""The limit of a resource for a container without one, if the Node does not have a capacity."""
 
 
 class MissingSource(KapyError):

@@ -1,4 +1,4 @@
-"""Which fields of a Pod an agent supports: any other that is set is refused by its name.
+"""The fields of a Pod that an agent supports. It refuses any other field by its name.
 
 Fields that mean nothing on a single Node (where to schedule, which Pods to prefer) are accepted.
 """

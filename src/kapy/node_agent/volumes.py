@@ -12,7 +12,7 @@ from kapy.node_agent.atomic_files import DATA, Content, publish
 from kapy.node_agent.sources import MissingSource, Sources
 
 TOKEN_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-"""Where the programs of a Pod look for its ServiceAccount's token, CA and namespace."""
+"""The path of the ServiceAccount's token, CA and namespace in a Pod."""
 TOKEN_VOLUME: Final = "kube-api-access"
 _MODE: Final = 0o644
 
@@ -109,7 +109,7 @@ class Volumes:
             yield _path(item["path"]), Content(value.encode(), item.get("mode") or mode)
 
     def mounts(self, container: Document) -> list[Mount]:
-        """What a container sees of the volumes."""
+        """The mounts of a container."""
         found = list(self._mounts(container.get("volumeMounts") or ()))
         account = self.account
         if account is not None and all(one.path != TOKEN_FOLDER for one in found):

@@ -1,4 +1,4 @@
-"""What a machine of a template will have (contract: InfraMachineTemplate, autoscaling from zero).
+"""The capacity of a template's machines (contract: InfraMachineTemplate, autoscaling from zero).
 
     add_template_capacity(runtime, RaftMachineTemplate.RESOURCE, capacity, serves=is_mine)
 

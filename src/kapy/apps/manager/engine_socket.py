@@ -12,7 +12,7 @@ from kapy.apps.components.objects import with_labels
 from kapy.kube import Document
 
 MOUNTED: Final = "/var/run/docker.sock"
-"""Where the Pod has the socket."""
+"""The path of the socket in the Pod."""
 _ROOT: Final = {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
 _PRIVILEGED: Final = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("audit", "enforce", "warn")

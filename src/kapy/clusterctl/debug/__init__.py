@@ -44,7 +44,7 @@ class NoSuchCluster(ClusterctlError):
 
 @dataclass(frozen=True, kw_only=True)
 class Collecting:
-    """How an archive is made. consoles, dial: how machines and the workload cluster are reached.
+    """Options of an archive. consoles, dial: the ways to machines and to the workload cluster.
     plane_logs: files of planes on this computer. within: seconds for all. since: of logs."""
 
     consoles: Consoles
@@ -58,7 +58,7 @@ class Collecting:
 
 @dataclass(frozen=True)
 class Collected:
-    """What is in the archive (bytes by name), and what could not be had."""
+    """The content of the archive (bytes by name), and what could not be read."""
 
     files: dict[str, int]
     missing: Sequence[str]

@@ -69,7 +69,7 @@ async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
 
 
 def _of_cluster(graph: Graph, key: Key) -> Iterable[Node]:
-    """What hangs below the Cluster or below its class, and what owns any of it."""
+    """The objects below the Cluster or below its class, and the owners of these objects."""
     roots = {node for node in graph.of(CLUSTER) if node.ref.key == key}
     classes = {class_of(node.document) for node in roots if node.document is not None}
     roots |= {node for node in graph.of(CLUSTER_CLASS) if node.ref.key in classes}

@@ -25,7 +25,8 @@ SHORTEST: Final = 8
 LONGEST: Final = 4096
 MOST_LEARNED: Final = 4000
 DEPTH: Final = 4
-"""How many encodings are looked into: boot data in a Secret in an annotation, and one more."""
+"""The number of nested encodings that are read: boot data in a Secret in an annotation, and one
+more."""
 UNPACKED: Final = 4 << 20
 _NOT_SECRET: Final = frozenset(
     ("format", "namespace", "ca.crt", "tls.crt", "expiration", "description")
@@ -305,7 +306,7 @@ def _without_ends(text: str) -> str:
 
 
 def _key_body(text: str) -> int:
-    """How many characters at the end of a text may be the body of a key."""
+    """The number of characters at the end of a text that may be the body of a key."""
     begin = len(text)
     while begin and (text[begin - 1] in _KEY_CHARACTERS):
         begin -= 1
@@ -361,7 +362,7 @@ def _without_blocks(text: str) -> str:
 
 
 def _end_of_block(text: str, begin: int, least: int) -> int:
-    """Where the lines end that are indented by more than `least`."""
+    """The end of the lines that are indented by more than `least`."""
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
         line = text[begin:end]

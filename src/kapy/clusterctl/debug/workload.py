@@ -1,4 +1,4 @@
-"""What the workload cluster itself says: its version, Nodes, Pods and events."""
+"""Objects of the workload cluster: its version, Nodes, Pods and events."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def until_running(client: Client, queued: Iterable[Components], say: Say) 
 
 
 async def _up(client: Client, key: Key, say: Say) -> str:
-    """Why a Deployment is not up, "" when it is."""
+    """The reason for which a Deployment is not up, "" if it is up."""
     seen: list[str] = []
 
     def done(deployment: Document | None) -> bool:
@@ -69,7 +69,7 @@ def _is_lasting(why: str) -> bool:
 
 
 def reason_of(deployment: Document) -> str:
-    """What keeps the Pods of a Deployment from being ready, as its condition says it."""
+    """The reason in the Available condition of a Deployment for which its Pods are not ready."""
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
     for one in conditions:
         if one["type"] == "Available" and one["status"] != "True":

@@ -35,7 +35,7 @@ def strategic_three_way(
     structs: Mapping[str, Document],
     struct: str,
 ) -> Document:
-    """What takes `current` to `modified`, and removes what only `original` has.
+    """The patch from `current` to `modified`, which also removes what only `original` has.
 
     original: what was applied last. structs, struct: the facts about the kind, as for
     `kapy.kube.patch.strategic.apply`. Raises BadRequest for an item without its merge key.
@@ -139,11 +139,11 @@ class _Difference:
 
 
 class _Additions(_Difference):
-    """What is new or has changed."""
+    """The part of the patch for items that are new or have changed."""
 
 
 class _Removals(_Difference):
-    """What is not wanted any more."""
+    """The part of the patch for items that are removed."""
 
     removes = True
 

@@ -1,4 +1,4 @@
-"""Which flags a program has, and its ports and paths as told by them. Pure.
+"""The flags of a program, and arguments that give it other ports and paths. Pure.
 
 Go's `flag` and `pflag`, and Python's `argparse` and click, print flags with their defaults when
 they are asked for `--help`. Flags of ports and bind addresses are known by their names.
@@ -48,7 +48,7 @@ def flags_of(help_text: str) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a program is told. ports: its real ports by those that it was to listen on."""
+    """Arguments of a program. ports: its real ports by those of its release."""
 
     values: Sequence[str]
     ports: Mapping[int, int]

@@ -1,4 +1,4 @@
-"""Which local programs run in place of which containers: a file of the plane's owner.
+"""The local programs that run in place of containers: a file of the plane's owner.
 
 It is no object of the API: whoever may write a Deployment must not thereby run programs as the
 user of the plane.
@@ -50,7 +50,7 @@ class Programs:
         return True
 
     def command(self, namespace: str, deployment: str, container: str) -> tuple[str, ...] | None:
-        """What runs in place of a container, None where nothing does."""
+        """The command that runs in place of a container, None if there is none."""
         for one in self._known:
             if (one.namespace, one.deployment, one.container) == (namespace, deployment, container):
                 return one.command

@@ -65,7 +65,7 @@ def forget(folder: Path) -> None:
 
 
 def beginning_of(pid: int) -> str:
-    """When a process began, in the words of the kernel; "" where there is no such process."""
+    """The start time of a process as the kernel writes it; "" if there is no such process."""
     if sys.platform == "linux":
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

@@ -169,7 +169,7 @@ class Processes:
         program: str,
         ports: Mapping[str, int] | None,
     ) -> Plan:
-        """How to start a program in place of the first word of the container's command.
+        """The plan to start a program in place of the first word of the container's command.
 
         ports: those that it has already, None to give it free ones.
         """
@@ -223,7 +223,7 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a program is started: a prefix that makes its mounts, itself, and its arguments."""
+    """A program to start: a prefix that makes its mounts, the program, and its arguments."""
 
     prefix: Sequence[str]
     program: Sequence[str]
@@ -281,7 +281,7 @@ async def _namespaces_allowed() -> bool:
 
 
 async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a program answers to `--help`; "" where it does not."""
+    """The output of a program for `--help`; "" if there is none."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command, "--help", stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True,

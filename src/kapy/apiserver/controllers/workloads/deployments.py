@@ -206,7 +206,7 @@ def _progress(
 
 
 def _share(document: Document, wanted: int) -> int:
-    """How many Pods may be missing: `maxUnavailable`, rounded down."""
+    """The number of Pods that may be unavailable: `maxUnavailable`, rounded down."""
     strategy = document["spec"].get("strategy") or {}
     if strategy.get("type") == "Recreate":
         return wanted

@@ -1,4 +1,4 @@
-"""What the status of a Pod says: whether it is ready, waits for a Node, and why it does not run."""
+"""Readers of the status of a Pod: is it ready, is it scheduled, and why does it not run."""
 
 from __future__ import annotations
 

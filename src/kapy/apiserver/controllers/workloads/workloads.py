@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Workloads:
-    """What is deployed at one server, and whether there is anything to do for it.
+    """The workload objects of one server, and a mark that one of them needs a reconcile.
 
     next_look: the earliest moment at which something changes although nothing is written (the
     deadline of a rollout), None where there is none.
@@ -47,7 +47,7 @@ class Workloads:
     __slots__ = ("_budget", "_left", "_owned", "_room", "is_dirty", "is_used", "next_look", "plane")
 
     what = "this server"
-    """What messages of the log call the server."""
+    """The name of the server in messages of the log."""
 
     def __init__(self, server: Server) -> None:
         self.plane: Plane = server.plane
@@ -141,7 +141,7 @@ class Workloads:
         return found.latest(metadata.get("namespace", ""), metadata["name"])
 
     def owned(self, table: str, owner: Document) -> list[Document]:
-        """What an object controls, oldest first."""
+        """The objects that an object controls, oldest first."""
         found = self._owned.get((table, owner["metadata"]["uid"]), {})
         return sorted(found.values(), key=lambda one: one["metadata"]["creationTimestamp"])
 

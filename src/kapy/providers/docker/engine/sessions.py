@@ -80,7 +80,7 @@ async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
 async def follow_output(
     container: DockerContainer, command: Sequence[str]
 ) -> AsyncGenerator[bytes, None]:
-    """What a command writes, until it ends or the reader stops; then the command ends, too."""
+    """The output of a command, until it ends or the reader stops, which ends the command, too."""
     process = await container.exec([*WHILE_CONNECTED, *command], stdin=True, privileged=True)
     async with process.start() as stream:
         while (message := await stream.read_out()) is not None:
@@ -90,7 +90,7 @@ async def follow_output(
 async def read_logs(
     library: Docker, name: str, query: Mapping[str, Any]
 ) -> AsyncGenerator[bytes, None]:
-    """What the first process of a container wrote."""
+    """The output of the first process of a container."""
     from aiohttp import ClientTimeout
 
     found = await library.containers.container(name).show()
