@@ -9,7 +9,7 @@ import msgspec
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.go_json import duplicate_fields, encodable, syntax_error
 from kapy.apiserver.long_json import loads, no_collection
-from kapy.apiserver.resources.structs import Misfit, decoder, struct_of
+from kapy.apiserver.resources.structs import Misfit, decoder, described, struct_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
 from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
@@ -280,24 +280,14 @@ def no_object(value: Any) -> str:
     """What is wrong with a body that is no JSON object."""
     if value is None:
         return "json parse error: unexpected end of JSON input"
-    said = f"cannot unmarshal {go_type(value)} into Go value of type {_STRUCT}"
+    said = f"cannot unmarshal {described(value)} into Go value of type {_STRUCT}"
     return f"json parse error: json: {said}"
 
 
 def not_a_text(field: str, value: Any) -> str:
     """What is wrong with an `apiVersion` or a `kind` that is no text."""
-    said = f"cannot unmarshal {go_type(value)} into Go struct field .{field} of type string"
+    said = f"cannot unmarshal {described(value)} into Go struct field .{field} of type string"
     return f"json parse error: json: {said}"
-
-
-def go_type(value: Any) -> str:
-    """What Go calls a JSON value."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "null")
 
 
 def refuse_media_type(accepted: list[str]) -> UnsupportedMediaType:

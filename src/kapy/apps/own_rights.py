@@ -32,7 +32,7 @@ PROGRAMS: Final[tuple[ManagerName, ...]] = (
 
 
 _OF_CONNECTIONS: Final = (Right(SECRETS.group, (SECRETS.plural,), READ),)
-"""What a plane does whichever managers it has: it knows the kubeconfigs of its clusters."""
+"""The rights of every plane: it reads the kubeconfig Secrets of its clusters."""
 
 _OF_INVENTORY: Final = (
     Right(DEPLOYMENTS.group, (DEPLOYMENTS.plural,), READ),

@@ -70,7 +70,7 @@ class Watched:
 
 
 def _troubles(cluster: Document) -> Iterator[str]:
-    """What does not mend itself: an infrastructure that cannot be made, a machine that failed."""
+    """Failures that last: an infrastructure that cannot be created, a machine that failed."""
     lines = _lines(cluster, "InfrastructureReady")
     for name, _, reason in (line.partition(": ") for line in lines):
         if name == "LoadBalancerAvailable" and reason and not reason.startswith(_PULLING):

@@ -31,8 +31,10 @@ async def side_by_side(
 
 
 async def all_answered(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
-    """As `side_by_side`, but a request that is under way when another one fails is answered before
-    the failure is raised: what it did is known then. No more requests are begun."""
+    """Do the work side by side; after a failure wait for the requests that are under way.
+
+    The effect of each request is known when the failure is raised. No more requests are begun.
+    """
     failures: list[Exception] = []
 
     async def one(work: Callable[[], Awaitable[T]]) -> list[T]:

@@ -86,7 +86,7 @@ def spelled(path: Path) -> str:
 
 
 def described(value: Any) -> str:
-    """What Go calls a JSON value."""
+    """The name of a JSON value's type in errors of Go's encoding/json."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

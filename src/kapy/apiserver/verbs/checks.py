@@ -264,7 +264,7 @@ def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
 
 
 def _of_status(error: FieldError) -> FieldError:
-    """What is wrong with a custom status at its own endpoint: sentences begin below `status`."""
+    """The errors of a custom status at its own endpoint: their paths begin below `status`."""
     if error.detail.startswith(f"{error.field} in body "):
         below = error.detail.removeprefix("status").removeprefix(".")
         return replace(error, detail=below)

@@ -11,7 +11,7 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import conflict, not_found
-from kapy.apiserver.resources.structs import MOST_UNKNOWN, facts
+from kapy.apiserver.resources.structs import MOST_UNKNOWN, described, facts
 from kapy.apiserver.verbs.checks import (
     defaults_are_stored,
     half_typed,
@@ -142,7 +142,7 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> tuple[Documen
         document = json_patch.apply(live, content)
     else:
         if not isinstance(content, dict):
-            what = body.go_type(content)
+            what = described(content)
             raise BadRequest(
                 f"error decoding patch: json: cannot unmarshal {what} into Go value of type "
                 "map[string]interface {}"
@@ -181,7 +181,7 @@ def check_operations(content: Any, checks: Validation) -> None:
         for key, value in operation.items() if isinstance(operation, dict) else ():
             if key in ("op", "path", "from") and not isinstance(value, str | None):
                 raise BadRequest(
-                    f"error decoding patch: json: cannot unmarshal {body.go_type(value)} into Go "
+                    f"error decoding patch: json: cannot unmarshal {described(value)} into Go "
                     f"struct field jsonPatchOp.{key} of type string"
                 )
             if key not in ("op", "path", "from", "value"):
@@ -273,7 +273,7 @@ def read_applied(ask: Ask, checks: Validation) -> Document:
     if not isinstance(content, dict):
         raise BadRequest(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            f"unmarshal {body.go_type(content)} into Go value of type map[string]interface {{}}"
+            f"unmarshal {described(content)} into Go value of type map[string]interface {{}}"
         )
     return content
 

@@ -1,4 +1,4 @@
-"""Who owns `replicas` of an object after a write of its Scale.
+"""Field ownership of `replicas` of an object after a write of its Scale.
 
 The Scale is seen with the owners of `replicas` alone, is written like any object, and its owners
 become those of the object again. As on a real server an update that owned `replicas` gets an
@@ -22,7 +22,7 @@ from kapy.kube.apply.fields import contains, difference, single
 from kapy.kube.errors import ApiError
 
 Paths: TypeAlias = Mapping[str, str]
-"""Where `replicas` of an object stand, by the object's apiVersion."""
+"""The path of `replicas` in an object, by the object's apiVersion."""
 
 API_VERSION = "autoscaling/v1"
 _STRUCT = "autoscaling.v1.Scale"

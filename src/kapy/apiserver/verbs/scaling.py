@@ -228,7 +228,7 @@ async def _revise(
 
 
 def _replicas_paths(plane: Plane, ask: Ask) -> dict[str, str]:
-    """Where `replicas` stand in each version of the kind that has a Scale."""
+    """The path of `replicas` in each version of the kind that has a Scale."""
     one, found = ask.kind.resource, dict[str, str]()
     for version in ask.kind.schema.tracker.versions:
         group, number = split_api_version(version)

@@ -115,7 +115,7 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
 
 
 def _member(value: Any, name: str, wanted: str) -> str:
-    """What is wrong with a member of the response that has another type."""
+    """The error of a member of the response that has another type."""
     field = f"ConversionResponse.response.{name} of type {wanted}"
     return f"json: cannot unmarshal {described(value)} into Go struct field {field}"
 
@@ -148,7 +148,7 @@ _GO_TYPES: Final[dict[type, str]] = {
 
 
 def go_type(value: Any) -> str:
-    """What Go calls the type of a decoded value."""
+    """The name of a decoded value's type in Go."""
     return _GO_TYPES.get(type(value), "<nil>")
 
 

@@ -17,7 +17,7 @@ _ROOT: Final = {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
 _PRIVILEGED: Final = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("audit", "enforce", "warn")
 }
-"""As upstream's Namespace: the levels below admit no socket of a node."""
+"""The Pod Security labels of upstream's Namespace: stricter levels refuse a socket of the node."""
 _VOLUME: Final = "engine"
 
 

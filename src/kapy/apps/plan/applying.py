@@ -64,7 +64,7 @@ async def apply(
 
 
 def _patch(resource: Resource, live: Document, modified: Document) -> tuple[Document, str]:
-    """What takes a live object to the one that is applied, and in which form."""
+    """The patch from a live object to the applied one, and its media type."""
     version = f"{resource.group}/{resource.version}/{resource.kind}"
     struct = facts()["kinds"].get(version)
     original = last_applied(live)

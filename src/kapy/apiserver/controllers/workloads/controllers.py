@@ -18,7 +18,7 @@ BACKOFF_LIMIT: Final = 6
 
 
 def replica_set(here: Workloads, document: Document) -> None:
-    """As many Pods as it wants."""
+    """Create or delete Pods until the ReplicaSet has the desired number."""
     spec, meta = document["spec"], document["metadata"]
     wanted = spec.get("replicas", 1)
     pods = [one for one in here.owned("pods", document) if is_active(one)]

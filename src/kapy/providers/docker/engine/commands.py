@@ -23,7 +23,7 @@ ENDED: Final = 100
 """How often is asked whether a command has ended whose output has."""
 
 HUNG_UP: Final = (ConnectionError, RuntimeError, AssertionError)
-"""What the library raises when input is written after the engine has closed the connection."""
+"""The exceptions of the library if input is written after the engine closed the connection."""
 
 _SCRIPT = 'n=$1; shift; head -c "$n" | { "$@"; code=$?; cat > /dev/null; exit $code; }'
 WITH_INPUT: Final = ("/bin/sh", "-c", _SCRIPT, "sh")

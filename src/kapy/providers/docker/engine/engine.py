@@ -54,7 +54,7 @@ ANSWER_TIMEOUT: Final = 120.0
 """Seconds; a busy disk makes the start of a container take most of a minute."""
 
 EVENTS: Final = ("start", "die", "died", "destroy", "remove")
-"""Of containers that start or end: in Docker's words and, where they are others, in Podman's.
+"""Events of containers that start or end, with Docker's names and with Podman's.
 
 Podman also selects no label without a value: labels are looked at here."""
 
@@ -223,7 +223,7 @@ class Engine:
     def follow_command(
         self, name: str, command: Sequence[str]
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """What a command writes, while the context is open; the command ends with it.
+        """The output of a command while the context is open; the command ends with it.
 
         The container needs a shell and `cat`.
         """
