@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from kapy.apps.docker_sample import NETWORK_FILE, SAMPLE, VERSION, NoNetwork, docker_sample
 from kapy.cli.quickstart import DOCKER_VERSION
+from kapy.containers import ImageUnavailable, NoSuchObject
 from kapy.kube import Document
-from kapy.providers.docker.engine import ImageUnavailable, NoSuchObject
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.docker.node_images import node_image
 from tests.providers.docker.paper_engine import PaperEngine

@@ -13,6 +13,7 @@ from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig import parse
+from kapy.containers import Engine, File
 from kapy.kube import Document, Key
 from kapy.kube.boot import PREFLIGHT_ERRORS
 from kapy.kube.errors import KapyError
@@ -25,7 +26,6 @@ from kapy.providers.docker.containers import (
     Role,
     Wanted,
 )
-from kapy.providers.docker.engine import Engine, File
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.load_balancer_config import PATH, Backend, Balancing, config_text
 from kapy.providers.docker.node_container import waiting_for_systemd

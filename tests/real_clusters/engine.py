@@ -16,7 +16,7 @@ from typing import Final
 
 from aiodocker import Docker
 
-from kapy.providers.docker.engine import Engine, EngineError, EngineUnreachable
+from kapy.containers import Engine, EngineError, EngineUnreachable
 from tests.real_clusters.images import ensure_images
 from tests.real_clusters.parts import CACHE, HERE
 

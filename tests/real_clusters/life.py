@@ -21,10 +21,10 @@ from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig, parse
+from kapy.containers import Engine
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS, SECRETS, Resource
-from kapy.providers.docker.engine import Engine
 from kapy.testing.story import Story
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.parts import tell

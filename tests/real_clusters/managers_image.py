@@ -13,7 +13,7 @@ from typing import Final
 
 from aiodocker import Docker
 
-from kapy.providers.docker.engine import Engine
+from kapy.containers import Engine
 from tests.real_clusters.images import import_file_system
 from tests.real_clusters.parts import ROOT, python_file_system, wheels
 

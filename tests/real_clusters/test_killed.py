@@ -30,6 +30,7 @@ from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig import KubeconfigError
 from kapy.clusterctl.machine_targets import machine_target
 from kapy.conditions import is_true
+from kapy.containers import Engine
 from kapy.kube import Key
 from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.names import CONFIG_MAPS
@@ -37,7 +38,6 @@ from kapy.kube.yaml import load_all
 from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import ContainerConsole
 from kapy.providers.docker.containers import CLUSTER_LABEL, load_balancer_container
-from kapy.providers.docker.engine import Engine
 from kapy.sdk import CommandStreams, LogRequest, MachineTarget
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.growing import manifest, network

@@ -15,7 +15,7 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
-from kapy.providers.docker.engine import Engine
+from kapy.containers import Engine
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.growing import create
 from tests.real_clusters.life import Life

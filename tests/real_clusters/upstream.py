@@ -14,10 +14,10 @@ from aiodocker import Docker
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import Plane
 from kapy.client.kubeconfig import Kubeconfig, with_context
+from kapy.containers import Engine
 from kapy.kube import Document
 from kapy.kube.pki import issue, new_ca
 from kapy.kube.yaml import dump_all
-from kapy.providers.docker.engine import Engine
 from tests.real_clusters.images import BALANCER, node_image
 from tests.real_clusters.parts import RELEASES, program
 

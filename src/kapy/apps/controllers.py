@@ -13,10 +13,10 @@ from kapy.apps.core_controllers import add_core
 from kapy.apps.dialing import over_network
 from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.settings import Controlling
+from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker import Host
 from kapy.providers.docker import add_to as add_docker
-from kapy.providers.docker.engine import Engine, EngineUnreachable
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap

@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Final
 
 from kapy.apps.manifests import read_manifests
+from kapy.containers import Engine, NoSuchObject
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
-from kapy.providers.docker.engine import Engine, NoSuchObject
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.docker.node_images import node_image
 

@@ -142,7 +142,7 @@ def _objects(files: tuple[str, ...]) -> Sequence[Document]:
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
     """The sample of containers; an engine that lacks something says so before a plane starts."""
     from kapy.apps.docker_sample import docker_sample  # most quickstarts need no engine
-    from kapy.providers.docker.engine import Engine
+    from kapy.containers import Engine
 
     console.step("looking for a container engine")
     async with Engine.from_environment() as engine:

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from kapy.kube.boot import STARTED, SUCCEEDED
-from kapy.providers.docker.boot_log import WITH_LOG
-from kapy.providers.docker.engine import (
+from kapy.containers import (
     CommandResult,
     Container,
     Engine,
@@ -24,8 +22,10 @@ from kapy.providers.docker.engine import (
     Network,
     NoSuchObject,
 )
-from kapy.providers.docker.engine.engine import Progress
-from kapy.providers.docker.engine.errors import pull_failed, refused
+from kapy.containers.engine import Progress
+from kapy.containers.errors import pull_failed, refused
+from kapy.kube.boot import STARTED, SUCCEEDED
+from kapy.providers.docker.boot_log import WITH_LOG
 
 BOOT_TIME = 3.0
 KUBEADM_TIME = 5.0

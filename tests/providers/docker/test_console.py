@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from kapy.containers import Engine, EngineUnreachable
 from kapy.kube import Document
 from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import ContainerConsole
 from kapy.providers.docker.containers import BelongsToAnother
-from kapy.providers.docker.engine import Engine, EngineUnreachable
 from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
-from tests.providers.docker.engine_server import EngineServer
+from tests.containers.engine_server import EngineServer
 
 pytestmark = pytest.mark.sockets
 

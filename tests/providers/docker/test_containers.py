@@ -9,6 +9,7 @@ import pytest
 
 from kapy.api.cluster import Cluster, ClusterNetwork, ClusterSpec, NetworkRanges
 from kapy.api.infrastructure import Mount
+from kapy.containers import Container, EngineInfo, NotPermitted
 from kapy.kube import Key
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.version import InvalidVersion
@@ -21,7 +22,6 @@ from kapy.providers.docker.containers import (
     configuration,
     machine_container,
 )
-from kapy.providers.docker.engine import Container, EngineInfo, NotPermitted
 from kapy.providers.docker.ip_family import BadNetwork, ip_family
 from kapy.providers.docker.load_balancer_config import (
     Backend,

@@ -19,9 +19,9 @@ from typing import Any, Final, Literal
 
 import pytest
 
+from kapy.containers import EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
-from kapy.providers.docker.engine import EngineUnreachable
 from kapy.testing.provider_bench import key
 from tests.providers.docker.paper_engine import PaperContainer, PaperEngine
 from tests.providers.docker.stage import DEV, Stage, controllers, is_provisioned, playing, status

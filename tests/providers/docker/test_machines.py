@@ -8,11 +8,11 @@ import pytest
 
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
+from kapy.containers import CommandResult
 from kapy.kube import Document, Key
 from kapy.kube.boot import STARTED, SUCCEEDED
 from kapy.kube.names import EVENTS, NODES
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
-from kapy.providers.docker.engine import CommandResult
 from kapy.testing.provider_bench import NAMESPACE, key
 from tests.providers.docker.stage import (
     CLUSTER,

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 from kapy.api.names import Label
+from kapy.containers import Container, Engine, NoSuchObject, Session
 from kapy.kube import Document
 from kapy.providers.docker import boot_log
 from kapy.providers.docker.backend import is_docker
 from kapy.providers.docker.containers import check_owner, machine_container
-from kapy.providers.docker.engine import Container, Engine, NoSuchObject, Session
 from kapy.sdk import (
     CommandStreams,
     ConsoleUnavailable,

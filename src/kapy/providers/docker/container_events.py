@@ -9,10 +9,10 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
 from kapy.api.docker_cluster import DockerCluster
 from kapy.api.docker_machine import DockerMachine
+from kapy.containers import Container
 from kapy.kube import Key
 from kapy.providers.docker.backend import is_docker
 from kapy.providers.docker.containers import CLUSTER_LABEL, LOAD_BALANCER, ROLE_LABEL, provider_id
-from kapy.providers.docker.engine import Container
 from kapy.sdk import Controller, Runtime
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from kapy.api.infrastructure import Mount
+from kapy.containers import Container, EngineInfo, NotPermitted, volume_of
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
-from kapy.providers.docker.engine import Container, EngineInfo, NotPermitted, volume_of
 from kapy.providers.docker.ip_family import IPFamily
 
 NETWORK: Final = "kind"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from kapy.containers import Container, Engine, EngineError, File, NameInUse
 from kapy.kube import Document, Key
 from kapy.kube.quantity import canonical
 from kapy.providers.docker.containers import (
@@ -25,7 +26,6 @@ from kapy.providers.docker.containers import (
     configuration,
     ensured_network,
 )
-from kapy.providers.docker.engine import Container, Engine, EngineError, File, NameInUse
 
 FOLLOW_AGAIN: Final = 5.0
 RUNTIME_SETTING: Final = "KAPY_CONTAINER_RUNTIME"

@@ -18,6 +18,7 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.docker_cluster import DockerCluster
 from kapy.api.machine import Machine
 from kapy.api.names import Label
+from kapy.containers import Container, File
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import CONFIG_MAPS
@@ -32,7 +33,6 @@ from kapy.providers.docker.containers import (
     load_balancer_container,
     machine_container,
 )
-from kapy.providers.docker.engine import Container, File
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.ip_family import IPFamily, ip_family
 from kapy.providers.docker.load_balancer_config import (

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import Annotation, ConditionType, Label, Reason
+from kapy.containers import Container, EngineUnreachable
 from kapy.kube import Document, Key
 from kapy.kube.boot import BadBootData, for_containers
 from kapy.kube.duration import parse
@@ -36,7 +37,6 @@ from kapy.providers.docker.containers import (
     machine_container,
     provider_id,
 )
-from kapy.providers.docker.engine import Container, EngineUnreachable
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.ip_family import ip_family
 from kapy.providers.docker.node_container import (

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Sequence
 from typing import Final
 
+from kapy.containers import CommandResult, Engine
 from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, as_commands
 from kapy.kube.errors import KapyError
 from kapy.providers.docker.boot_log import with_log
-from kapy.providers.docker.engine import CommandResult, Engine
 from kapy.providers.docker.tasks import Operation, Task
 
 POLL: Final = 0.5

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from kapy.providers.docker.engine.sessions import WHILE_CONNECTED
+from kapy.containers.sessions import WHILE_CONNECTED
 
 RECORDED: dict[str, Any] = json.loads(
-    (Path(__file__).parents[2] / "data" / "container_engine.json").read_text()
+    (Path(__file__).parents[1] / "data" / "container_engine.json").read_text()
 )
 """By name: what dockerd answered to a request (method, path, status, body)."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from kapy.containers.errors import EngineUnreachable
 from kapy.kube.foreign_json import BadJson, decoded
-from kapy.providers.docker.engine.errors import EngineUnreachable
 
 DEFAULT_CONTEXT: Final = "default"
 _SCHEMES: Final = ("unix://", "tcp://", "http://", "https://", "ssh://", "npipe://")

@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from kapy.providers.docker.engine.records import File
+from kapy.containers.records import File
 
 
 def archive_of(files: Iterable[File]) -> bytes:

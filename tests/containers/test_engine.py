@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.providers.docker.engine import (
+from kapy.containers import (
     Container,
     Engine,
     EngineError,
@@ -22,9 +22,9 @@ from kapy.providers.docker.engine import (
     NotPermitted,
     PortInUse,
 )
-from kapy.providers.docker.engine.archive import archive_of
-from kapy.providers.docker.engine.commands import OUTPUT
-from tests.providers.docker.engine_server import RECORDED, EngineServer, Ran
+from kapy.containers.archive import archive_of
+from kapy.containers.commands import OUTPUT
+from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
 pytestmark = pytest.mark.sockets
 

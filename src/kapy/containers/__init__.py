@@ -9,9 +9,9 @@ for each way in which an engine refuses. The library behind it is aiodocker; no 
 imports it, and it is imported when the first engine is opened.
 """
 
-from kapy.providers.docker.engine.address import engine_address
-from kapy.providers.docker.engine.engine import Engine
-from kapy.providers.docker.engine.errors import (
+from kapy.containers.address import engine_address
+from kapy.containers.engine import Engine
+from kapy.containers.errors import (
     DiskFull,
     EngineError,
     EngineUnreachable,
@@ -21,7 +21,7 @@ from kapy.providers.docker.engine.errors import (
     NotPermitted,
     PortInUse,
 )
-from kapy.providers.docker.engine.records import (
+from kapy.containers.records import (
     CommandResult,
     Container,
     EngineInfo,
@@ -29,7 +29,7 @@ from kapy.providers.docker.engine.records import (
     Network,
     volume_of,
 )
-from kapy.providers.docker.engine.sessions import Session
+from kapy.containers.sessions import Session
 
 __all__ = [
     "CommandResult",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from kapy.providers.docker.engine.errors import EngineError
-from kapy.providers.docker.engine.records import CommandResult
+from kapy.containers.errors import EngineError
+from kapy.containers.records import CommandResult
 
 if TYPE_CHECKING:
     from aiodocker.containers import DockerContainer

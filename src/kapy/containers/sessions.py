@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from kapy.providers.docker.engine.commands import HUNG_UP, PIECE, WITH_INPUT, ended
+from kapy.containers.commands import HUNG_UP, PIECE, WITH_INPUT, ended
 
 if TYPE_CHECKING:
     from aiodocker import Docker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.providers.docker.engine import (
+from kapy.containers import (
     DiskFull,
     Engine,
     EngineError,
@@ -16,8 +16,8 @@ from kapy.providers.docker.engine import (
     NotPermitted,
     engine_address,
 )
-from kapy.providers.docker.engine.errors import LONGEST, pull_failed, refused, unreachable
-from kapy.providers.docker.engine.records import EngineInfo
+from kapy.containers.errors import LONGEST, pull_failed, refused, unreachable
+from kapy.containers.records import EngineInfo
 
 
 def test_docker_host_comes_first(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
-from kapy.providers.docker.engine.address import engine_address
-from kapy.providers.docker.engine.archive import archive_of
-from kapy.providers.docker.engine.commands import run_command
-from kapy.providers.docker.engine.errors import (
+from kapy.containers.address import engine_address
+from kapy.containers.archive import archive_of
+from kapy.containers.commands import run_command
+from kapy.containers.errors import (
     EngineError,
     EngineUnreachable,
     ImageUnavailable,
@@ -23,9 +23,9 @@ from kapy.providers.docker.engine.errors import (
     refused,
     unreachable,
 )
-from kapy.providers.docker.engine.events import follow_events
-from kapy.providers.docker.engine.pulling import PullProgress
-from kapy.providers.docker.engine.records import (
+from kapy.containers.events import follow_events
+from kapy.containers.pulling import PullProgress
+from kapy.containers.records import (
     CommandResult,
     Container,
     EngineInfo,
@@ -38,7 +38,7 @@ from kapy.providers.docker.engine.records import (
     network_of,
     volume_of,
 )
-from kapy.providers.docker.engine.sessions import (
+from kapy.containers.sessions import (
     Session,
     follow_output,
     read_logs,
