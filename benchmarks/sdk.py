@@ -43,7 +43,7 @@ from kapy.sdk import (
     add_infra_machine,
     add_ipam,
 )
-from kapy.testing.played_core import reference
+from kapy.testing.fake_core import reference
 from kapy.testing.provider_bench import NAMESPACE, STEP, ProviderBench, key, provider_bench
 
 Row = dict[str, Any]

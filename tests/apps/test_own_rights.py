@@ -16,7 +16,7 @@ from kapy.apps.settings import Controlling, ManagerName, Settings
 from kapy.contract.external import AGGREGATE_TO_MANAGER
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
-from kapy.testing.played_core import reference
+from kapy.testing.fake_core import reference
 from kapy.testing.story import Story
 from tests.contract.test_rights import ROLES, role
 from tests.providers.scripted.dialects import BIRCH

@@ -22,8 +22,8 @@ from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.fixture import Fixture
 from kapy.testing.conformance.rules import PROMISES, RULES
-from kapy.testing.conformance.scene import Scene
 from tests.contract.breaks.broken import Break
 from tests.contract.breaks.catalogue import BREAKS
 from tests.contract.breaks.kit import BAD_DAYS, Case, cases, is_by_hand, is_static
@@ -111,7 +111,7 @@ def test_the_kit_looks_at_every_rule_of_files(monkeypatch: pytest.MonkeyPatch) -
     assert unseen == []
 
 
-async def _blind(_: Scene) -> AsyncIterator[Finding]:
+async def _blind(_: Fixture) -> AsyncIterator[Finding]:
     for one in list[Finding]():
         yield one
 
@@ -119,7 +119,7 @@ async def _blind(_: Scene) -> AsyncIterator[Finding]:
 def _without(checks: Sequence[Check], rule: str, case: Case) -> list[Check]:
     """Checks of which that of the rule sees nothing, and that of the same name for the case."""
     same = {rule, f"{case.role}/{rule.partition('/')[2]}"}
-    return [replace(one, look=_blind) if one.rule in same else one for one in checks]
+    return [replace(one, run=_blind) if one.rule in same else one for one in checks]
 
 
 @pytest.mark.parametrize(

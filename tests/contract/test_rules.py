@@ -12,18 +12,18 @@ from typing import Final
 import pytest
 
 from kapy.testing.conformance.behaviour import BEHAVIOUR
-from kapy.testing.conformance.behaviour.stage import PARTS
+from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
+from kapy.testing.conformance.check_results import ONCE
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.rules import (
     DOCUMENTS,
     PROMISES,
     RULES,
-    Checked,
+    CheckMethod,
     Document,
-    Keeper,
+    ResponsibleParty,
     Rule,
 )
-from kapy.testing.conformance.verdicts import ONCE
 from tests.contract.rules.pages import KEPT, pages
 from tests.contract.rules.row import Kept
 from tests.oracle.recorded import ROOT, SHARED
@@ -74,8 +74,11 @@ def test_a_rule_is_there_once() -> None:
     asked = [rule.id for document in DOCUMENTS for rule in document.rules]
     promised = [rule.id for document in DOCUMENTS for rule in document.promises]
     assert len(RULES | PROMISES) == len(asked) + len(promised)
-    assert {one.keeper for one in RULES.values()} == {Keeper.PROVIDER}
-    assert {one.keeper for one in PROMISES.values()} == {Keeper.CORE, Keeper.COMMAND}
+    assert {one.keeper for one in RULES.values()} == {ResponsibleParty.PROVIDER}
+    assert {one.keeper for one in PROMISES.values()} == {
+        ResponsibleParty.CORE,
+        ResponsibleParty.COMMAND,
+    }
 
 
 @pytest.mark.recorded
@@ -149,13 +152,13 @@ def test_every_rule_is_kept_or_checked_or_the_author_s(kept: Kept) -> None:
     assert [one.id for one in rules if one.name not in names and not is_checked(one)] == []
 
 
-SEEN: Final = {*CHECKS, *(one.rule for one in BEHAVIOUR), *(f"{one}/{ONCE}" for one in PARTS)}
+SEEN: Final = {*CHECKS, *(one.rule for one in BEHAVIOUR), *(f"{one}/{ONCE}" for one in ROLE_SETUPS)}
 """Rules that files, a running provider, or its bad days show."""
 
 
 def is_checked(rule: Rule) -> bool:
     """By the conformance kit, whose mutants show that each check can fail."""
-    return rule.checked is Checked.AUTHOR or rule.id in SEEN
+    return rule.checked is CheckMethod.AUTHOR or rule.id in SEEN
 
 
 def test_the_pages_are_those_that_are_printed() -> None:

@@ -21,7 +21,7 @@ from kapy.sdk import (
     add_infra_machine_pool,
     add_ipam,
 )
-from kapy.testing.played_core import reference
+from kapy.testing.fake_core import reference
 from kapy.testing.provider_bench import ProviderBench
 from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperConfig
 from tests.sdk.paper_cloud import (

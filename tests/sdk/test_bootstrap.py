@@ -37,8 +37,8 @@ from kapy.sdk import (
     in_v1beta1,
 )
 from kapy.sdk.failures import ProviderMistake
+from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
-from kapy.testing.played_core import reference
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.bad_days import life, short_lives
 from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperBoot, PaperConfig

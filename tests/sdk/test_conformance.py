@@ -13,10 +13,10 @@ from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.sdk import add_bootstrap, add_control_plane
 from kapy.testing.conformance.behaviour import bootstrap_config, control_plane
-from kapy.testing.conformance.behaviour.asserted import check
-from kapy.testing.conformance.company import Accompanied
+from kapy.testing.conformance.behaviour.assertions import check
+from kapy.testing.conformance.core_controllers import WithCoreControllers
 from kapy.testing.conformance.in_process import InProcess
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from tests.providers.kubeadm.test_conformance import CONTROL_PLANE, MACHINES, keeps_every_rule
 from tests.sdk import page_of_kubeadm
 from tests.sdk.paper_bootstrap import CONFIG, Letterhead, PaperBoot, PaperConfig
@@ -65,6 +65,6 @@ async def test_a_control_plane_of_machines_keeps_every_rule_among_others() -> No
     }
     example: Document = {"kind": "PageControlPlane", "metadata": {}, "spec": spec}
     kind = Kind.of("control-plane", page_of_kubeadm.PageControlPlane, example)
-    way = Accompanied(lambda _: InProcess(page_of_kubeadm.add_to))
-    subject = Subject("a control plane in a page", (kind,), way, extras=[MACHINES])
+    way = WithCoreControllers(lambda _: InProcess(page_of_kubeadm.add_to))
+    subject = ProviderUnderTest("a control plane in a page", (kind,), way, extras=[MACHINES])
     await keeps_every_rule(subject, "control-plane", seeds=SEEDS)

@@ -31,8 +31,8 @@ from kapy.sdk import (
     Waiting,
     add_control_plane,
 )
+from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
-from kapy.testing.played_core import reference
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.bad_days import life, short_lives
 from tests.sdk.paper_plane import PLANE, PaperControlPlane, PaperService

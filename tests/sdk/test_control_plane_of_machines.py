@@ -24,8 +24,8 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import SECRETS
 from kapy.sdk import ControlPlaneSeen, MachinesOrder, add_control_plane_of_machines
+from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
-from kapy.testing.played_core import reference
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.bad_days import life, short_lives
 from tests.sdk.paper_stack import (

@@ -15,8 +15,8 @@ from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.testing.conformance.findings import Report
-    from kapy.testing.conformance.session import Session
-    from kapy.testing.conformance.subject import Subject, Way
+    from kapy.testing.conformance.provider_under_test import Launcher, ProviderUnderTest
+    from kapy.testing.conformance.run_context import RunContext
 
 
 REMAINS = 5
@@ -31,7 +31,7 @@ class Told:
 
     seconds: tuple[float | None, float | None]
     seeds: range
-    session: Session
+    context: RunContext
 
 
 @command(missing="please name the folder of a release")
@@ -133,20 +133,20 @@ def run(
     --fail-on; 1 where the provider does not start, dies, or something cannot be read; and 5,
     before all others, where something that was made could not be removed.
     """
-    from kapy.testing.conformance.check import completed, report_of
+    from kapy.testing.conformance.check import check_release, merge_reports
     from kapy.testing.conformance.release import releases_at
-    from kapy.testing.conformance.session import Session
+    from kapy.testing.conformance.run_context import RunContext
 
     release = _only(releases_at(path), path)
     values = dict(map(_variable, variables))
-    session = Session(parallel, lambda line: click.echo(line, err=True))
-    told = Told((quiet, within), range(faults), session)
+    context = RunContext(parallel, lambda line: click.echo(line, err=True))
+    told = Told((quiet, within), range(faults), context)
     way, judge = _chosen(program, in_process, kubeconfig, told)
-    subject = _subject(release, way, values, examples)
-    with _remains_told(session):
-        behaviour = judge(subject)
-    code = printed([completed(report_of(release), behaviour)], output, fail_on)
-    return REMAINS if behaviour.remains else code
+    provider = _provider_under_test(release, way, values, examples)
+    with _report_leftovers(context):
+        behaviour = judge(provider)
+    code = printed([merge_reports(check_release(release), behaviour)], output, fail_on)
+    return REMAINS if behaviour.leftovers else code
 
 
 def _only(releases: list[Any], path: Path) -> Any:
@@ -162,13 +162,15 @@ def _variable(told: str) -> tuple[str, str]:
     return name, value
 
 
-def _subject(release: Any, way: Way, values: dict[str, str], examples: Path | None) -> Subject:
-    from kapy.testing.conformance.company import accompanied
+def _provider_under_test(
+    release: Any, way: Launcher, values: dict[str, str], examples: Path | None
+) -> ProviderUnderTest:
+    from kapy.testing.conformance.core_controllers import with_core_controllers
     from kapy.testing.conformance.release import releases_at
-    from kapy.testing.conformance.shipped import subject_of
+    from kapy.testing.conformance.release_provider import provider_of_release
 
     given = [file for one in releases_at(examples) for file in one.files] if examples else []
-    return accompanied(subject_of(release, way, values, given))
+    return with_core_controllers(provider_of_release(release, way, values, given))
 
 
 def _chosen(
@@ -176,7 +178,7 @@ def _chosen(
     in_process: str,
     kubeconfig: Path | None,
     told: Told,
-) -> tuple[Way, Callable[[Subject], Report]]:
+) -> tuple[Launcher, Callable[[ProviderUnderTest], Report]]:
     """How the provider runs, and who judges it then."""
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
         raise click.UsageError(
@@ -191,49 +193,49 @@ def _chosen(
 
     from kapy._aio.clock import system_clock
     from kapy.testing.conformance.behaviour import BEHAVIOUR
-    from kapy.testing.conformance.run import judged
-    from kapy.testing.conformance.subject import REAL
+    from kapy.testing.conformance.provider_under_test import REAL
+    from kapy.testing.conformance.run import run_checks
 
-    patience, session = REAL.told(*told.seconds), told.session
+    timeouts, context = REAL.with_overrides(*told.seconds), told.context
     if program:
         from kapy.testing.conformance.command import Command
 
-        def really(subject: Subject) -> Report:
-            course = judged(
-                subject,
+        def really(provider: ProviderUnderTest) -> Report:
+            run = run_checks(
+                provider,
                 BEHAVIOUR,
                 clock=system_clock,
-                patience=patience,
+                timeouts=timeouts,
                 seeds=told.seeds,
-                session=session,
+                context=context,
             )
-            return asyncio.run(_stoppable(course))
+            return asyncio.run(_stoppable(run))
 
         return Command(program), really
     if in_process:
         from kapy.testing.conformance.in_process import InProcess, added_by
         from kapy.testing.virtual_time import VirtualTimeLoop
 
-        def virtually(subject: Subject) -> Report:
+        def virtually(provider: ProviderUnderTest) -> Report:
             with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                course = judged(subject, BEHAVIOUR, seeds=told.seeds, session=session)
-                return runner.run(_stoppable(course))
+                run = run_checks(provider, BEHAVIOUR, seeds=told.seeds, context=context)
+                return runner.run(_stoppable(run))
 
         return InProcess(added_by(in_process)), virtually
     assert kubeconfig is not None
     from kapy.client.kubeconfig import parse
-    from kapy.testing.conformance.elsewhere import Elsewhere, judged_elsewhere
+    from kapy.testing.conformance.remote_cluster import AlreadyRunning, run_checks_on_remote_cluster
 
     access = parse(kubeconfig.read_bytes(), str(kubeconfig))
 
-    def there(subject: Subject) -> Report:
-        course = judged_elsewhere(subject, BEHAVIOUR, access, patience, session)
-        return asyncio.run(_stoppable(course))
+    def there(provider: ProviderUnderTest) -> Report:
+        run = run_checks_on_remote_cluster(provider, BEHAVIOUR, access, timeouts, context)
+        return asyncio.run(_stoppable(run))
 
-    return Elsewhere(), there
+    return AlreadyRunning(), there
 
 
-async def _stoppable(course: Coroutine[Any, Any, Report]) -> Report:
+async def _stoppable(run: Coroutine[Any, Any, Report]) -> Report:
     """Let SIGTERM end a run as Ctrl-C does: what was made is removed before."""
     import asyncio
     import signal
@@ -249,7 +251,7 @@ async def _stoppable(course: Coroutine[Any, Any, Report]) -> Report:
 
     loop.add_signal_handler(signal.SIGTERM, stop)
     try:
-        return await course
+        return await run
     except asyncio.CancelledError:
         if stopped:
             raise SystemExit(TERMINATED) from None
@@ -259,11 +261,11 @@ async def _stoppable(course: Coroutine[Any, Any, Report]) -> Report:
 
 
 @contextmanager
-def _remains_told(session: Session) -> Iterator[None]:
+def _report_leftovers(context: RunContext) -> Iterator[None]:
     """Tell what remains, where there is no report that could."""
     try:
         yield
     except BaseException:
-        for one in session.remains:
+        for one in context.leftovers:
             click.echo(f"Error: {one.object} was not removed: {one.remedy}", err=True)
         raise

@@ -10,16 +10,15 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write; it comes into its place, and folders above it, when that went well.
 
-    mode: the most that others may do with it. Raises OSError.
+    Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(handle, "wb") as file:
+        with unfinished.open("wb") as file:
             yield file
         unfinished.replace(path)
     finally:

@@ -26,14 +26,14 @@ from kapy.kube.meta import Object
 from kapy.sdk.admission_plane import InProcess as Admitted
 from kapy.sdk.provider import Provider
 from kapy.testing.conformance.behaviour import BEHAVIOUR
-from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.check import check_releases
 from kapy.testing.conformance.definitions import TEMPLATE, definition_of
 from kapy.testing.conformance.files import Object as Written
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from kapy.testing.conformance.reports.text import text
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.run import run_checks
 from kapy.testing.virtual_time import VirtualTimeLoop
 
 Add = Callable[[Runtime], Mapping[str, Service] | None]
@@ -42,7 +42,7 @@ Add = Callable[[Runtime], Mapping[str, Service] | None]
 def check_release(provider: Provider, version: str, folder: Path) -> Path:
     """Write a release below a folder and judge its files; answers where it is."""
     place = write_release(provider, version, folder)
-    _assert_kept(checked(place))
+    _assert_kept(check_releases(place))
     return place
 
 
@@ -55,7 +55,7 @@ def check_behaviour(
     controllers, where that of the provider reaches out to something real.
     """
     way = InProcess(add_to or provider.add_to)
-    subject = Subject(
+    under_test = ProviderUnderTest(
         provider.label,
         kinds_of(provider, examples),
         way,
@@ -63,7 +63,7 @@ def check_behaviour(
         admission=[Admitted(provider.admission)],
     )
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        _assert_kept([runner.run(judged(subject, BEHAVIOUR, light=True))])
+        _assert_kept([runner.run(run_checks(under_test, BEHAVIOUR, light=True))])
 
 
 def kinds_of(provider: Provider, examples: Sequence[Document]) -> tuple[Kind, ...]:
@@ -97,4 +97,4 @@ def _kind(
 
 
 def _assert_kept(reports: Sequence[Report]) -> None:
-    assert not any(one.of(State.BROKEN) or one.trouble for one in reports), text(reports)
+    assert not any(one.with_state(State.BROKEN) or one.trouble for one in reports), text(reports)

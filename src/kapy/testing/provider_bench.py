@@ -29,14 +29,14 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, NAMESPACES, Resource
+from kapy.testing.fake_core import FakeCore
 from kapy.testing.frozen import Frozen
-from kapy.testing.played_core import PlayedCore
 
 NAMESPACE = "default"
 STEP = 0.05
 
 
-class ProviderBench(PlayedCore):
+class ProviderBench(FakeCore):
     """The environment of a provider under test: a plane and a substitute for core."""
 
     def __init__(self, server: Server, clock: Clock) -> None:

@@ -20,7 +20,7 @@ from kapy.cli.components import components
 from kapy.clusterctl.variables import processed
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
-from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.check import check_releases
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.reports.text import text
 from tests.oracle.recorded import SAMPLES
@@ -150,8 +150,8 @@ def test_networks_let_in_what_pods_serve(name: str) -> None:
 @NAMES
 def test_a_release_keeps_the_rules_that_files_show(name: str, tmp_path: Path) -> None:
     place = write_release(name, tmp_path)
-    reports = checked(place)
-    assert not any(one.of(State.BROKEN) or one.trouble for one in reports), text(reports)
+    reports = check_releases(place)
+    assert not any(one.with_state(State.BROKEN) or one.trouble for one in reports), text(reports)
 
 
 def test_the_templates_of_the_release_make_the_samples(tmp_path: Path) -> None:

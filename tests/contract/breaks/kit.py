@@ -11,9 +11,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from kapy.testing.conformance.behaviour import BEHAVIOUR
-from kapy.testing.conformance.behaviour.stage import PARTS
+from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
+from kapy.testing.conformance.check_results import ONCE
 from kapy.testing.conformance.rules import RULES
-from kapy.testing.conformance.verdicts import ONCE
 from tests.testing.conformance import test_by_hand, test_mutants
 from tests.testing.conformance.behaviour import test_mutants as of_behaviour
 
@@ -65,4 +65,4 @@ def cases() -> Mapping[str, Case]:
     for check in BEHAVIOUR:  # those that all parts have alike have one provider that breaks them
         if check.name in test_by_hand.OF_ALL_PARTS and check.rule not in found:
             found[check.rule] = found[f"{_MACHINE}/{check.name}"]
-    return found | {f"{part}/{ONCE}": Case(BAD_DAYS) for part in PARTS}
+    return found | {f"{part}/{ONCE}": Case(BAD_DAYS) for part in ROLE_SETUPS}

@@ -14,7 +14,7 @@ HANDED_OUT: Final = f"{TESTS}::test_a_claim_gets_an_address"
 OTHERS: Final = f"{TESTS}::test_claims_of_others_and_of_clusters_that_are_not_there_wait"
 BY_HAND: Final = "testing/conformance/test_by_hand.py"
 TAKERS: Final = f"{BY_HAND}::test_a_wrong_provider_breaks_exactly_its_rule"
-CHECKS: Final = "testing/conformance/behaviour/ipam_takers.py"
+CHECKS: Final = "testing/conformance/behaviour/ipam_consumers.py"
 
 ROWS: Final = [
     Row(("pool", "crd-name", "conditions"), (17, 21), ("sdk/ipam_pools.py",), (HANDED_OUT,)),

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from kapy.contract.fields import Version, View, fields_of
-from kapy.testing.conformance.rules import DOCUMENTS, Checked, Document, Keeper, Level, Rule
+from kapy.testing.conformance.rules import (
+    DOCUMENTS,
+    CheckMethod,
+    Document,
+    Level,
+    ResponsibleParty,
+    Rule,
+)
 from tests.contract.breaks.catalogue import BREAKS
 from tests.contract.breaks.kit import cases
 from tests.contract.rules import (
@@ -74,10 +81,10 @@ _COLUMNS: Final = """\
 |---|---|---|---|---|---|---|
 """
 _SEEN: Final = {
-    Checked.STATIC: "files",
-    Checked.BEHAVIOUR: "behaviour",
-    Checked.AUTHOR: "author",
-    Checked.OURSELVES: "",
+    CheckMethod.STATIC: "files",
+    CheckMethod.BEHAVIOUR: "behaviour",
+    CheckMethod.AUTHOR: "author",
+    CheckMethod.OURSELVES: "",
 }
 
 
@@ -102,7 +109,7 @@ def _numbers(documents: Iterable[Document]) -> list[int]:
     documents = list(documents)
     rules = [rule for one in documents for rule in one.rules]
     levels = [sum(rule.level is level for rule in rules) for level in Level]
-    seen = [sum(rule.checked is by for rule in rules) for by in list(Checked)[:3]]
+    seen = [sum(rule.checked is by for rule in rules) for by in list(CheckMethod)[:3]]
     return [len(rules), *levels, *seen, sum(len(one.promises) for one in documents)]
 
 
@@ -130,7 +137,7 @@ def _names(row: Row, rule: Rule) -> bool:
 
 
 def _row(rule: Rule, rows: list[Row]) -> str:
-    level = rule.level.value if rule.keeper is Keeper.PROVIDER else rule.keeper.value
+    level = rule.level.value if rule.keeper is ResponsibleParty.PROVIDER else rule.keeper.value
     says = f"{rule.says} *Where {rule.when}.*" if rule.when else rule.says
     kept = "<br>".join(map(_module, _once(one for row in rows for one in row.kept)))
     shown = list(_shown(rule))

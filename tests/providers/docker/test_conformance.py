@@ -16,8 +16,8 @@ from kapy.sdk import Runtime, WorkloadClusters
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
+from kapy.testing.conformance.run import run_checks
 from tests.providers.docker.paper_engine import PaperEngine
 from tests.providers.docker.stage import DEV, DOCKER, Kinds
 from tests.testing.conformance.behaviour.providers import template_of
@@ -37,7 +37,7 @@ def nobody(_: Kubeconfig) -> Transport:
     raise ConnectionRefusedError
 
 
-def containers(kinds: Kinds, engine: PaperEngine) -> Subject:
+def containers(kinds: Kinds, engine: PaperEngine) -> ProviderUnderTest:
     """The kinds of one family, served by controllers on one engine."""
     engine.images = EveryImage()
 
@@ -55,15 +55,15 @@ def containers(kinds: Kinds, engine: PaperEngine) -> Subject:
         Kind(role, resource, example, template=template_of(resource))
         for role, (resource, example) in examples.items()
     ]
-    return Subject("docker", tuple(found), InProcess(add))
+    return ProviderUnderTest("docker", tuple(found), InProcess(add))
 
 
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["dev", "docker"])
 async def test_the_docker_backend_keeps_every_rule(kinds: Kinds) -> None:
     engine = PaperEngine()
-    report = await judged(containers(kinds, engine), BEHAVIOUR)
-    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
-    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    report = await run_checks(containers(kinds, engine), BEHAVIOUR)
+    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
+    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
     looked = {one.rule for one in BEHAVIOUR if one.role in DOCUMENTS}
     assert looked & set(not_run) == set(), not_run
     assert engine.names() == []

@@ -15,7 +15,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document
 from kapy.providers.docker.containers import CLUSTER_LABEL, FAILURE_DOMAIN_LABEL, ROLE_LABEL
 from kapy.testing.conformance.pool_machines import PoolMachines
-from kapy.testing.conformance.seen import Seen
+from kapy.testing.conformance.watch_log import WatchLog
 from kapy.testing.provider_bench import NAMESPACE, key
 from tests.providers.docker.stage import DEV, DOCKER, Kinds, Stage, playing, status
 
@@ -30,12 +30,12 @@ BOTH = pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=list(LABELS))
 async def pools(kinds: Kinds) -> AsyncIterator[Stage]:
     """A cluster, and somebody who makes a Machine for each machine of its pools, as core does."""
     async with playing(kinds) as stage:
-        seen = Seen(stage.bench.client, None)
+        seen = WatchLog(stage.bench.client, None)
         core = PoolMachines(stage.bench.client, seen, [kinds.machine])
         stage.engine.images |= {"node:1", "node:2"}
         async with running(seen=seen.run, core=core.run):
             for resource in (kinds.machine, Machine.RESOURCE):
-                await seen.follow(resource)
+                await seen.watch(resource)
             await stage.cluster()
             yield stage
 

@@ -14,12 +14,12 @@ from kapy.providers.kubeadm.controlplane.controller import add_to as add_control
 from kapy.remote.connections import Connections
 from kapy.sdk import Runtime
 from kapy.testing.conformance.behaviour import BEHAVIOUR
-from kapy.testing.conformance.company import Accompanied
+from kapy.testing.conformance.check_results import ONCE
+from kapy.testing.conformance.core_controllers import WithCoreControllers
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess, Services
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Kind, Subject
-from kapy.testing.conformance.verdicts import ONCE
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
+from kapy.testing.conformance.run import run_checks
 
 SEEDS: Final = range(1)
 KEYS: Final = {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}}
@@ -74,10 +74,12 @@ def among(machines: InMemory) -> InProcess:
     return InProcess(add)  # type: ignore[arg-type]
 
 
-async def keeps_every_rule(subject: Subject, *documents: str, seeds: Sequence[int]) -> None:
-    report = await judged(subject, BEHAVIOUR, seeds=seeds)
-    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
-    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+async def keeps_every_rule(
+    subject: ProviderUnderTest, *documents: str, seeds: Sequence[int]
+) -> None:
+    report = await run_checks(subject, BEHAVIOUR, seeds=seeds)
+    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
+    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
     unseen = {one for one in not_run if one.startswith(documents)}
     assert unseen == (set() if seeds else {f"{one}/{ONCE}" for one in documents}), not_run
 
@@ -86,13 +88,13 @@ async def test_the_bootstrap_provider_keeps_every_rule() -> None:
     example: Document = {"kind": "KubeadmConfig", "metadata": {}, "spec": KEYS}
     template = KubeadmConfigTemplate.RESOURCE
     kind = Kind("bootstrap-config", KubeadmConfig.RESOURCE, example, template=template)
-    subject = Subject("kubeadm bootstrap", (kind,), InProcess(bootstrap))
+    subject = ProviderUnderTest("kubeadm bootstrap", (kind,), InProcess(bootstrap))
     await keeps_every_rule(subject, "bootstrap-config", "clusterctl", seeds=SEEDS)
 
 
 async def test_the_control_plane_provider_keeps_every_rule() -> None:
     template = KubeadmControlPlaneTemplate.RESOURCE
     kind = Kind("control-plane", KubeadmControlPlane.RESOURCE, CONTROL_PLANE, template=template)
-    way = Accompanied(among)
-    subject = Subject("kubeadm control plane", (kind,), way, extras=[MACHINES])
+    way = WithCoreControllers(among)
+    subject = ProviderUnderTest("kubeadm control plane", (kind,), way, extras=[MACHINES])
     await keeps_every_rule(subject, "control-plane", seeds=SEEDS)

@@ -9,12 +9,12 @@ import pytest
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.testing.conformance.behaviour import bootstrap_config, control_plane, ipam, ipam_takers
+from kapy.testing.conformance.behaviour import bootstrap_config, control_plane, ipam, ipam_consumers
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import Add, InProcess
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
+from kapy.testing.conformance.run import run_checks
 from tests.testing.conformance.by_hand import bootstrap as boot
 from tests.testing.conformance.by_hand import control_plane as planes
 from tests.testing.conformance.by_hand import ipam as pools
@@ -34,7 +34,7 @@ CHECKS: Final[dict[str, Sequence[Check]]] = {
         ("bootstrap-config", bootstrap_config.CHECKS),
         ("control-plane", control_plane.CHECKS),
         ("ipam", ipam.CHECKS),
-        ("infra-machine", ipam_takers.CHECKS),
+        ("infra-machine", ipam_consumers.CHECKS),
     )
 }
 EVERY: Final = ("watch", "owner", "pausing", "paused-condition", "idle", "deletion")
@@ -95,17 +95,19 @@ WRONG: Final = {
 }
 
 
-def subject(role: str, wrong: str = "") -> Subject:
+def subject(role: str, wrong: str = "") -> ProviderUnderTest:
     adding, resource, example = KINDS[role]
-    return Subject("by hand", (Kind.of(role, resource, example),), InProcess(adding(wrong)))
+    return ProviderUnderTest(
+        "by hand", (Kind.of(role, resource, example),), InProcess(adding(wrong))
+    )
 
 
 async def judge(role: str, wrong: str = "") -> Report:
-    return await judged(subject(role, wrong), CHECKS[role], light=True)
+    return await run_checks(subject(role, wrong), CHECKS[role], light=True)
 
 
 def broken(report: Report) -> set[str]:
-    return {one.rule.name for one in report.of(State.BROKEN)}
+    return {one.rule.name for one in report.with_state(State.BROKEN)}
 
 
 @pytest.mark.parametrize("role", KINDS)
@@ -113,7 +115,7 @@ async def test_a_good_provider_breaks_no_rule(role: str) -> None:
     report = await judge(role)
     assert broken(report) == set()
     wrong = [one.partition(": ")[0] for one in WRONG[role]]
-    passed = {one.rule.name for one in report.of(State.PASSED)}
+    passed = {one.rule.name for one in report.with_state(State.PASSED)}
     assert set(wrong) - passed - {"deletion"} == set()
 
 

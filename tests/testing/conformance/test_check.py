@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kapy.testing.conformance.check import checked, report_of
+from kapy.testing.conformance.check import check_release, check_releases
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import Report, Result, State
 from kapy.testing.conformance.release import Release
-from kapy.testing.conformance.rules import RULES, Checked
+from kapy.testing.conformance.rules import RULES, CheckMethod
 from tests.testing.conformance.meadow import CONDITIONS, DOMAIN, Draft, crd, ipam
 
 
@@ -23,18 +23,18 @@ def result(report: Report, rule: str) -> Result:
 
 
 def of(text: str, name: str = "infrastructure-components.yaml") -> Report:
-    return report_of(Release("meadow", (File(name, text),)))
+    return check_release(Release("meadow", (File(name, text),)))
 
 
 @pytest.mark.parametrize(
-    "rule", [one for one in RULES.values() if one.checked is not Checked.STATIC]
+    "rule", [one for one in RULES.values() if one.checked is not CheckMethod.STATIC]
 )
 def test_what_files_do_not_show_is_never_called_passed(rule: Any) -> None:
     state = result(GOOD, rule.id).state
-    assert state is (State.AUTHOR if rule.checked is Checked.AUTHOR else State.NOT_RUN)
+    assert state is (State.AUTHOR if rule.checked is CheckMethod.AUTHOR else State.NOT_RUN)
 
 
-GOOD = report_of(Draft().release())
+GOOD = check_release(Draft().release())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_kinds_that_no_document_describes_are_left_alone(
     one["metadata"] |= {"name": "odd", "labels": {"cluster.x-k8s.io/provider": "infrastructure-a"}}
     if labelled:
         one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v9"
-    broken = of(json.dumps(one)).of(State.BROKEN)
+    broken = of(json.dumps(one)).with_state(State.BROKEN)
     named = {"infra-cluster/definition", "infra-machine/definition", "clusterctl/namespace"}
     assert {each.rule.id for each in broken} == named | {"clusterctl/manager"}
 
@@ -65,14 +65,16 @@ def test_a_kind_of_any_name_may_be_the_one_that_is_missed() -> None:
     draft = Draft()
     one = draft.crd("MeadowMachine")
     one["spec"]["names"] |= {"kind": "Cow", "listKind": "CowList"}
-    told = result(report_of(draft.release()), "infra-machine/definition")
+    told = result(check_release(draft.release()), "infra-machine/definition")
     assert (told.state, "Cow" in told.reason) == (State.NOT_RUN, True)
 
 
 def test_without_a_contract_fields_are_not_judged() -> None:
     draft = Draft()
     draft.crd("MeadowMachine")["metadata"]["labels"].clear()
-    assert result(report_of(draft.release()), "infra-machine/provider-id").state is State.NOT_RUN
+    assert (
+        result(check_release(draft.release()), "infra-machine/provider-id").state is State.NOT_RUN
+    )
 
 
 def test_a_provider_of_the_old_contract_is_judged_by_that() -> None:
@@ -80,7 +82,7 @@ def test_a_provider_of_the_old_contract_is_judged_by_that() -> None:
     one = draft.crd("MeadowMachine")
     del one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"]
     one["metadata"]["labels"]["cluster.x-k8s.io/v1beta1"] = "v1beta1_v1beta2"
-    told = result(report_of(draft.release()), "infra-machine/initialization")
+    told = result(check_release(draft.release()), "infra-machine/initialization")
     assert "status.ready" in told.findings[0].evidence
 
 
@@ -119,9 +121,9 @@ def test_fields_of_the_old_contract_are_all_that_is_asked_of_who_keeps_it(
         "cluster.x-k8s.io/v1beta1": "v1beta2",
     }
     draft.components.append(one)
-    assert report_of(draft.release()).of(State.BROKEN) == []
+    assert check_release(draft.release()).with_state(State.BROKEN) == []
     one["metadata"]["labels"]["cluster.x-k8s.io/v1beta2"] = "v1beta2"
-    assert len(report_of(draft.release()).of(State.BROKEN)) > 1
+    assert len(check_release(draft.release()).with_state(State.BROKEN)) > 1
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_what_is_not_offered_is_not_asked_for(
     for version in draft.crd("MeadowControlPlane")["spec"]["versions"]:
         for path in document:
             draft.schema_of(version, path, None)
-    state = result(report_of(draft.release()), rule).state
+    state = result(check_release(draft.release()), rule).state
     assert state is (State.PASSED if judged else State.NOT_APPLICABLE)
 
 
@@ -151,8 +153,8 @@ def test_a_schema_that_keeps_all_fields_has_them_and_shows_nothing() -> None:
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         one["schema"] = {"openAPIV3Schema": schema}
         one.pop("subresources", None)
-    report = report_of(draft.release())
-    assert report.of(State.BROKEN) == []
+    report = check_release(draft.release())
+    assert report.with_state(State.BROKEN) == []
     assert result(report, "control-plane/scale").state is State.NOT_APPLICABLE
 
 
@@ -170,7 +172,7 @@ def test_core_may_get_its_rights_by_a_binding_too() -> None:
         ],
     }
     draft.components.append(binding)
-    assert report_of(draft.release()).of(State.BROKEN) == []
+    assert check_release(draft.release()).with_state(State.BROKEN) == []
 
 
 def test_each_folder_with_files_is_a_release(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_each_folder_with_files_is_a_release(tmp_path: Path) -> None:
         folder = tmp_path / label / "v1.0.0"
         folder.mkdir(parents=True)
         (folder / "metadata.yaml").write_text("kind: Metadata\n")
-    names = [one.name for one in checked(tmp_path)]
+    names = [one.name for one in check_releases(tmp_path)]
     assert names == ["infrastructure-a/v1.0.0", "infrastructure-b/v1.0.0"]
 
 
@@ -188,7 +190,7 @@ def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Pa
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: ${A}b ${B:=}}\n"
     )
     (tmp_path / "cluster-template.yaml").write_text(template)
-    told = result(checked(tmp_path)[0], "clusterctl/common-variables")
+    told = result(check_releases(tmp_path)[0], "clusterctl/common-variables")
     assert told.state is State.BROKEN
 
 
@@ -211,8 +213,8 @@ def test_a_variable_in_a_template_stays_what_it_is(line: str, name: str) -> None
 def test_a_template_that_cannot_be_read_leaves_the_rest_of_its_release() -> None:
     draft = Draft(extra={"cluster-template-odd.yaml": "a: ${B}\n- c\n"})
     draft.crd("MeadowMachine")["spec"]["scope"] = "Cluster"
-    report = report_of(draft.release())
-    assert [one.rule.id for one in report.of(State.BROKEN)] == ["infra-machine/scope"]
+    report = check_release(draft.release())
+    assert [one.rule.id for one in report.with_state(State.BROKEN)] == ["infra-machine/scope"]
     assert "cluster-template-odd.yaml: line 2" in report.trouble
 
 
@@ -221,7 +223,7 @@ def test_a_name_that_nobody_checks_may_be_any() -> None:
     metadata = draft.crd("MeadowMachine")["metadata"]
     metadata["name"] = f"cows.{DOMAIN}"
     metadata["annotations"] = {"clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-check": ""}
-    assert report_of(draft.release()).of(State.BROKEN) == []
+    assert check_release(draft.release()).with_state(State.BROKEN) == []
 
 
 def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
@@ -230,11 +232,11 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
     pooled["metadata"]["labels"]["cluster.x-k8s.io/provider"] = draft.label
     draft.schema_of(pooled["spec"]["versions"][0], "status.ready", None)
     draft.components.append(pooled)
-    assert report_of(draft.release()).of(State.BROKEN) == []
+    assert check_release(draft.release()).with_state(State.BROKEN) == []
     # Where there is no other, it is the machine, and wrong.
     draft.drop("MeadowMachine", "MeadowMachineTemplate")
     assert "infra-machine/provider-id" in {
-        one.rule.id for one in report_of(draft.release()).of(State.BROKEN)
+        one.rule.id for one in check_release(draft.release()).with_state(State.BROKEN)
     }
 
 
@@ -264,7 +266,7 @@ def test_kinds_of_others_in_shared_groups_are_left_alone(group: str, kind: str, 
         File("infrastructure-components.yaml", f"{json.dumps(machine)}\n---\n{json.dumps(helper)}"),
         File("cluster-template.yaml", json.dumps(cluster)),
     )
-    report = report_of(Release("meadow", files))
+    report = check_release(Release("meadow", files))
     assert (result(report, "clusterctl/own-kinds").state is State.BROKEN) == told
 
 
@@ -272,7 +274,7 @@ def test_each_contract_that_a_crd_names_is_one_that_its_versions_keep() -> None:
     draft = Draft()
     old = draft.crd("MeadowCluster")["spec"]["versions"][0]
     draft.schema_of(old, "status.ready", None)
-    [found] = report_of(draft.release()).of(State.BROKEN)
+    [found] = check_release(draft.release()).with_state(State.BROKEN)
     assert found.rule.id == "infra-cluster/initialization"
     assert "status.ready (contract v1beta1)" in found.findings[0].evidence
 
@@ -280,8 +282,10 @@ def test_each_contract_that_a_crd_names_is_one_that_its_versions_keep() -> None:
 def test_a_single_file_is_no_repository(tmp_path: Path) -> None:
     path = tmp_path / "cluster-template.yaml"
     path.write_text("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: a}\n")
-    report = checked(path)[0]
-    assert [one.rule.id for one in report.of(State.BROKEN)] == ["clusterctl/common-variables"]
+    report = check_releases(path)[0]
+    assert [one.rule.id for one in report.with_state(State.BROKEN)] == [
+        "clusterctl/common-variables"
+    ]
     assert result(report, "clusterctl/repository").state is State.NOT_APPLICABLE
 
 
@@ -289,7 +293,7 @@ def test_a_part_of_a_release_is_not_asked_for_the_rest(tmp_path: Path) -> None:
     one = crd("MeadowMachine")
     one["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
     (tmp_path / "machines.yaml").write_text(json.dumps(one))
-    broken = checked(tmp_path)[0].of(State.BROKEN)
+    broken = check_releases(tmp_path)[0].with_state(State.BROKEN)
     # Its template and its rights are asked for beside it.
     assert {each.rule.id for each in broken} == {"infra-machine/rights", "infra-machine/template"}
 
@@ -318,7 +322,7 @@ NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
     ids=["no versions", "an empty list", "a map", "items that are none", "but a label", "no name"],
 )
 def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
-    assert told in {one.rule.id for one in of(text).of(State.BROKEN)}
+    assert told in {one.rule.id for one in of(text).with_state(State.BROKEN)}
 
 
 @pytest.mark.parametrize(
@@ -358,7 +362,7 @@ def test_odd_values_are_no_reason_to_fail(document: str, value: str) -> None:
     text = document.replace("VALUE", value)
     for name in ("infrastructure-components.yaml", "clusterclass-a.yaml", "cluster-template.yaml"):
         files = (File("metadata.yaml", value), File(name, text))
-        assert report_of(Release("a/v1", files, ("a", "v1"))).results
+        assert check_release(Release("a/v1", files, ("a", "v1"))).results
 
 
 ODD: Any = (None, 1, "a", "${A", [], {}, [[]], {"a": []}, [{"a": 1}], True)
@@ -375,7 +379,7 @@ def test_a_release_with_anything_in_it_is_judged_or_told_to_be_unreadable(seed: 
         place = random.choice(list(node) if isinstance(node, dict) else range(len(node)))
     node[place] = random.choice(ODD)
     try:
-        told = report_of(draft.release()).name
+        told = check_release(draft.release()).name
     except ConformanceError as error:
         told = str(error)
     assert draft.label in told
@@ -385,7 +389,7 @@ def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
     for one in range(1001):
         (tmp_path / str(one)).mkdir()
     with pytest.raises(ConformanceError, match="more than 1000 folders"):
-        checked(tmp_path)
+        check_releases(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -397,4 +401,4 @@ def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
 )
 def test_what_is_not_there_is_told(tmp_path: Path, make: Any, told: str) -> None:
     with pytest.raises(ConformanceError, match=told):
-        checked(make(tmp_path))
+        check_releases(make(tmp_path))

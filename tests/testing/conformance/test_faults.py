@@ -13,8 +13,8 @@ from kapy.sdk import Runtime, add_ipam
 from kapy.testing.conformance.behaviour import ipam
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import InProcess
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
+from kapy.testing.conformance.run import run_checks
 from tests.sdk.range_pool import GlobalRangePool, RangePool, Ranges
 from tests.testing.conformance.behaviour.providers import in_memory
 from tests.testing.conformance.test_by_hand import CHECKS, broken, subject
@@ -26,7 +26,7 @@ POOL: Final[Document] = {
 }
 
 
-def addresses() -> Subject:
+def addresses() -> ProviderUnderTest:
     """Pools of the SDK's, in a namespace and without one."""
 
     def add(runtime: Runtime) -> None:
@@ -37,10 +37,10 @@ def addresses() -> Subject:
         Kind.of("ipam", one, {"kind": one.RESOURCE.kind, **POOL})
         for one in (RangePool, GlobalRangePool)
     ]
-    return Subject("addresses", tuple(kinds), InProcess(add))
+    return ProviderUnderTest("addresses", tuple(kinds), InProcess(add))
 
 
-GOOD: Final[dict[str, Callable[[], Subject]]] = {
+GOOD: Final[dict[str, Callable[[], ProviderUnderTest]]] = {
     "bootstrap": partial(subject, "bootstrap-config"),
     "control plane": partial(subject, "control-plane"),
     "ipam": partial(subject, "ipam"),
@@ -55,31 +55,31 @@ WRONG: Final = [
 """Wrong in a way that no day without faults shows."""
 
 
-async def on_bad_days(provider: Subject, *, light: bool = True) -> Report:
-    return await judged(provider, [], light=light, seeds=SEEDS)
+async def on_bad_days(provider: ProviderUnderTest, *, light: bool = True) -> Report:
+    return await run_checks(provider, [], light=light, seeds=SEEDS)
 
 
 @pytest.mark.parametrize("name", GOOD)
 async def test_a_good_provider_comes_through_bad_days(name: str) -> None:
     report = await on_bad_days(GOOD[name]())
-    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
-    passed = [one for one in report.of(State.PASSED) if one.rule.name in ("once", "unique")]
+    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
+    passed = [one for one in report.with_state(State.PASSED) if one.rule.name in ("once", "unique")]
     assert {int(one.reason.partition(" ")[0]) % len(SEEDS) for one in passed} == {0}
 
 
 @pytest.mark.parametrize(("role", "wrong"), WRONG)
 async def test_what_only_bad_days_show(role: str, wrong: str) -> None:
-    assert broken(await judged(subject(role, wrong), CHECKS[role], light=True)) == set()
+    assert broken(await run_checks(subject(role, wrong), CHECKS[role], light=True)) == set()
     assert broken(await on_bad_days(subject(role, wrong))) == {wrong.partition(":")[0]}
 
 
 async def test_a_bad_day_can_be_had_again() -> None:
-    days = [await on_bad_days(subject("control-plane", "once")) for _ in range(2)]
-    told = [[finding.evidence for one in day.results for finding in one.findings] for day in days]
+    run = [await on_bad_days(subject("control-plane", "once")) for _ in range(2)]
+    told = [[finding.evidence for one in day.results for finding in one.findings] for day in run]
     assert told[0] == told[1] != []
 
 
 async def test_addresses_of_the_sdk_keep_every_rule() -> None:
-    report = await judged(addresses(), ipam.CHECKS, light=True)
-    passed = {one.rule.id for one in report.of(State.PASSED)}
+    report = await run_checks(addresses(), ipam.CHECKS, light=True)
+    passed = {one.rule.id for one in report.with_state(State.PASSED)}
     assert passed == {one.rule for one in ipam.CHECKS}

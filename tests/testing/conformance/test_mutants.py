@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from kapy.testing.conformance.check import report_of
+from kapy.testing.conformance.check import check_release
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.findings import State
-from kapy.testing.conformance.rules import RULES, Checked
+from kapy.testing.conformance.rules import RULES, CheckMethod
 from tests.testing.conformance.meadow import (
     DOMAINS,
     FIELDS,
@@ -29,7 +29,7 @@ CLASS: Final = "clusterclass-meadow.yaml"
 
 
 def broken(draft: Draft) -> set[str]:
-    return {one.rule.id for one in report_of(draft.release()).of(State.BROKEN)}
+    return {one.rule.id for one in check_release(draft.release()).with_state(State.BROKEN)}
 
 
 def spec(kind: str, field: str, value: Any) -> Mutation:
@@ -415,15 +415,15 @@ def draft_for(rule: str) -> Draft:
 
 
 def test_every_static_rule_has_a_check_and_a_provider_that_breaks_it() -> None:
-    static = {rule.id for rule in RULES.values() if rule.checked is Checked.STATIC}
+    static = {rule.id for rule in RULES.values() if rule.checked is CheckMethod.STATIC}
     assert set(CHECKS) == static
     assert set(MUTANTS) == static
 
 
 @pytest.mark.parametrize("word", ["infrastructure", "bootstrap", "control-plane"])
 def test_a_good_provider_breaks_nothing_and_is_judged_in_everything(word: str) -> None:
-    results = report_of(Draft(word).release()).results
-    told = {one.rule.id: one.state for one in results if one.rule.checked is Checked.STATIC}
+    results = check_release(Draft(word).release()).results
+    told = {one.rule.id: one.state for one in results if one.rule.checked is CheckMethod.STATIC}
     of_another_type = {"clusterctl/templates", "infra-machinepool/definition"}
     expected = {one for one in told if not one.startswith("ipam/")}
     if word != "infrastructure":
@@ -441,14 +441,14 @@ def test_a_good_provider_of_addresses_breaks_nothing() -> None:
 def test_a_wrong_provider_breaks_exactly_its_rule(rule: str, place: int) -> None:
     draft = draft_for(rule)
     MUTANTS[rule][place](draft)
-    results = report_of(draft.release()).of(State.BROKEN)
+    results = check_release(draft.release()).with_state(State.BROKEN)
     if rule.endswith(("/template", "/definition")):  # templates and classes name what is missing
         results = [one for one in results if one.rule.id != "clusterctl/own-kinds"]
     assert [one.rule.id for one in results] == [rule]
     for finding in results[0].findings:
         assert finding.place, finding
         assert finding.evidence, finding
-        assert finding.mend, finding
+        assert finding.remedy, finding
 
 
 def test_core_needs_all_verbs() -> None:

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from kapy.testing.conformance.check import checked
+from kapy.testing.conformance.check import check_releases
 from kapy.testing.conformance.findings import Report, State
-from kapy.testing.conformance.rules import Checked
+from kapy.testing.conformance.rules import CheckMethod
 from tests.oracle.recorded import PROVIDERS, ROOT
 
 pytestmark = pytest.mark.recorded
@@ -22,7 +22,7 @@ _FINDING: Final = re.compile(r"^\| (\S+ v\S+) \| (\S+/\S+) \| (\w+) \| (\d+) \|"
 
 @cache
 def reports() -> list[Report]:
-    return checked(PROVIDERS)
+    return check_releases(PROVIDERS)
 
 
 def called(report: Report) -> str:
@@ -32,12 +32,14 @@ def called(report: Report) -> str:
 def test_the_report_is_what_is_found() -> None:
     page = PAGE.read_text()
     states = (State.PASSED, State.BROKEN, State.NOT_APPLICABLE)
-    kept = {(called(one), *(str(len(one.of(state))) for state in states)) for one in reports()}
+    kept = {
+        (called(one), *(str(len(one.with_state(state))) for state in states)) for one in reports()
+    }
     assert set(_KEPT.findall(page)) == kept
     found = {
         (called(one), result.rule.id, result.rule.level.value, str(len(result.findings)))
         for one in reports()
-        for result in one.of(State.BROKEN)
+        for result in one.with_state(State.BROKEN)
     }
     assert set(_FINDING.findall(page)) == found
 
@@ -46,7 +48,7 @@ def test_every_static_rule_of_public_providers_could_be_judged() -> None:
     not_run = {
         (called(report), one.rule.id)
         for report in reports()
-        for one in report.of(State.NOT_RUN)
-        if one.rule.checked is Checked.STATIC
+        for one in report.with_state(State.NOT_RUN)
+        if one.rule.checked is CheckMethod.STATIC
     }
     assert not_run == set()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kapy.testing.conformance.check import report_of
+from kapy.testing.conformance.check import check_release
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.reports import FORMATS
 from kapy.testing.conformance.rules import RULES
@@ -20,7 +20,7 @@ def broken_report() -> Report:
     draft = Draft()
     draft.of("Deployment")["metadata"]["namespace"] = "<b>&\x01"
     draft.objects["clusterclass-meadow.yaml"][1]["metadata"]["name"] = "${NAME}"
-    return report_of(draft.release())
+    return check_release(draft.release())
 
 
 REPORT = broken_report()
@@ -29,8 +29,13 @@ BROKEN = {"clusterctl/in-namespace", "clusterctl/class-variables"}
 
 def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
     text = FORMATS["text"]([REPORT])
-    for one in REPORT.of(State.BROKEN):
-        told = (one.rule.id, one.rule.says, one.rule.address, *(each.mend for each in one.findings))
+    for one in REPORT.with_state(State.BROKEN):
+        told = (
+            one.rule.id,
+            one.rule.says,
+            one.rule.address,
+            *(each.remedy for each in one.findings),
+        )
         assert all(each in text for each in told), told
         assert text.index(REPORT.name) < text.index(one.rule.id)
     assert "2 broken (1 MUST, 1 SHOULD)" in text
@@ -40,7 +45,9 @@ def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
 def test_people_are_told_what_could_not_be_judged() -> None:
     draft = Draft()
     draft.version = "latest"
-    assert "not run  clusterctl/release-in-series" in FORMATS["text"]([report_of(draft.release())])
+    assert "not run  clusterctl/release-in-series" in FORMATS["text"](
+        [check_release(draft.release())]
+    )
 
 
 def test_programs_read_every_rule() -> None:
@@ -58,7 +65,7 @@ def test_build_servers_read_failures_and_what_was_left_out() -> None:
         one.get("name") for one in suite.iter("testcase") if one.find("failure") is not None
     } == (BROKEN)
     judged = [one for one in REPORT.results if one.state is not State.AUTHOR]
-    left_out = len(REPORT.of(State.NOT_RUN)) + len(REPORT.of(State.NOT_APPLICABLE))
+    left_out = len(REPORT.with_state(State.NOT_RUN)) + len(REPORT.with_state(State.NOT_APPLICABLE))
     counts = {name: suite.get(name) for name in ("tests", "failures", "skipped")}
     expected = {"tests": len(judged), "failures": 2, "skipped": left_out}
     assert counts == {name: str(count) for name, count in expected.items()}

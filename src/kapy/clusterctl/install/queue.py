@@ -43,7 +43,7 @@ async def queue(
             reference,
             of_type,
             config,
-            asked.namespace_of(reference.name, of_type),
+            asked.target_namespace,
             substitute=substitute,
         )
         for text, reference, of_type in wanted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
@@ -51,18 +50,9 @@ def begun(mode: Mode, namespace: str, source: Place, target: Place) -> Begun:
 
 
 async def journal_of(
-    move: Begun,
-    source: Client | None,
-    target: Client | None,
-    path: Path,
-    tell: Tell,
-    *,
-    besides: Collection[str] = (),
+    move: Begun, source: Client | None, target: Client | None, path: Path, tell: Tell
 ) -> Journal:
-    """Look at what would be moved, and begin. Nothing is changed yet. Raises MoveError.
-
-    besides: labels of providers that the target does not need.
-    """
+    """Look at what would be moved, and begin. Nothing is changed yet. Raises MoveError."""
     _refuse_second(path.parent, move)
     match move.mode:
         case Mode.TO_DIRECTORY:
@@ -74,7 +64,7 @@ async def journal_of(
         case Mode.CLUSTERS:
             assert source is not None
             assert target is not None
-            return await begin(source, target, move, path, tell, besides=besides)
+            return await begin(source, target, move, path, tell)
 
 
 def operation(

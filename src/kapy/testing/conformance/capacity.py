@@ -1,4 +1,4 @@
-"""The room that a provider needs while it is judged."""
+"""The capacity that a provider needs during a run."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from typing import Final
 
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 
 _CLUSTER: Final = "infra-cluster"
 
 
-def needed(subject: Subject, checks: Sequence[Check], parallel: int = 0) -> dict[str, int]:
-    """The most objects of each kind of a provider that are there at the same time, by kind.
+def required_capacity(
+    provider: ProviderUnderTest, checks: Sequence[Check], parallel: int = 0
+) -> dict[str, int]:
+    """Return the most objects of each provider kind that exist at the same time, by kind.
 
-    parallel: the most checks at one time, 0 for all that can be done side by side.
+    parallel: the most concurrent checks, 0 for no limit.
     """
     stages = {check.stage for check in checks}
-    found = {one.resource.kind: 0 for one in subject.kinds}
+    found = {one.resource.kind: 0 for one in provider.kinds}
     for number in stages:
-        looks = [_made(subject, *look) for look in _looks(subject, checks, number)]
+        runs = [_objects_of_run(provider, *run) for run in _planned_runs(provider, checks, number)]
         for kind in found:
-            counts = [one.get(kind, 0) for one in looks]
+            counts = [one.get(kind, 0) for one in runs]
             most = sum(nlargest(parallel, counts) if parallel else counts)
             found[kind] = max(found[kind], most)
     return {kind: count for kind, count in found.items() if count}
 
 
-def told(needs: dict[str, int]) -> str:
-    """A sentence with the numbers."""
+def describe_capacity(needs: dict[str, int]) -> str:
+    """Describe the required capacity in a sentence."""
     counts = " and ".join(f"{count} {kind}" for kind, count in needs.items())
     return (
         f"The provider needs room for {counts} at the same time. All objects are deleted in the "
@@ -38,22 +40,24 @@ def told(needs: dict[str, int]) -> str:
     )
 
 
-def _looks(subject: Subject, checks: Iterable[Check], number: int) -> list[tuple[Check, Kind]]:
+def _planned_runs(
+    provider: ProviderUnderTest, checks: Iterable[Check], number: int
+) -> list[tuple[Check, Kind]]:
     found = []
     for check in checks:
-        if check.stage == number and not subject.unseen.get(check.role):
+        if check.stage == number and not provider.kinds_without_example.get(check.role):
             whole = check.role == "clusterctl"
-            kinds = subject.kinds[:1] if whole else subject.of(check.role)
+            kinds = provider.kinds[:1] if whole else provider.kinds_of_role(check.role)
             found += [(check, kind) for kind in kinds]
     return found
 
 
-def _made(subject: Subject, check: Check, kind: Kind) -> dict[str, int]:
-    """What one look makes, by kind."""
+def _objects_of_run(provider: ProviderUnderTest, check: Check, kind: Kind) -> dict[str, int]:
+    """Return how many objects one run of a check creates, by kind."""
     if check.role == "clusterctl":
-        return {one.resource.kind: 1 for one in subject.kinds}
-    found = {kind.resource.kind: check.makes}
-    clusters = subject.of(_CLUSTER)
-    if clusters and kind.role in stage.PARTS and stage.PARTS[kind.role].around:
+        return {one.resource.kind: 1 for one in provider.kinds}
+    found = {kind.resource.kind: check.objects_created}
+    clusters = provider.kinds_of_role(_CLUSTER)
+    if clusters and kind.role in setup.ROLE_SETUPS and setup.ROLE_SETUPS[kind.role].needs_cluster:
         found.setdefault(clusters[0].resource.kind, 1)
     return found

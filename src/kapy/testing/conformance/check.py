@@ -1,4 +1,4 @@
-"""Static conformance: a release's files, judged by every rule."""
+"""Static conformance: check a release's files against every rule."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.findings import UNSEEN, Report, Result, State
 from kapy.testing.conformance.release import Release, releases_at
-from kapy.testing.conformance.rules import RULES, Checked, Rule
+from kapy.testing.conformance.rules import RULES, CheckMethod, Rule
 
 
-def checked(path: Path) -> list[Report]:
-    """A report for each release at a path: a file, a folder, or folders below it.
+def check_releases(path: Path) -> list[Report]:
+    """Return a report for each release at a path: a file, a folder, or folders below it.
 
-    Raises ConformanceError where a file cannot be read.
+    Raises ConformanceError if a file cannot be read.
     """
-    return [report_of(release) for release in releases_at(path)]
+    return [check_release(release) for release in releases_at(path)]
 
 
-def report_of(release: Release) -> Report:
-    """What is known of every rule; a template that cannot be read is the report's trouble.
+def check_release(release: Release) -> Report:
+    """Return the result of every rule; an unreadable template is reported as the report's trouble.
 
-    Raises ConformanceError where another file cannot be read.
+    Raises ConformanceError if another file cannot be read.
     """
     try:
         trouble = "; ".join(one.unreadable for one in release.files if one.unreadable)
@@ -38,16 +38,16 @@ def _results(release: Release) -> Iterator[Result]:
 
 
 def _result(rule: Rule, release: Release) -> Result:
-    if rule.checked is Checked.AUTHOR:
+    if rule.checked is CheckMethod.AUTHOR:
         return Result(rule, State.AUTHOR, "no program can tell")
-    if rule.checked is Checked.BEHAVIOUR:
+    if rule.checked is CheckMethod.BEHAVIOUR:
         return Result(rule, State.NOT_RUN, UNSEEN)
     return CHECKS[rule.id].result(rule, release)
 
 
-def completed(static: Report, behaviour: Report) -> Report:
-    """One report of what files show and of what the running provider does."""
-    seen = {one.rule.id: one for one in behaviour.results}
-    results = tuple(seen.get(one.rule.id, one) for one in static.results)
+def merge_reports(static: Report, behaviour: Report) -> Report:
+    """Merge the static report and the behaviour report of one release."""
+    watch_log = {one.rule.id: one for one in behaviour.results}
+    results = tuple(watch_log.get(one.rule.id, one) for one in static.results)
     trouble = "; ".join(filter(None, (static.trouble, behaviour.trouble)))
-    return Report(static.name, results, trouble, behaviour.remains)
+    return Report(static.name, results, trouble, behaviour.leftovers)

@@ -1,4 +1,4 @@
-"""A provider as a program, in whatever language: started with a kubeconfig, ended by a signal."""
+"""Run a provider as a program in any language: start it with a kubeconfig, end it by a signal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import IO, Final
 
 from kapy.client.kubeconfig import with_context
 from kapy.kube import yaml
+from kapy.testing.conformance.environment import Environment
 from kapy.testing.conformance.errors import SubjectError
-from kapy.testing.conformance.ground import Ground
-from kapy.testing.conformance.subject import Limits
+from kapy.testing.conformance.provider_under_test import Limits
 
 PATIENCE: Final = 30.0
 """Seconds in which a program has to ask for something. A timer: what hangs tells nothing."""
@@ -27,7 +27,9 @@ _LONGEST: Final = 300
 
 @dataclass(frozen=True)
 class Command:
-    """A program and its arguments. environment: besides KUBECONFIG and what is there already."""
+    """A program and its arguments. environment: variables besides KUBECONFIG and the inherited
+    ones.
+    """
 
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -35,22 +37,24 @@ class Command:
     restarts: bool = True
 
     @asynccontextmanager
-    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
-        """It runs meanwhile, and has asked the API server for something. Raises SubjectError."""
+    async def running(self, environment: Environment, limits: Limits) -> AsyncIterator[None]:
+        """Run the program while the context is open, from its first request on. Raises
+        SubjectError.
+        """
         with TemporaryDirectory(prefix="kapy-conformance-") as folder:
             path = Path(folder)
-            _write_kubeconfig(path / "kubeconfig", ground)
+            _write_kubeconfig(path / "kubeconfig", environment)
             with (path / "log").open("wb") as log:
-                ground.ledger.asked.clear()
-                process = await self._started(path, limits, log)
+                environment.write_log.request_received.clear()
+                process = await self._start(path, limits, log)
                 try:
-                    await self._begun(process, ground, path)
-                    async with _alive(process, path):
+                    await self._wait_for_first_request(process, environment, path)
+                    async with _cancel_on_exit(process, path):
                         yield
                 finally:
-                    await _ended(process)
+                    await _terminate(process)
 
-    async def _started(
+    async def _start(
         self, folder: Path, limits: Limits, log: IO[bytes]
     ) -> asyncio.subprocess.Process:
         environment = {**os.environ, **self.environment, "KUBECONFIG": str(folder / "kubeconfig")}
@@ -70,13 +74,13 @@ class Command:
                 "and its arguments after --"
             ) from None
 
-    async def _begun(
-        self, process: asyncio.subprocess.Process, ground: Ground, folder: Path
+    async def _wait_for_first_request(
+        self, process: asyncio.subprocess.Process, environment: Environment, folder: Path
     ) -> None:
         """Wait for its first request, or for its end. Raises SubjectError."""
         try:
-            async with _alive(process, folder):
-                await asyncio.wait_for(ground.ledger.asked.wait(), PATIENCE)
+            async with _cancel_on_exit(process, folder):
+                await asyncio.wait_for(environment.write_log.request_received.wait(), PATIENCE)
         except TimeoutError:
             raise SubjectError(
                 f"the provider runs, and has not asked the API server for anything in "
@@ -86,20 +90,20 @@ class Command:
 
 
 def _flags(limits: Limits) -> list[str]:
-    told = {"--namespace": limits.namespace, "--watch-filter": limits.watch_filter}
-    return [f"{name}={value}" for name, value in told.items() if value]
+    text = {"--namespace": limits.namespace, "--watch-filter": limits.watch_filter}
+    return [f"{name}={value}" for name, value in text.items() if value]
 
 
-def _write_kubeconfig(path: Path, ground: Ground) -> None:
-    assert ground.access is not None  # programs run on grounds that listen
-    text = yaml.dump_all([with_context({}, "conformance", ground.access)])
+def _write_kubeconfig(path: Path, environment: Environment) -> None:
+    assert environment.access is not None  # programs run on grounds that listen
+    text = yaml.dump_all([with_context({}, "conformance", environment.access)])
     path.touch(mode=0o600)
     path.write_text(text)
 
 
 @asynccontextmanager
-async def _alive(process: asyncio.subprocess.Process, folder: Path) -> AsyncIterator[None]:
-    """Cancel the body when the program ends. Raises SubjectError then."""
+async def _cancel_on_exit(process: asyncio.subprocess.Process, folder: Path) -> AsyncIterator[None]:
+    """Cancel the body and raise SubjectError when the program ends."""
     failure: Exception | None = None
     try:
         async with asyncio.TaskGroup() as group:
@@ -122,19 +126,19 @@ async def _watch(process: asyncio.subprocess.Process, folder: Path) -> None:
 
 
 def _last_words(folder: Path) -> str:
-    """The last line that it said."""
+    """Return the last line of the program's output."""
     text = (folder / "log").read_bytes().decode("utf-8", "replace").strip()
     line = text.rpartition("\n")[2].strip()
     return f': "{line[:_LONGEST]}"' if line else ""
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """End it and what it has started."""
-    for told in (signal.SIGTERM, signal.SIGKILL):
+async def _terminate(process: asyncio.subprocess.Process) -> None:
+    """End the program and its child processes."""
+    for text in (signal.SIGTERM, signal.SIGKILL):
         if process.returncode is not None:
             break
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, told)
+            os.killpg(process.pid, text)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), GRACE)
     with suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""CRDs, and the part that a contract gives to their kinds."""
+"""CRDs, and the contract roles of their kinds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LABEL: Final = "cluster.x-k8s.io/v"
 
 @dataclass(frozen=True)
 class Role:
-    """A part that a contract document describes.
+    """A role that a contract document describes.
 
-    document: its page. suffix: how kinds are called that have it. word: how their API group begins.
-    type: of the providers that have it.
+    document: its page. suffix: of the kind's name. word: prefix of the API group. type: of the
+    providers that have it.
     """
 
     document: str
@@ -59,7 +59,7 @@ _FLAGS: Final = ("status.initialization",)
 
 @dataclass(frozen=True)
 class Reading:
-    """The version of a CRD that core reads, by which contract, and its schema."""
+    """The version of a CRD that core reads, the contract that it reads it by, and its schema."""
 
     contract: Version
     version: str
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Definition:
-    """A CRD. role: None where no document describes its kind."""
+    """A CRD. role: None if no document describes its kind."""
 
     object: Object
     group: str
@@ -78,7 +78,7 @@ class Definition:
 
     @property
     def main(self) -> str:
-        """The kind, of a template that which it is a template of."""
+        """The kind; for a template, the kind that it is a template of."""
         return self.kind.removesuffix(TEMPLATE)
 
     @property
@@ -88,12 +88,12 @@ class Definition:
 
     @property
     def is_namespaced(self) -> bool:
-        """Its scope."""
+        """Whether objects of the kind are namespaced."""
         return bool(self.object.at("spec.scope") != "Cluster")
 
     @cached_property
     def contract_labels(self) -> dict[str, list[str]]:
-        """The versions that its labels name, by label; an empty label is none."""
+        """The versions that its contract labels name, by label; an empty label names none."""
         labels = self.object.labels.items()
         return {key: value.split("_") for key, value in labels if value and key.startswith(_LABEL)}
 
@@ -105,7 +105,7 @@ class Definition:
 
     @cached_property
     def reading(self) -> Reading | None:
-        """How core reads its objects; None where the labels name nothing that can be read."""
+        """How core reads its objects; None if no label names a readable version."""
         crd = {
             "metadata": {"name": self.object.name, "labels": self.object.labels},
             "spec": {"versions": list(self.versions.values())},
@@ -118,7 +118,7 @@ class Definition:
 
     @property
     def readings(self) -> list[Reading]:
-        """How its objects are read by each contract that its labels name; the newest one last."""
+        """How its objects are read by each contract that its labels name, the newest last."""
         found = []
         for contract in Version:
             named = self.contract_labels.get(f"cluster.x-k8s.io/{contract.value}", ())
@@ -127,17 +127,17 @@ class Definition:
         return found
 
     @property
-    def read(self) -> Reading | None:
-        """How core or, where no label tells, everybody reads its objects.
+    def readings_or_storage(self) -> Reading | None:
+        """How core reads its objects; without a contract label, the storage version.
 
-        No contract label is asked of IPAM providers: their pools are read by nobody but themselves.
+        IPAM providers need no contract label: only the provider itself reads its pools.
         """
         of_its_own = self.role is not None and self.role.type is ProviderType.IPAM
         return self.reading or (self.stored if of_its_own else None)
 
     @property
     def stored(self) -> Reading | None:
-        """The version that is stored; None where none is."""
+        """The storage version; None if there is none."""
         name = next((name for name, one in self.versions.items() if one.get("storage")), None)
         return self._read(name, CURRENT) if name is not None else None
 
@@ -158,24 +158,24 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields by which objects of a kind have a part in a cluster, by the document of the part."""
 
 
-def with_parts(definitions: Sequence[Definition]) -> list[Definition]:
-    """CRDs, without roles for those that are only called as others which have the role.
+def with_roles(definitions: Sequence[Definition]) -> list[Definition]:
+    """Return CRDs, without roles for kinds that only have a matching name.
 
-    A kind has a part by its name alone only if its objects can play it: who has neither a template
-    nor any of the fields that core reads, beside another kind that has them, is something else.
+    A kind has a role by its name alone only if its objects can fulfil it: beside another kind of
+    that role, a kind with neither a template nor a contract field is something else.
     """
     found = []
     for one in definitions:
         rest = [each for each in definitions if each.role == one.role and each is not one]
-        others = [each for each in rest if not each.is_template and plays(each, rest)]
+        others = [each for each in rest if not each.is_template and has_role(each, rest)]
         alone = one.is_template or one.role is None or not others
-        keeps = alone or plays(one, definitions)
+        keeps = alone or has_role(one, definitions)
         found.append(one if keeps else Definition(one.object, one.group, one.kind, None))
     return found
 
 
-def plays(one: Definition, definitions: Iterable[Definition]) -> bool:
-    """Whether objects of a kind can have a part: a template or a field of the contract shows it."""
+def has_role(one: Definition, definitions: Iterable[Definition]) -> bool:
+    """Return whether a kind can fulfil its role, as a template or a contract field shows."""
     wanted = f"{one.kind}{TEMPLATE}"
     if any((each.group, each.kind) == (one.group, wanted) for each in definitions):
         return True
@@ -187,13 +187,13 @@ def plays(one: Definition, definitions: Iterable[Definition]) -> bool:
 
 
 def field_at(schema: Any, path: str) -> Any:
-    """The schema of a field that a schema names; None where it names none."""
+    """Return the schema of a field that a schema names; None if it names none."""
     names = [each for part in path.split(".") for each in ("properties", part)]
     return value_at(schema, tuple(names))
 
 
 def definition_of(one: Object, provider: ProviderType | None) -> Definition:
-    """A CRD's role. Raises ConformanceError where it does not say what it defines."""
+    """Return a CRD with its role. Raises ConformanceError if it does not say what it defines."""
     group, kind = one.at("spec.group"), one.at("spec.names.kind")
     if not (group and isinstance(group, str) and kind and isinstance(kind, str)):
         raise ConformanceError(
@@ -206,11 +206,11 @@ def definition_of(one: Object, provider: ProviderType | None) -> Definition:
 
 
 def _has(definition: Definition, role: Role, provider: ProviderType | None) -> bool:
-    """Whether a kind has a role.
+    """Return whether a kind has a role.
 
-    Kinds of an API group that begins with the role's word have it by their name alone; in other
-    groups the CRD must declare a contract, too, and the provider be of that type. Single machines
-    of a pool (`…PoolMachine`) are machines, but nobody makes them of a template.
+    In an API group with the role's prefix, the name is sufficient. In other groups the CRD must
+    declare a contract, too, and the provider must be of that type. Single machines of a pool
+    (`…PoolMachine`) are machines, but are never created from a template.
     """
     main = definition.main
     if not main.endswith(role.suffix) or main.endswith("PoolMachine"):

@@ -1,4 +1,4 @@
-"""Why something cannot be judged, or not now."""
+"""The errors that stop a check or a run."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from kapy.kube.errors import KapyError
 
 
 class ConformanceError(KapyError):
-    """What is to be checked cannot be read; the message names the file and the way out."""
+    """The input cannot be read; the message names the file and the remedy."""
 
 
 class SubjectError(ConformanceError):
-    """The provider does not start, or has died; the message says how, and the way out."""
+    """The provider does not start, or has ended; the message says how, and the remedy."""
 
 
 class CannotRun(KapyError):
-    """A check could not be done: what it needs did not come about; the message says what."""
+    """A check could not run because a precondition was not met; the message says which."""
 
 
 class NotApplicable(KapyError):
-    """The provider does not offer what the rule is about; the message says what."""
+    """The provider does not offer what the rule applies to; the message says what."""

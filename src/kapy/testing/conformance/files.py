@@ -1,4 +1,4 @@
-"""Files of releases: which there are, and the objects in them."""
+"""The files of a release and the objects in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST: Final = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Object:
-    """An object and the file that it is in."""
+    """An object and the file that contains it."""
 
     file: str
     document: Document
@@ -50,12 +50,12 @@ class Object:
 
     @property
     def called(self) -> str:
-        """What findings call it."""
+        """The name for findings."""
         return f"{self.kind} {self.name}".strip()
 
     @property
     def namespace(self) -> str:
-        """Its namespace, "" where it says none."""
+        """Its namespace, "" if it names none."""
         return str(self.at("metadata.namespace") or "")
 
     @property
@@ -65,11 +65,11 @@ class Object:
         return {key: str(one) for key, one in found.items()} if isinstance(found, dict) else {}
 
     def at(self, path: str) -> Any:
-        """What stands at a path; None when nothing does."""
+        """Return the value at a path; None if there is none."""
         return value_at(self.document, tuple(path.split(".")))
 
     def items(self, path: str) -> list[Any]:
-        """The objects of the list at a path; empty where none is."""
+        """Return the objects of the list at a path; empty if there is none."""
         found = self.at(path)
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
@@ -83,12 +83,12 @@ class File:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Names of its variables; none where they cannot be understood (`bad_variable`)."""
+        """Names of its variables; none if they cannot be parsed (`bad_variable`)."""
         return () if self.bad_variable else tuple(variables_of(self.text))
 
     @cached_property
     def bad_variable(self) -> str:
-        """What is wrong with its variables."""
+        """The error in its variables, "" if there is none."""
         try:
             variables_of(self.text)
         except BadSubstitution as error:
@@ -97,25 +97,26 @@ class File:
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """Its objects, with variables in them. Raises ConformanceError where it is no YAML, but for
-        templates (`unreadable`)."""
+        """Objects parsed from the file, before variable substitution. Raises ConformanceError if it
+        is no YAML, except for templates (`unreadable`).
+        """
         found, unreadable = self._read
         if unreadable and not self.is_template:
             raise ConformanceError(unreadable)
         return found
 
     def of_kind(self, kind: str, group: str) -> list[Object]:
-        """Its objects of a kind, in any version."""
+        """Return its objects of a kind, in any version."""
         return [one for one in self.objects if (one.kind, one.group) == (kind, group)]
 
     @property
     def is_template(self) -> bool:
-        """Whether it is called as cluster templates or ClusterClass files are."""
+        """Whether its name is that of a cluster template or a ClusterClass file."""
         return self.name.startswith(_TEMPLATES)
 
     @property
     def unreadable(self) -> str:
-        """Why it has no objects, "" where it can be read."""
+        """Why it has no objects, "" if it can be read."""
         return self._read[1]
 
     @cached_property
@@ -128,12 +129,12 @@ class File:
 
 
 def _unreadable(error: BadManifest) -> str:
-    told = str(error).removeprefix("failed to parse yaml: ")
-    return f"{told}; only files of YAML with objects in them can be checked"
+    text = str(error).removeprefix("failed to parse yaml: ")
+    return f"{text}; only files of YAML with objects in them can be checked"
 
 
 def read_file(path: Path) -> File:
-    """A file. Raises ConformanceError."""
+    """Read a file. Raises ConformanceError."""
     try:
         if path.stat().st_size > _LARGEST:
             raise ConformanceError(f"{path} is larger than 64 MiB: no release has such a file")
@@ -144,9 +145,9 @@ def read_file(path: Path) -> File:
 
 
 def folders(path: Path) -> Iterator[Path]:
-    """The folders at and below a path that have YAML files in them; links are not followed.
+    """Return the folders at and below a path that contain YAML files; links are not followed.
 
-    Raises ConformanceError where there are so many that it cannot be a folder of releases.
+    Raises ConformanceError if there are so many that it cannot be a folder of releases.
     """
     walked = os.walk(path, onerror=_refuse)
     found = sorted(Path(folder) for folder, _, _ in islice(walked, _MOST_FOLDERS))
@@ -158,10 +159,10 @@ def folders(path: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> None:
-    """What cannot be looked into is not left out in silence."""
+    """Raise ConformanceError for a folder that cannot be read: it must not be skipped silently."""
     raise error
 
 
 def yaml_files(folder: Path) -> list[Path]:
-    """The YAML files right in a folder."""
+    """Return the YAML files directly in a folder."""
     return sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and one.is_file())

@@ -1,4 +1,4 @@
-"""What comes of judging a release by the rules."""
+"""The findings, results and reports of checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNSEEN: Final = "behaviour: files do not show it"
 
 
 class State(Enum):
-    """What is known of a rule."""
+    """The result state of a rule."""
 
     BROKEN = "broken"
     PASSED = "passed"
@@ -25,23 +25,23 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A place where a rule is broken. evidence: what is there; mend: what to do."""
+    """A place where a rule is broken. evidence: what is there; remedy: what to do."""
 
     file: str
     object: str
     field: str
     evidence: str
-    mend: str
+    remedy: str
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """The object and field."""
         return ": ".join(filter(None, (self.file, self.object, self.field)))
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of one rule, and why."""
+    """The state of one rule, and its reason or findings."""
 
     rule: Rule
     state: State
@@ -50,8 +50,8 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Remainder:
-    """Something that the kit made and could not remove. remedy: how to remove it."""
+class Leftover:
+    """An object that the kit created and could not delete. remedy: how to delete it."""
 
     object: str
     remedy: str
@@ -59,26 +59,27 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of one release. name: what the release is called. trouble: why not everything
-    could be looked at, "" where all was. remains: what the kit made and could not remove."""
+    """The results for one release. name: of the release. trouble: why not everything could be
+    checked, "" if all was. leftovers: objects that the kit created and could not delete.
+    """
 
     name: str
     results: tuple[Result, ...]
     trouble: str = ""
-    remains: tuple[Remainder, ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
 
-    def of(self, state: State) -> list[Result]:
-        """The rules with a state."""
+    def with_state(self, state: State) -> list[Result]:
+        """Return the results with a state."""
         return [one for one in self.results if one.state is state]
 
     @property
     def worst(self) -> Level | None:
-        """The highest level of what is broken; None where nothing is."""
-        broken = {one.rule.level for one in self.of(State.BROKEN)}
+        """The highest level of a broken rule; None if no rule is broken."""
+        broken = {one.rule.level for one in self.with_state(State.BROKEN)}
         return next((level for level in Level if level in broken), None)
 
 
 def worst_of(reports: Iterable[Report]) -> Level | None:
-    """The highest level of what is broken in any release."""
+    """Return the highest level of a broken rule in any release."""
     found = {one.worst for one in reports}
     return next((level for level in Level if level in found), None)

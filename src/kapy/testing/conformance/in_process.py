@@ -1,4 +1,4 @@
-"""A provider of Python, in our process: on virtual time, where it runs as nowhere else."""
+"""Run a Python provider in this process, on virtual time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kapy._aio.services import running
 from kapy.engine.options import ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
+from kapy.testing.conformance.environment import Environment
 from kapy.testing.conformance.errors import SubjectError
-from kapy.testing.conformance.ground import Ground
-from kapy.testing.conformance.subject import Limits
+from kapy.testing.conformance.provider_under_test import Limits
 
 Services: TypeAlias = Mapping[str, Callable[[], Awaitable[None]]]
 Add: TypeAlias = Callable[[Runtime], Services | None]
@@ -26,8 +26,9 @@ Add: TypeAlias = Callable[[Runtime], Services | None]
 
 @dataclass(frozen=True)
 class InProcess:
-    """Runs what `add` adds to a runtime, each time anew. around: what is between the runtime and
-    its server."""
+    """Launches a provider by calling `add` on a new runtime. around: wraps the runtime's
+    transport.
+    """
 
     add: Add
     around: Callable[[Transport], Transport] | None = None
@@ -35,16 +36,16 @@ class InProcess:
     restarts: bool = True
 
     @asynccontextmanager
-    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
-        """It runs meanwhile."""
-        transport = ground.transport
+    async def running(self, environment: Environment, limits: Limits) -> AsyncIterator[None]:
+        """Run the provider while the context is open."""
+        transport = environment.transport
         assert transport is not None  # an embedded server has one
         if self.around is not None:
             transport = self.around(transport)
         options = ManagerOptions(namespace=limits.namespace, watch_filter=limits.watch_filter)
         runtime = Runtime.on(
             transport,
-            clock=ground.clock,
+            clock=environment.clock,
             field_manager="provider",
             random=Random(7),
             options=options,
@@ -59,7 +60,7 @@ class InProcess:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> str:
-    """The first error in a group, however deep."""
+    """Return the first error in a group, however deeply nested."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -67,7 +68,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> str:
 
 
 def added_by(name: str) -> Add:
-    """The function that `module:function` names. Raises SubjectError."""
+    """Import the function that `module:function` names. Raises SubjectError."""
     module, _, function = name.partition(":")
     if not module or not function:
         raise SubjectError(f'"{name}" is not MODULE:FUNCTION, as in my_provider.controllers:add')

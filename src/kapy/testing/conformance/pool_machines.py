@@ -1,4 +1,4 @@
-"""What core does for the single machines of pools: each gets a Machine, and goes with it."""
+"""Create the Machines for single machines of pools, as core does, and delete them with the pool."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound
 from kapy.kube.names import Resource
-from kapy.testing.conformance.seen import Seen
-from kapy.testing.played_core import owned_by, reference
+from kapy.testing.conformance.watch_log import WatchLog
+from kapy.testing.fake_core import owned_by, reference
 
 FINALIZER: Final = "conformance.cluster.x-k8s.io/pool-machine"
 
 
 class PoolMachines:
-    """Sees to all of them. resources: the kinds of their objects."""
+    """Creates and deletes the Machines of all pools. resources: the kinds of their infrastructure
+    objects.
+    """
 
-    def __init__(self, client: Client, seen: Seen, resources: list[Resource]) -> None:
+    def __init__(self, client: Client, watch_log: WatchLog, resources: list[Resource]) -> None:
         self._client = client
-        self._seen = seen
+        self._seen = watch_log
         self._resources = resources
 
     async def run(self) -> None:
-        """Until cancelled."""
-        news = self._seen.news()
+        """Run until cancelled."""
+        news = self._seen.change_event()
         while True:
             await news.wait()
             news.clear()
@@ -37,7 +39,7 @@ class PoolMachines:
                     await self._adopt(resource, one)
             for machine in self._seen.all(Machine.RESOURCE):
                 if FINALIZER in (machine["metadata"].get("finalizers") or ()):
-                    await self._let_go(machine)
+                    await self._remove_finalizer(machine)
 
     async def _adopt(self, resource: Resource, infra: Document) -> None:
         metadata = infra["metadata"]
@@ -80,8 +82,8 @@ class PoolMachines:
         except AlreadyExists:
             return await self._client.get(kind, key)
 
-    async def _let_go(self, machine: Document) -> None:
-        """Of a Machine that is deleted: its infrastructure goes before."""
+    async def _remove_finalizer(self, machine: Document) -> None:
+        """Remove the finalizer of a deleted Machine after its infrastructure is gone."""
         if not machine["metadata"].get("deletionTimestamp"):
             return
         key, left = Key.of(machine), False

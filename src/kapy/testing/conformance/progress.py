@@ -1,4 +1,4 @@
-"""A line from time to time about what has been done, so that nobody thinks that a run hangs."""
+"""Report progress periodically, so that a long run does not look stuck."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
 
 from kapy._aio.services import running
-from kapy.testing.conformance.session import Session, tell_nobody
-from kapy.testing.conformance.verdicts import Verdicts
+from kapy.testing.conformance.check_results import CheckResults
+from kapy.testing.conformance.run_context import RunContext, discard_progress
 
 EVERY: Final = 15.0
 """Seconds. A timer: what waits for a provider has no news of its own."""
@@ -16,22 +16,22 @@ _MOST: Final = 5
 """Rules that are named in a line."""
 
 
-def progress(verdicts: Verdicts, session: Session) -> AbstractAsyncContextManager[None]:
-    """Tell how many checks are over, while the body runs."""
-    if session.tell is tell_nobody:
+def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
+    """Report how many checks have finished, while the body runs."""
+    if context.report_progress is discard_progress:
         return nullcontext()
 
     async def tell() -> None:
         while True:
             await asyncio.sleep(EVERY)
-            session.tell(told(verdicts))
+            context.report_progress(progress_line(results))
 
     return running(progress=tell)
 
 
-def told(verdicts: Verdicts) -> str:
-    """The line."""
-    names = sorted(set(verdicts.begun.values()))
+def progress_line(results: CheckResults) -> str:
+    """Return the progress line."""
+    names = sorted(set(results.running.values()))
     some = ", ".join(names[:_MOST])
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{len(verdicts.finished)} checks are over; at work: {some or 'none'}{more}"
+    return f"{len(results.finished)} checks are over; at work: {some or 'none'}{more}"

@@ -1,4 +1,4 @@
-"""A release of a provider: its files, and what they say about it."""
+"""A release of a provider: its files and the facts derived from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.repository.tags import semantic
-from kapy.testing.conformance.definitions import Definition, definition_of, with_parts
+from kapy.testing.conformance.definitions import Definition, definition_of, with_roles
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import METADATA, File, Object, folders, read_file, yaml_files
 
@@ -21,10 +21,9 @@ CORE_LABEL: Final = "cluster-api"
 
 @dataclass(frozen=True)
 class Release:
-    """What is checked at once.
+    """A release to be checked.
 
-    name: what it is called in reports. folder: the last two parts of its path, `()` where a single
-    file is checked.
+    name: in reports. folder: the last two parts of its path, `()` for a single file.
     """
 
     name: str
@@ -38,32 +37,32 @@ class Release:
 
     @cached_property
     def components(self) -> list[File]:
-        """Files with what is installed."""
+        """The components files."""
         return [one for one in self._others if one in self.whole_components or _installs(one)]
 
     @cached_property
     def templates(self) -> list[File]:
-        """Files that are called as cluster templates are."""
+        """The files that are named like cluster templates."""
         return [one for one in self.files if one.name.startswith("cluster-template")]
 
     @cached_property
     def classes(self) -> list[File]:
-        """Files that are called as ClusterClass files are."""
+        """The files that are named like ClusterClass files."""
         return [one for one in self.files if one.name.startswith("clusterclass")]
 
     @cached_property
     def _others(self) -> list[File]:
-        told = {one.name for one in (*self.templates, *self.classes)} | {METADATA}
-        return [one for one in self.files if one.name not in told]
+        text = {one.name for one in (*self.templates, *self.classes)} | {METADATA}
+        return [one for one in self.files if one.name not in text]
 
     @cached_property
     def is_repository(self) -> bool:
-        """Whether this is a folder as releases are, and not any folder with YAML in it."""
+        """Whether the folder has the layout of a release, and is not any folder with YAML in it."""
         return bool(self.folder) and bool(self.metadata or self.whole_components)
 
     @cached_property
     def whole_components(self) -> list[File]:
-        """Files that are called as those that hold everything that is installed."""
+        """The files that are named like complete components files."""
         return [one for one in self._others if "components" in one.name]
 
     @cached_property
@@ -73,7 +72,7 @@ class Release:
 
     @cached_property
     def label(self) -> str:
-        """What the provider is called: most of its objects say so, else its folder."""
+        """The provider's label: the most frequent one among its objects, else its folder."""
         said = Counter(one.labels[PROVIDER_LABEL] for one in self.installed if _labelled(one))
         if said:
             return said.most_common(1)[0][0]
@@ -82,7 +81,9 @@ class Release:
 
     @cached_property
     def type(self) -> ProviderType | None:
-        """Its type, as its label or else its components file say; None where nothing does."""
+        """The provider type by its label or else by its components file; None if neither
+        tells it.
+        """
         if self.label == CORE_LABEL:
             return ProviderType.CORE
         named = (_type_of(one.name) for one in self.components)
@@ -90,14 +91,14 @@ class Release:
 
     @cached_property
     def version(self) -> str:
-        """Its version, as its folder says; "" where it says none."""
+        """The version by its folder; "" if it names none."""
         version = self.folder[-1] if self.folder else ""
         return version if semantic(version) else ""
 
     @cached_property
     def definitions(self) -> list[Definition]:
         """The CRDs of its components, in the order of the file."""
-        return with_parts(
+        return with_roles(
             [
                 definition_of(one, self.type)
                 for one in self.installed
@@ -112,13 +113,15 @@ class Release:
         return [each for one in files for each in one.of_kind("ClusterClass", CORE_GROUP)]
 
     def misnamed(self, kind: str) -> list[File]:
-        """Files with an object of core that are called neither template, class nor components."""
+        """Return files with an object of core whose name is neither of template, class nor
+        components.
+        """
         others = [one for one in self._others if one not in self.components]
         return [one for one in others if one.of_kind(kind, CORE_GROUP)]
 
 
 def releases_at(path: Path) -> list[Release]:
-    """What is to be checked at a path: a file, a folder, or each folder below it.
+    """Return the releases at a path: a file, a folder, or each folder below it.
 
     Raises ConformanceError.
     """
@@ -149,5 +152,5 @@ def _labelled(one: Object) -> bool:
 
 
 def _type_of(name: str) -> ProviderType | None:
-    """The type that a label or a file name begins with."""
+    """Return the provider type that a label or a file name begins with."""
     return next((one for one in ProviderType if name.startswith(f"{one.word}-")), None)

@@ -1,4 +1,4 @@
-"""Behavioural conformance: a provider runs, and is judged by what it does."""
+"""Behavioural conformance: run a provider and check what it does."""
 
 from __future__ import annotations
 
@@ -10,187 +10,204 @@ from typing import Final
 from kapy._aio.clock import Clock, loop_clock
 from kapy.kube.errors import KapyError
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.behaviour.stage import PARTS
-from kapy.testing.conformance.capacity import needed, told
-from kapy.testing.conformance.clearing import clear
+from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
+from kapy.testing.conformance.capacity import describe_capacity, required_capacity
+from kapy.testing.conformance.check_results import CheckResults, report
+from kapy.testing.conformance.cleanup import delete_objects
+from kapy.testing.conformance.environment import Environment, embedded
 from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectError
-from kapy.testing.conformance.faults import Course, add_faults
+from kapy.testing.conformance.fault_tier import FaultRun, add_fault_results
 from kapy.testing.conformance.findings import Finding, Report
-from kapy.testing.conformance.following import watched
-from kapy.testing.conformance.ground import Ground, embedded
+from kapy.testing.conformance.fixture import CLUSTER, ONLY, Session
 from kapy.testing.conformance.progress import progress
+from kapy.testing.conformance.provider_under_test import (
+    REAL,
+    VIRTUAL,
+    Kind,
+    Limits,
+    ProviderUnderTest,
+    Timeouts,
+)
 from kapy.testing.conformance.rules import RULES
-from kapy.testing.conformance.scene import CLUSTER, ONLY, World
-from kapy.testing.conformance.session import Session
-from kapy.testing.conformance.subject import REAL, VIRTUAL, Kind, Limits, Patience, Subject
-from kapy.testing.conformance.verdicts import Verdicts, report
+from kapy.testing.conformance.run_context import RunContext
+from kapy.testing.conformance.session import open_session
 
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 
 
-async def judged(
-    subject: Subject,
+async def run_checks(
+    provider: ProviderUnderTest,
     checks: Sequence[Check],
     *,
     clock: Clock | None = None,
     light: bool = False,
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
     seeds: Sequence[int] = (),
-    session: Session | None = None,
+    context: RunContext | None = None,
 ) -> Report:
-    """What is known of every rule of behaviour, on an API server of our own.
+    """Run the checks on an embedded API server and return the result of every behaviour rule.
 
-    light: see `ground.embedded`. seeds: of bad days, see `faults`. session: how it is conducted,
-    and what could not be removed. Raises SubjectError where the provider does not start.
+    light: see `environment.embedded`. seeds: for the fault tier. context: options of the run, and
+    its leftovers. Raises SubjectError if the provider does not start.
     """
-    patience = patience or (REAL if subject.way.network else VIRTUAL)
-    verdicts, session = Verdicts(), session or Session()
+    timeouts = timeouts or (REAL if provider.launcher.network else VIRTUAL)
+    results, context = CheckResults(), context or RunContext()
     async with (
-        in_time(checks, patience, verdicts, session),
-        embedded(subject, clock=clock or loop_clock(), light=light) as ground,
+        time_limit(checks, timeouts, results, context),
+        embedded(provider, clock=clock or loop_clock(), light=light) as environment,
     ):
-        await on_ground(ground, subject, checks, patience, verdicts, session)
+        await run_in_environment(environment, provider, checks, timeouts, results, context)
     if seeds:
-        session.tell(f"Bad days: {len(seeds)} for each kind")
-        days = Course(subject, clock or loop_clock(), light, patience, session)
-        await add_faults(days, seeds, verdicts)
-    return report(subject, verdicts, session.remains)
+        context.report_progress(f"Bad days: {len(seeds)} for each kind")
+        run = FaultRun(provider, clock or loop_clock(), light, timeouts, context)
+        await add_fault_results(run, seeds, results)
+    return report(provider, results, context.leftovers)
 
 
 @asynccontextmanager
-async def in_time(
-    checks: Sequence[Check], patience: Patience, verdicts: Verdicts, session: Session
+async def time_limit(
+    checks: Sequence[Check], timeouts: Timeouts, results: CheckResults, context: RunContext
 ) -> AsyncIterator[None]:
-    """Stop the body when the time for all checks is over; what has no verdict is not run then."""
-    whole = patience.whole * session.rounds(len(checks))
+    """Stop the body at the time limit for all checks; checks without a result count as not run."""
+    whole = timeouts.whole * context.rounds(len(checks))
     try:
         async with asyncio.timeout(whole):
             yield
     except TimeoutError:
         for check in checks:
-            if verdicts.result(RULES[check.rule]) is None:
+            if results.result(RULES[check.rule]) is None:
                 why = f"the time for all checks ({whole:g} seconds) was over"
-                verdicts.not_run[check.rule] = why
+                results.not_run[check.rule] = why
 
 
-async def on_ground(
-    ground: Ground,
-    subject: Subject,
+async def run_in_environment(
+    environment: Environment,
+    provider: ProviderUnderTest,
     checks: Sequence[Check],
-    patience: Patience,
-    verdicts: Verdicts,
-    session: Session,
+    timeouts: Timeouts,
+    results: CheckResults,
+    context: RunContext,
 ) -> None:
-    """Do the checks, stage by stage. Raises SubjectError where the provider does not start."""
-    session.tell(told(needed(subject, checks, session.parallel)))
-    telling = progress(verdicts, session) if subject.way.network else nullcontext()
-    async with watched(ground, subject, patience, session) as world, telling:
+    """Run the checks stage by stage. Raises SubjectError if the provider does not start."""
+    context.report_progress(
+        describe_capacity(required_capacity(provider, checks, context.parallel))
+    )
+    telling = progress(results, context) if provider.launcher.network else nullcontext()
+    async with open_session(environment, provider, timeouts, context) as session, telling:
         stages = sorted({check.stage for check in checks})
         for stage in stages:
             chosen = [check for check in checks if check.stage == stage]
-            session.tell(
+            context.report_progress(
                 f"Part {stages.index(stage) + 1} of {len(stages)}: {len(chosen)} checks, "
-                f"{patience.check:g} seconds at most for each"
+                f"{timeouts.check:g} seconds at most for each"
             )
-            if stage and not subject.way.restarts:
+            if stage and not provider.launcher.restarts:
                 for check in chosen:
-                    verdicts.not_run[check.rule] = "somebody else runs the provider"
+                    results.not_run[check.rule] = "somebody else runs the provider"
             elif stage in LIMITS:
-                await _stage(world, chosen, LIMITS[stage], (verdicts, session))
+                await _run_stage(session, chosen, LIMITS[stage], (results, context))
             else:
-                await _side_by_side(world, chosen, verdicts, session)
+                await _run_concurrently(session, chosen, results, context)
 
 
-async def _stage(
-    world: World, checks: Sequence[Check], limits: Limits, both: tuple[Verdicts, Session]
+async def _run_stage(
+    session: Session, checks: Sequence[Check], limits: Limits, both: tuple[CheckResults, RunContext]
 ) -> None:
-    """Checks beside each other, while the provider runs; when it dies, the rest is not run."""
-    started, to = False, both[0]
+    """Run checks concurrently while the provider runs; if it ends, the rest is not run."""
+    started, results = False, both[0]
     try:
-        async with world.subject.way.running(world.ground, limits):
+        async with session.provider.launcher.running(session.environment, limits):
             started = True
-            await _side_by_side(world, checks, *both, clearing=True)
-            await clear(world, world.ground.namespaces - world.cleared)
+            await _run_concurrently(session, checks, *both, clearing=True)
+            await delete_objects(
+                session, session.environment.namespaces - session.cleaned_namespaces
+            )
     except SubjectError as error:
         if not started and limits == Limits():
             raise
         if not started:
             for check in checks:
-                to.findings[check.rule].append(_unstarted(world.subject, limits, error))
+                results.findings[check.rule].append(_start_failure(session.provider, limits, error))
             return
-        for check, kind in _looks(world.subject, checks, to):
-            if (check, kind.resource) not in to.finished:
-                to.not_run[check.rule] = str(error)
-        to.died = str(error)
+        for check, kind in _planned_runs(session.provider, checks, results):
+            if (check, kind.resource) not in results.finished:
+                results.not_run[check.rule] = str(error)
+        results.provider_error = str(error)
 
 
-def _unstarted(subject: Subject, limits: Limits, error: SubjectError) -> Finding:
+def _start_failure(provider: ProviderUnderTest, limits: Limits, error: SubjectError) -> Finding:
     flags = f"--namespace={limits.namespace} --watch-filter={limits.watch_filter}"
-    mend = "make both flags known to the manager"
-    return Finding("", subject.name, flags, str(error), mend)
+    remedy = "make both flags known to the manager"
+    return Finding("", provider.name, flags, str(error), remedy)
 
 
-async def _side_by_side(
-    world: World,
-    checks: Sequence[Check],
-    to: Verdicts,
+async def _run_concurrently(
     session: Session,
+    checks: Sequence[Check],
+    results: CheckResults,
+    context: RunContext,
     *,
     clearing: bool = False,
 ) -> None:
-    """clearing: the objects of a check are deleted as soon as it is over."""
-    looks = _looks(world.subject, checks, to)
-    turns = asyncio.Semaphore(session.parallel or len(looks) or 1)
+    """Run checks concurrently. clearing: delete the objects of a check as soon as it is over."""
+    runs = _planned_runs(session.provider, checks, results)
+    turns = asyncio.Semaphore(context.parallel or len(runs) or 1)
 
-    async def look(number: int, check: Check, kind: Kind) -> None:
-        name = f"{world.ground.prefix}-{check.stage}-{number}"
+    async def run(number: int, check: Check, kind: Kind) -> None:
+        name = f"{session.environment.prefix}-{check.stage}-{number}"
         async with turns:
-            to.begun[name] = check.rule
-            await _looked(world, check, kind, name, to)
+            results.running[name] = check.rule
+            await _run_check(session, check, kind, name, results)
             if clearing:
-                await clear(world, (name,))
-            del to.begun[name]
+                await delete_objects(session, (name,))
+            del results.running[name]
 
     async with asyncio.TaskGroup() as group:
-        for number, (check, kind) in enumerate(looks):
-            group.create_task(look(number, check, kind), name=check.rule)
+        for number, (check, kind) in enumerate(runs):
+            group.create_task(run(number, check, kind), name=check.rule)
 
 
-def _looks(subject: Subject, checks: Iterable[Check], to: Verdicts) -> list[tuple[Check, Kind]]:
+def _planned_runs(
+    provider: ProviderUnderTest, checks: Iterable[Check], results: CheckResults
+) -> list[tuple[Check, Kind]]:
     found = []
     for check in checks:
-        kinds = subject.kinds if check.role == "clusterctl" else subject.of(check.role)
-        if unseen := subject.unseen.get(check.role):
-            to.not_run[check.rule] = f"there is no example of {', '.join(unseen)}"
+        kinds = provider.kinds if check.role == "clusterctl" else provider.kinds_of_role(check.role)
+        if unseen := provider.kinds_without_example.get(check.role):
+            results.not_run[check.rule] = f"there is no example of {', '.join(unseen)}"
         elif not kinds:
-            to.not_applicable[check.rule] = f"no kind of {check.role}"
+            results.not_applicable[check.rule] = f"no kind of {check.role}"
         elif check.role == "clusterctl":
-            kinds = sorted(kinds, key=lambda one: one.role not in PARTS)[:1]
+            kinds = sorted(kinds, key=lambda one: one.role not in ROLE_SETUPS)[:1]
         found += [(check, kind) for kind in kinds]
     return found
 
 
-async def _looked(world: World, check: Check, kind: Kind, name: str, to: Verdicts) -> None:
-    """One look in a namespace, which takes what goes wrong with it as its result."""
+async def _run_check(
+    session: Session, check: Check, kind: Kind, name: str, results: CheckResults
+) -> None:
+    """Run a check in a namespace of its own and record its findings or its error."""
     try:
-        async with asyncio.timeout(world.patience.check):
+        async with asyncio.timeout(session.timeouts.check):
             # Clouds may name things after clusters: each check has a Cluster of another name.
-            cluster = f"{CLUSTER}{name.removeprefix(world.ground.prefix)}"
-            scene = await world.scene(kind, name, cluster)
-            found = [one async for one in check.look(scene)]
+            cluster = f"{CLUSTER}{name.removeprefix(session.environment.prefix)}"
+            fixture = await session.fixture(kind, name, cluster)
+            found = [one async for one in check.run(fixture)]
     except TimeoutError:
-        to.not_run[check.rule] = f"it took longer than {world.patience.check:g} seconds"
+        results.not_run[check.rule] = f"it took longer than {session.timeouts.check:g} seconds"
     except NotApplicable as error:
-        to.not_applicable[check.rule] = str(error)
+        results.not_applicable[check.rule] = str(error)
     except CannotRun as error:
-        to.not_run[check.rule] = str(error)
+        results.not_run[check.rule] = str(error)
     except KapyError as error:
-        to.not_run[check.rule] = f"{kind.resource.kind}: {error}"
+        results.not_run[check.rule] = f"{kind.resource.kind}: {error}"
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         # Objects of providers may look like nothing that anybody has thought of.
-        told = f"{type(error).__name__}: {error}"
-        to.not_run[check.rule] = f"{kind.resource.kind}: something has an unexpected form: {told}"
+        text = f"{type(error).__name__}: {error}"
+        results.not_run[check.rule] = (
+            f"{kind.resource.kind}: something has an unexpected form: {text}"
+        )
     else:
-        to.findings[check.rule] += found
-        to.passed[check.rule] += 1
-    to.finished.add((check, kind.resource))
+        results.findings[check.rule] += found
+        results.passed[check.rule] += 1
+    results.finished.add((check, kind.resource))

@@ -1,4 +1,4 @@
-"""Objects of a file whose variables have no values: each variable stays visible where it is."""
+"""Parse files with variables that have no values: each variable stays visible in its place."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _ALONE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?\$\{[^}\n]*\}[ \t]*$", re.MULTIL
 
 
 def documents_in(text: str, source: str) -> list[Document]:
-    """The objects of a file, with `${NAME}` where its variables are.
+    """Parse the objects of a file, with `${NAME}` in place of its variables.
 
-    Most files are YAML as they are. Others are YAML only when their variables have values: these
-    get values that every place in YAML can hold, which become `${NAME}` again. Raises BadManifest.
+    Most files are valid YAML as they are. Other files are YAML only after substitution: their
+    variables get placeholder values that are valid everywhere in YAML, and each value becomes
+    `${NAME}` again. Raises BadManifest.
     """
     try:
         return documents_of(text, source)
@@ -42,8 +43,9 @@ def _names(text: str) -> list[str]:
 
 
 def _candidates(text: str, names: list[str]) -> Iterator[str]:
-    """The text with values: for what has no default, or for all; without lines that are nothing
-    but a variable, since there may be nothing in their place."""
+    """Yield the text with placeholder values: for variables without default, or for all; without
+    lines that consist of a variable only, since the variable may be empty.
+    """
     if not names:
         return
     tokens = {name: f"kapyvariable{place}x" for place, name in enumerate(names)}

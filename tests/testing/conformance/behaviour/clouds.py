@@ -11,7 +11,7 @@ from typing import Final
 from kapy.kube import Document, Key
 from kapy.sdk import Result, Runtime, requeue
 from kapy.testing.conformance.in_process import InProcess, Services
-from kapy.testing.conformance.subject import Subject
+from kapy.testing.conformance.provider_under_test import ProviderUnderTest
 from tests.testing.conformance.behaviour.mutants import subject
 from tests.testing.conformance.behaviour.plain import RESOURCES, Plain, status
 
@@ -90,7 +90,7 @@ class Costly(Plain):
         return self.resource.kind, metadata["namespace"], metadata["name"]
 
 
-def costly(cloud: Cloud) -> Subject:
+def costly(cloud: Cloud) -> ProviderUnderTest:
     """Clusters, machines and pools of a cloud."""
 
     def add(runtime: Runtime) -> Services:
@@ -100,4 +100,4 @@ def costly(cloud: Cloud) -> Subject:
 
     found = [subject(Plain, role) for role in ROLES]
     kinds = tuple(kind for one in found for kind in one.kinds)
-    return replace(found[0], kinds=kinds, way=InProcess(add))
+    return replace(found[0], kinds=kinds, launcher=InProcess(add))

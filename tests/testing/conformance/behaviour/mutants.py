@@ -17,7 +17,7 @@ from kapy.kube.names import Resource
 from kapy.sdk import DONE, Result, Runtime, requeue
 from kapy.testing.conformance.behaviour.lifecycle import EVENTS
 from kapy.testing.conformance.in_process import InProcess
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from tests.testing.conformance.behaviour.plain import (
     FINALIZER,
     RESOURCES,
@@ -74,7 +74,7 @@ class Templates:
         return ()
 
 
-def subject(plain: type[Plain], role: str, **told: Any) -> Subject:
+def subject(plain: type[Plain], role: str, **told: Any) -> ProviderUnderTest:
     """A provider of one kind."""
 
     def add(runtime: Runtime) -> None:
@@ -83,10 +83,10 @@ def subject(plain: type[Plain], role: str, **told: Any) -> Subject:
     resource = RESOURCES[role]
     api: Document = {"apiVersion": resource.api_version, "kind": resource.kind}
     kind = Kind(role, resource, {**api, "spec": {"size": 3}}, template=TEMPLATES[role])
-    return Subject("plain", (kind,), InProcess(add), admission=(Templates(),), **told)
+    return ProviderUnderTest("plain", (kind,), InProcess(add), admission=(Templates(),), **told)
 
 
-def old(given: Subject) -> Subject:
+def old(given: ProviderUnderTest) -> ProviderUnderTest:
     """By the contract v1beta1."""
     kinds = tuple(replace(one, contract=Version.V1BETA1) for one in given.kinds)
     return replace(given, kinds=kinds)
@@ -95,7 +95,7 @@ def old(given: Subject) -> Subject:
 RIGHTS: Final = "system:serviceaccount:default:plain"
 
 
-def limited(given: Subject, *denied: str) -> Subject:
+def limited(given: ProviderUnderTest, *denied: str) -> ProviderUnderTest:
     """With rights of its own. denied: resources that it may do nothing with."""
     everything = ["events", "configmaps", "clusters", "machines", "machinepools"]
     everything += [one.plural for one in RESOURCES.values()]
@@ -121,7 +121,7 @@ def limited(given: Subject, *denied: str) -> Subject:
         },
         "subjects": [account],
     }
-    return replace(given, definitions=(role, binding), rights=RIGHTS)
+    return replace(given, definitions=(role, binding), user=RIGHTS)
 
 
 class Old(Plain):
@@ -412,19 +412,19 @@ class Hoarding(Single):
         return
 
 
-def pool_with_machines(plain: type[Plain]) -> Callable[[str], Subject]:
+def pool_with_machines(plain: type[Plain]) -> Callable[[str], ProviderUnderTest]:
     def add(runtime: Runtime) -> None:
         Plain(runtime, MACHINE)
         plain(runtime, POOL)
 
-    def make(role: str) -> Subject:
+    def make(role: str) -> ProviderUnderTest:
         pool, machine = subject(Plain, role), subject(Plain, MACHINE)
-        return replace(pool, kinds=(*pool.kinds, *machine.kinds), way=InProcess(add))
+        return replace(pool, kinds=(*pool.kinds, *machine.kinds), launcher=InProcess(add))
 
     return make
 
 
-def everywhere(role: str) -> Subject:
+def everywhere(role: str) -> ProviderUnderTest:
     """Looks at all namespaces, whatever it is told."""
 
     def add(runtime: Runtime) -> dict[str, Callable[[], Awaitable[None]]]:
@@ -433,4 +433,4 @@ def everywhere(role: str) -> Subject:
         Plain(other, role)
         return {"other": other.run}
 
-    return replace(subject(Plain, role), way=InProcess(add))
+    return replace(subject(Plain, role), launcher=InProcess(add))

@@ -14,7 +14,7 @@ from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.sdk import Runtime
 from kapy.testing.conformance.in_process import InProcess
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from tests.providers.inmemory.plane import dev_cluster, dev_machine
 
 POOL: Final[Document] = {**dev_cluster("example"), "kind": "DevMachinePool"}
@@ -26,7 +26,7 @@ def template_of(resource: Resource) -> Resource:
     return Resource(resource.group, resource.version, plural, f"{resource.kind}Template")
 
 
-def in_memory() -> Subject:
+def in_memory() -> ProviderUnderTest:
     """DevClusters, DevMachines and DevMachinePools."""
 
     def add(runtime: Runtime) -> Mapping[str, Callable[[], Awaitable[None]]]:
@@ -42,4 +42,4 @@ def in_memory() -> Subject:
         Kind(role, resource, example, template=template_of(resource))
         for role, (resource, example) in examples.items()
     )
-    return Subject("in-memory", kinds, InProcess(add))
+    return ProviderUnderTest("in-memory", kinds, InProcess(add))

@@ -13,16 +13,16 @@ from kapy.client.intercept import Interceptor
 from kapy.kube.http import Reply, Request
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.capacity import needed
+from kapy.testing.conformance.capacity import required_capacity
+from kapy.testing.conformance.environment import embedded
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.findings import State
-from kapy.testing.conformance.following import watched
-from kapy.testing.conformance.ground import embedded
+from kapy.testing.conformance.fixture import Fixture
+from kapy.testing.conformance.provider_under_test import VIRTUAL
 from kapy.testing.conformance.reports import FORMATS
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.scene import Scene
-from kapy.testing.conformance.session import Session
-from kapy.testing.conformance.subject import VIRTUAL
+from kapy.testing.conformance.run import run_checks
+from kapy.testing.conformance.run_context import RunContext
+from kapy.testing.conformance.session import open_session
 from tests.testing.conformance.behaviour.clouds import ROLES, Cloud, costly
 from tests.testing.conformance.behaviour.mutants import subject
 from tests.testing.conformance.behaviour.plain import RESOURCES, Plain
@@ -34,14 +34,14 @@ FIRST = tuple(one for one in BEHAVIOUR if not one.stage)
 async def test_everything_is_gone_and_there_was_never_more_than_was_told(parallel: int) -> None:
     cloud, lines = Cloud(), list[str]()
     provider = costly(cloud)
-    report = await judged(
-        provider, BEHAVIOUR, light=True, session=Session(parallel, tell=lines.append)
+    report = await run_checks(
+        provider, BEHAVIOUR, light=True, context=RunContext(parallel, report_progress=lines.append)
     )
-    assert report.of(State.BROKEN) == []
+    assert report.with_state(State.BROKEN) == []
     assert cloud.ever > 30
     assert cloud.there == set()
-    assert report.remains == ()
-    needs = needed(provider, BEHAVIOUR, parallel)
+    assert report.leftovers == ()
+    needs = required_capacity(provider, BEHAVIOUR, parallel)
     assert {kind: cloud.most[kind] <= most for kind, most in needs.items()} == dict.fromkeys(
         needs, True
     )
@@ -50,50 +50,50 @@ async def test_everything_is_gone_and_there_was_never_more_than_was_told(paralle
 
 async def test_what_the_time_cuts_off_is_removed() -> None:
     cloud = Cloud()
-    patience = replace(VIRTUAL, whole=10)
-    report = await judged(costly(cloud), FIRST, light=True, patience=patience)
-    assert {one.reason for one in report.of(State.NOT_RUN)} >= {
+    timeouts = replace(VIRTUAL, whole=10)
+    report = await run_checks(costly(cloud), FIRST, light=True, timeouts=timeouts)
+    assert {one.reason for one in report.with_state(State.NOT_RUN)} >= {
         "the time for all checks (10 seconds) was over"
     }
     assert cloud.ever > 10
-    assert (cloud.there, report.remains) == (set(), ())
+    assert (cloud.there, report.leftovers) == (set(), ())
 
 
 @pytest.mark.parametrize("seconds", [0.1, 31, 61, 91, 590])
 async def test_what_is_interrupted_is_removed(seconds: float) -> None:
     # Whatever the checks have done to their objects then: paused, deleted, without a finalizer.
-    cloud, session = Cloud(forgets=True), Session()
+    cloud, context = Cloud(forgets=True), RunContext()
     async with asyncio.TaskGroup() as group:
-        course = group.create_task(judged(costly(cloud), FIRST, light=True, session=session))
+        run = group.create_task(run_checks(costly(cloud), FIRST, light=True, context=context))
         await asyncio.sleep(seconds)
         assert cloud.there
-        course.cancel()
-    assert course.cancelled()
-    assert (cloud.there, session.remains) == (set(), [])
+        run.cancel()
+    assert run.cancelled()
+    assert (cloud.there, context.leftovers) == (set(), [])
 
 
 async def test_what_a_provider_has_made_before_it_died_is_removed_by_the_next_one() -> None:
     cloud = Cloud(dies_with=12)
-    report = await judged(costly(cloud), FIRST, light=True)
+    report = await run_checks(costly(cloud), FIRST, light=True)
     assert "the cloud is gone" in report.trouble
     assert cloud.ever >= 12
-    assert (cloud.there, report.remains) == (set(), ())
+    assert (cloud.there, report.leftovers) == (set(), ())
 
 
 async def test_bad_days_leave_nothing() -> None:
     cloud = Cloud()
-    report = await judged(costly(cloud), (), light=True, seeds=range(2))
+    report = await run_checks(costly(cloud), (), light=True, seeds=range(2))
     assert cloud.ever > 3
-    assert (cloud.there, report.remains) == (set(), ())
+    assert (cloud.there, report.leftovers) == (set(), ())
 
 
 async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
     cloud = Cloud(holds=True)
     checks = [one for one in FIRST if one.rule in ("infra-machine/watch", "infra-cluster/watch")]
-    report = await judged(costly(cloud), checks, light=True)
-    told = {one.object.partition(" (")[0] for one in report.remains}
+    report = await run_checks(costly(cloud), checks, light=True)
+    told = {one.object.partition(" (")[0] for one in report.leftovers}
     assert told == {f"{kind} {namespace}/{name}" for kind, namespace, name in cloud.there}
-    machine = next(one for one in report.remains if one.object.startswith("PlainMachine "))
+    machine = next(one for one in report.leftovers if one.object.startswith("PlainMachine "))
     assert "providerID plain://conformance-0-" in machine.object
     assert "remove that by hand" in machine.remedy
     for form in FORMATS.values():
@@ -101,25 +101,25 @@ async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
 
 
 async def test_a_provider_with_little_room_is_told_how_to_be_judged() -> None:
-    patience = replace(VIRTUAL, within=40, check=100, whole=170)
-    report = await judged(costly(Cloud(room=4)), FIRST, light=True, patience=patience)
-    reasons = [one.reason for one in report.of(State.NOT_RUN)]
+    timeouts = replace(VIRTUAL, within=40, check=100, whole=170)
+    report = await run_checks(costly(Cloud(room=4)), FIRST, light=True, timeouts=timeouts)
+    reasons = [one.reason for one in report.with_state(State.NOT_RUN)]
     assert sum("do fewer checks at a time (--parallel)" in one for one in reasons) > 3
     cloud = Cloud(room=4)
-    report = await judged(
-        costly(cloud), BEHAVIOUR, light=True, patience=patience, session=Session(1)
+    report = await run_checks(
+        costly(cloud), BEHAVIOUR, light=True, timeouts=timeouts, context=RunContext(1)
     )
-    assert {one.rule.name for one in report.of(State.NOT_RUN)} == {"once"}
-    assert report.of(State.BROKEN) == []
+    assert {one.rule.name for one in report.with_state(State.NOT_RUN)} == {"once"}
+    assert report.with_state(State.BROKEN) == []
     assert cloud.there == set()
 
 
 async def test_kinds_that_nobody_serves_are_told() -> None:
     provider = subject(Plain, "infra-machine")
     nothing = replace(provider, kinds=())
-    async with embedded(nothing, clock=loop_clock(), light=True) as ground:
+    async with embedded(nothing, clock=loop_clock(), light=True) as environment:
         with pytest.raises(ConformanceError, match=r"plainmachines.* cannot be watched in v1"):
-            async with watched(ground, provider, VIRTUAL, Session()):
+            async with open_session(environment, provider, VIRTUAL, RunContext()):
                 pass
 
 
@@ -140,18 +140,21 @@ async def test_no_check_makes_more_than_it_says(role: str) -> None:
     made: dict[str, int] = {}
 
     def counted(check: Check) -> Check:
-        async def look(scene: Scene):  # type: ignore[no-untyped-def]
-            transport = Counted(scene.client.transport)
+        async def run(fixture: Fixture):  # type: ignore[no-untyped-def]
+            transport = Counted(fixture.client.transport)
             transport.plural = RESOURCES[role].plural
-            scene.client = scene.core.client = Client(transport)
-            async for one in check.look(scene):
+            fixture.client = fixture.core.client = Client(transport)
+            async for one in check.run(fixture):
                 yield one
             made[check.rule] = max(made.get(check.rule, 0), transport.count)
 
-        return replace(check, look=look)
+        return replace(check, run=run)
 
     checks = [one for one in FIRST if one.role == role]
-    await judged(subject(Plain, role), [counted(one) for one in checks], light=True)
-    most = {one.rule: max(two.makes for two in checks if two.rule == one.rule) for one in checks}
+    await run_checks(subject(Plain, role), [counted(one) for one in checks], light=True)
+    most = {
+        one.rule: max(two.objects_created for two in checks if two.rule == one.rule)
+        for one in checks
+    }
     assert {rule: count for rule, count in made.items() if count > most[rule]} == {}
     assert len(made) > 5

@@ -10,14 +10,14 @@ from kapy._aio.clock import loop_clock
 from kapy.client.client import Client
 from kapy.kube.http import User
 from kapy.kube.names import CONFIG_MAPS
-from kapy.testing.conformance.heard import AT_ONCE, SUBJECT, HearingServer
+from kapy.testing.conformance.write_log import AT_ONCE, PROVIDER_USER, RecordingServer
 
 
 async def test_who_floods_does_not_stop_the_time() -> None:
-    server = HearingServer.open(None, clock=loop_clock())
-    assert isinstance(server, HearingServer)
-    subject = User(SUBJECT, ("system:masters", "system:authenticated"))
-    client = Client(server.transport(subject))
+    server = RecordingServer.open(None, clock=loop_clock())
+    assert isinstance(server, RecordingServer)
+    provider = User(PROVIDER_USER, ("system:masters", "system:authenticated"))
+    client = Client(server.transport(provider))
     asked = 0
 
     async def flood() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.findings import Report, State
+from kapy.testing.conformance.provider_under_test import ProviderUnderTest
 from kapy.testing.conformance.rules import RULES
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.subject import Subject
+from kapy.testing.conformance.run import run_checks
 from tests.testing.conformance.behaviour.mutants import (
     CLUSTER,
     MACHINE,
@@ -70,16 +70,16 @@ from tests.testing.conformance.behaviour.plain import (
 class Mutant:
     """A provider, and the rules that it breaks. of: the part that its kind has."""
 
-    make: Callable[[str], Subject]
+    make: Callable[[str], ProviderUnderTest]
     breaks: Sequence[str]
     of: Sequence[str] = field(default=(CLUSTER, MACHINE, POOL))
 
 
-def made(plain: type[Plain]) -> Callable[[str], Subject]:
+def made(plain: type[Plain]) -> Callable[[str], ProviderUnderTest]:
     return lambda role: subject(plain, role)
 
 
-def admitted(templates: Templates) -> Callable[[str], Subject]:
+def admitted(templates: Templates) -> Callable[[str], ProviderUnderTest]:
     return lambda role: replace(subject(Plain, role), admission=(templates,))
 
 
@@ -162,7 +162,7 @@ def cases(table: dict[str, Mutant]) -> list[Any]:
 
 
 def broken(report: Report) -> dict[str, list[str]]:
-    found = report.of(State.BROKEN)
+    found = report.with_state(State.BROKEN)
     return {one.rule.id: [finding.evidence for finding in one.findings] for one in found}
 
 
@@ -173,7 +173,7 @@ async def test_each_mutant_breaks_its_rule_and_no_other(role: str, mutant: Mutan
     # those whose rule is found out there.
     later = {one.stage for one in BEHAVIOUR if one.rule in expected}
     checks = [one for one in BEHAVIOUR if not one.stage or one.stage in later or not expected]
-    report = await judged(mutant.make(role), checks, light=True)
+    report = await run_checks(mutant.make(role), checks, light=True)
     found = broken(report)
     assert set(found) == expected, found
     assert report.trouble == ""

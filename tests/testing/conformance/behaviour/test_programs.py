@@ -20,34 +20,34 @@ from kapy.cli.main import INTERRUPTED
 from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.command import Command
-from kapy.testing.conformance.elsewhere import Elsewhere, judged_elsewhere
+from kapy.testing.conformance.environment import embedded
 from kapy.testing.conformance.errors import ConformanceError, SubjectError
 from kapy.testing.conformance.findings import State
-from kapy.testing.conformance.ground import embedded
+from kapy.testing.conformance.provider_under_test import Limits, ProviderUnderTest, Timeouts
 from kapy.testing.conformance.release import releases_at
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.shipped import subject_of
-from kapy.testing.conformance.subject import Limits, Patience, Subject
+from kapy.testing.conformance.release_provider import provider_of_release
+from kapy.testing.conformance.remote_cluster import AlreadyRunning, run_checks_on_remote_cluster
+from kapy.testing.conformance.run import run_checks
 from tests.testing.conformance.behaviour import release
 
 PROGRAM: Final = (sys.executable, "-m", "tests.testing.conformance.behaviour.program")
 ROOT: Final = Path(__file__).parents[4]
-HASTE: Final = Patience(quiet=0.5, within=30, check=120, whole=300)
+HASTE: Final = Timeouts(quiet=0.5, within=30, check=120, whole=300)
 
 pytestmark = pytest.mark.sockets
 
 
-def program(folder: Path, *more: str) -> Subject:
+def program(folder: Path, *more: str) -> ProviderUnderTest:
     [found] = releases_at(release.write(folder))
-    way = Command((*PROGRAM, *more), {"PYTHONPATH": str(ROOT)})
-    return subject_of(found, way, {"SIZE": "3"})
+    launcher = Command((*PROGRAM, *more), {"PYTHONPATH": str(ROOT)})
+    return provider_of_release(found, launcher, {"SIZE": "3"})
 
 
 async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -> None:
-    report = await judged(program(tmp_path), BEHAVIOUR, clock=system_clock, patience=HASTE)
-    broken = {one.rule.id: one.findings for one in report.of(State.BROKEN)}
+    report = await run_checks(program(tmp_path), BEHAVIOUR, clock=system_clock, timeouts=HASTE)
+    broken = {one.rule.id: one.findings for one in report.with_state(State.BROKEN)}
     assert broken == {}
-    passed = {one.rule.id for one in report.of(State.PASSED)}
+    passed = {one.rule.id for one in report.with_state(State.PASSED)}
     assert {
         "infra-cluster/externally-managed",
         "infra-machine/finalizer",
@@ -61,23 +61,23 @@ async def test_a_program_keeps_the_rules_as_it_does_in_process(tmp_path: Path) -
 
 async def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
     with pytest.raises(SubjectError, match=r"ended with exit code 2: .*unrecognized arguments"):
-        await judged(program(tmp_path, "--nonsense"), BEHAVIOUR, light=True, patience=HASTE)
+        await run_checks(program(tmp_path, "--nonsense"), BEHAVIOUR, light=True, timeouts=HASTE)
 
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     [found] = releases_at(release.write(tmp_path))
-    subject = subject_of(found, Command(("/no/such/program",)), {"SIZE": "3"})
+    provider = provider_of_release(found, Command(("/no/such/program",)), {"SIZE": "3"})
     with pytest.raises(SubjectError, match="/no/such/program cannot be started"):
-        await judged(subject, BEHAVIOUR, light=True, patience=HASTE)
+        await run_checks(provider, BEHAVIOUR, light=True, timeouts=HASTE)
 
 
 async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: Path) -> None:
-    subject = program(tmp_path, "--die-after", "1")
+    provider = program(tmp_path, "--die-after", "1")
     checks = [one for one in BEHAVIOUR if one.role == "infra-machine" and not one.stage]
-    report = await judged(subject, checks, clock=system_clock, light=True, patience=HASTE)
+    report = await run_checks(provider, checks, clock=system_clock, light=True, timeouts=HASTE)
     assert 'ended with exit code 3: "the cloud is gone"' in report.trouble
     # How many checks end before the program does depends on the machine.
-    assert report.trouble in {one.reason for one in report.of(State.NOT_RUN)}
+    assert report.trouble in {one.reason for one in report.with_state(State.NOT_RUN)}
 
 
 async def test_a_program_that_asks_for_nothing_is_told(
@@ -85,38 +85,40 @@ async def test_a_program_that_asks_for_nothing_is_told(
 ) -> None:
     monkeypatch.setattr("kapy.testing.conformance.command.PATIENCE", 0.5)
     with pytest.raises(SubjectError, match="KUBECONFIG"):
-        await judged(program(tmp_path, "--no-ask"), BEHAVIOUR, light=True, patience=HASTE)
+        await run_checks(program(tmp_path, "--no-ask"), BEHAVIOUR, light=True, timeouts=HASTE)
 
 
 async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
     tmp_path: Path,
 ) -> None:
-    subject = program(tmp_path)
+    provider = program(tmp_path)
     checks = [one for one in BEHAVIOUR if one.role in ("infra-machine", "clusterctl")]
-    async with embedded(subject, clock=system_clock, light=True) as ground:
-        assert ground.access is not None
-        async with subject.way.running(ground, Limits()):
-            there = replace(subject, way=Elsewhere())
-            report = await judged_elsewhere(there, checks, ground.access, HASTE)
-        left = [one["metadata"]["name"] for one in (await ground.client.list(NAMESPACES)).items]
-    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
-    passed = {one.rule.id for one in report.of(State.PASSED)}
+    async with embedded(provider, clock=system_clock, light=True) as environment:
+        assert environment.access is not None
+        async with provider.launcher.running(environment, Limits()):
+            there = replace(provider, launcher=AlreadyRunning())
+            report = await run_checks_on_remote_cluster(there, checks, environment.access, HASTE)
+        left = [
+            one["metadata"]["name"] for one in (await environment.client.list(NAMESPACES)).items
+        ]
+    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
+    passed = {one.rule.id for one in report.with_state(State.PASSED)}
     assert {"infra-machine/finalizer", "infra-machine/idle", "clusterctl/owners"} <= passed
-    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
     assert not_run["clusterctl/namespace-flag"] == "somebody else runs the provider"
     assert [one for one in left if one.startswith("conformance")] == []
 
 
 async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_path: Path) -> None:
-    subject = program(tmp_path, "--cling")
+    provider = program(tmp_path, "--cling")
     checks = [one for one in BEHAVIOUR if one.rule == "infra-cluster/watch"]
     haste = replace(HASTE, within=3)
-    async with embedded(subject, clock=system_clock, light=True) as ground:
-        assert ground.access is not None
-        async with subject.way.running(ground, Limits()):
-            there = replace(subject, way=Elsewhere())
-            report = await judged_elsewhere(there, checks, ground.access, haste)
-    cluster, namespace = sorted(report.remains, key=lambda one: one.object, reverse=True)
+    async with embedded(provider, clock=system_clock, light=True) as environment:
+        assert environment.access is not None
+        async with provider.launcher.running(environment, Limits()):
+            there = replace(provider, launcher=AlreadyRunning())
+            report = await run_checks_on_remote_cluster(there, checks, environment.access, haste)
+    cluster, namespace = sorted(report.leftovers, key=lambda one: one.object, reverse=True)
     assert cluster.object.startswith("PlainCluster conformance-")
     assert "finalizer plain.example.dev/thing" in cluster.object
     assert "delete plainclusters.infrastructure.cluster.x-k8s.io worker-0" in cluster.remedy
@@ -158,8 +160,8 @@ async def test_a_run_that_is_told_to_end_removes_what_was_made(
 
 
 async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:
-    subject = replace(program(tmp_path), way=Elsewhere())
+    provider = replace(program(tmp_path), launcher=AlreadyRunning())
     async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
         assert plane.access is not None
         with pytest.raises(ConformanceError, match="core runs in this management cluster"):
-            await judged_elsewhere(subject, BEHAVIOUR, plane.access, HASTE)
+            await run_checks_on_remote_cluster(provider, BEHAVIOUR, plane.access, HASTE)

@@ -15,10 +15,10 @@ from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess
+from kapy.testing.conformance.provider_under_test import ProviderUnderTest
 from kapy.testing.conformance.release import Release
-from kapy.testing.conformance.run import judged
-from kapy.testing.conformance.shipped import subject_of
-from kapy.testing.conformance.subject import Subject
+from kapy.testing.conformance.release_provider import provider_of_release
+from kapy.testing.conformance.run import run_checks
 from kapy.testing.provider_bench import permissive
 from tests.sdk.range_pool import RangePool, Ranges
 from tests.testing.conformance.behaviour.plain import GROUP, Plain
@@ -35,10 +35,10 @@ def add(runtime: Runtime) -> None:
 WAY: Final = InProcess(add)
 
 
-def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> Subject:
+def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> ProviderUnderTest:
     texts = {name: "\n---\n".join(map(json.dumps, every)) for name, every in objects.items()}
     release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
-    return subject_of(release, WAY, {"SIZE": "3"}, tuple(given))
+    return provider_of_release(release, WAY, {"SIZE": "3"}, tuple(given))
 
 
 def test_examples_are_objects_and_insides_of_templates() -> None:
@@ -55,17 +55,17 @@ def test_examples_of_the_user_go_first() -> None:
     own = {"apiVersion": f"{GROUP}/v1", "kind": "PlainMachine", "spec": {"size": 7}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
     given = File("mine.yaml", f"{json.dumps(own)}\n---\n{json.dumps(secret)}")
-    subject = of(files(), [given])
-    assert {one.role: one.example["spec"] for one in subject.kinds}["infra-machine"] == {"size": 7}
-    assert list(subject.extras) == [secret]
+    provider = of(files(), [given])
+    assert {one.role: one.example["spec"] for one in provider.kinds}["infra-machine"] == {"size": 7}
+    assert list(provider.extras) == [secret]
 
 
 async def test_kinds_without_an_example_and_webhooks_are_not_run() -> None:
     objects = files()
     objects[TEMPLATE] = [one for one in objects[TEMPLATE] if one["kind"] != "PlainMachinePool"]
     objects[COMPONENTS].append({"apiVersion": "v1", "kind": "ValidatingWebhookConfiguration"})
-    report = await judged(of(objects), BEHAVIOUR, light=True)
-    not_run = {one.rule.id: one.reason for one in report.of(State.NOT_RUN)}
+    report = await run_checks(of(objects), BEHAVIOUR, light=True)
+    not_run = {one.rule.id: one.reason for one in report.with_state(State.NOT_RUN)}
     assert not_run["infra-machinepool/provider-ids"] == "there is no example of PlainMachinePool"
     assert "webhooks" in not_run["infra-machine/ssa-dry-run"]
 
@@ -81,13 +81,13 @@ async def test_providers_of_addresses_are_run_though_no_label_names_a_contract()
     pool = {**api, "metadata": {"name": "a"}, "spec": spec}
     release = Release("range", (File("ipam-components.yaml", json.dumps(crd)),))
     given = (File("pool.yaml", json.dumps(pool)),)
-    subject = subject_of(release, InProcess(pools), {}, given)
-    report = await judged(subject, BEHAVIOUR, light=True)
-    assert {one.rule.id: one.findings for one in report.of(State.BROKEN)} == {}
-    passed = {one.rule.id for one in report.of(State.PASSED)}
+    provider = provider_of_release(release, InProcess(pools), {}, given)
+    report = await run_checks(provider, BEHAVIOUR, light=True)
+    assert {one.rule.id: one.findings for one in report.with_state(State.BROKEN)} == {}
+    passed = {one.rule.id for one in report.with_state(State.PASSED)}
     assert {"ipam/watch", "ipam/unique", "ipam/release", "clusterctl/namespace-flag"} <= passed
-    assert {one.rule.id for one in report.of(State.NOT_RUN)} == set()
-    assert report.remains == ()
+    assert {one.rule.id for one in report.with_state(State.NOT_RUN)} == set()
+    assert report.leftovers == ()
 
 
 def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
@@ -116,7 +116,7 @@ def test_the_manager_has_the_rights_of_its_account() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
     binding = {"apiVersion": "v1", "kind": "ClusterRoleBinding", "metadata": {"name": "manager"}}
     objects[COMPONENTS] += [deployment, binding]
-    subject = of(objects)
-    assert subject.rights == "system:serviceaccount:plain-system:manager"
-    assert binding in subject.definitions
-    assert deployment not in subject.definitions
+    provider = of(objects)
+    assert provider.user == "system:serviceaccount:plain-system:manager"
+    assert binding in provider.definitions
+    assert deployment not in provider.definitions

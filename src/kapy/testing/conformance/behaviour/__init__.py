@@ -1,4 +1,4 @@
-"""What a running provider shows of the rules: a check for each of them."""
+"""The checks of a running provider, one for each rule."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kapy.testing.conformance.behaviour import (
     infra_machine,
     infra_machine_pool,
     ipam,
-    ipam_takers,
+    ipam_consumers,
 )
-from kapy.testing.conformance.behaviour.asserted import (
+from kapy.testing.conformance.behaviour.assertions import (
     check_infra_cluster,
     check_infra_machine,
     check_infra_machine_pool,
@@ -35,5 +35,5 @@ BEHAVIOUR: Final = (
     *control_plane.CHECKS,
     *clusterctl.CHECKS,
     *ipam.CHECKS,
-    *ipam_takers.CHECKS,
+    *ipam_consumers.CHECKS,
 )

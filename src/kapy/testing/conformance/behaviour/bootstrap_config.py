@@ -1,4 +1,4 @@
-"""What bootstrap providers are asked for: Secrets with boot data, made once."""
+"""Checks of bootstrap providers: the Secret with boot data exists once, with the right content."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kapy.api.names import Label
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
-from kapy.testing.conformance.behaviour import every_part, flags, stage
+from kapy.testing.conformance.behaviour import every_part, flags, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import NAME, Scene
+from kapy.testing.conformance.fixture import NAME, Fixture
 
 PART: Final = "bootstrap-config"
 _VALUE: Final = "value"
@@ -25,23 +25,23 @@ _NOTHING: Final[Document] = {"status": {"dataSecretName": None, "initialization"
 _NAME_FIELD: Final = "status.dataSecretName"
 
 
-async def data_secret_content(scene: Scene) -> AsyncIterator[Finding]:
-    """The Secret's label, owner and keys; and its name, when all begins anew."""
-    await stage.whole(scene)
-    config = await stage.done(scene)
-    name = _secret_of(scene, config)
-    secret = await scene.read(name, SECRETS) if name else None
+async def data_secret_content(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check label, owner and keys of the Secret, and that its name is the same after recreation."""
+    await setup.create_complete(fixture)
+    config = await setup.wait_until_done(fixture)
+    name = _secret_of(fixture, config)
+    secret = await fixture.read(name, SECRETS) if name else None
     if secret is None:
-        yield scene.fault(
+        yield fixture.finding(
             _NAME_FIELD,
             f'it is "{name}", and there is no such Secret beside it',
             "create the Secret, then store its name",
         )
         return
-    for finding in _wrong(scene, config, secret):
+    for finding in _wrong(fixture, config, secret):
         yield finding
-    if again := await _again(scene, name):
-        yield scene.fault(
+    if again := await _name_after_recreation(fixture, name):
+        yield fixture.finding(
             _NAME_FIELD,
             f'it was "{name}", and for the same object "{again}" the next time',
             "make the name of the Secret from names, as that of the object itself: a move has to "
@@ -49,27 +49,27 @@ async def data_secret_content(scene: Scene) -> AsyncIterator[Finding]:
         )
 
 
-def _wrong(scene: Scene, config: Document, secret: Document) -> list[Finding]:
+def _wrong(fixture: Fixture, config: Document, secret: Document) -> list[Finding]:
     metadata, name = secret["metadata"], secret["metadata"]["name"]
     found = []
     label = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
-    if label != scene.cluster:
-        told = f'it is "{label}"' if label else "it is not there"
-        mend = f"label the Secret with the name of the Cluster, here {scene.cluster}"
-        found.append(_fault(scene, f"metadata.labels[{Label.CLUSTER_NAME}]", told, mend, name))
+    if label != fixture.cluster:
+        text = f'it is "{label}"' if label else "it is not there"
+        remedy = f"label the Secret with the name of the Cluster, here {fixture.cluster}"
+        found.append(_fault(fixture, f"metadata.labels[{Label.CLUSTER_NAME}]", text, remedy, name))
     if not _is_owned(config, secret):
-        mend = "set an owner reference to the object, with controller: true"
-        told = f"{config['kind']} {config['metadata']['name']} is not its controller"
-        found.append(_fault(scene, "metadata.ownerReferences", told, mend, name))
+        remedy = "set an owner reference to the object, with controller: true"
+        text = f"{config['kind']} {config['metadata']['name']} is not its controller"
+        found.append(_fault(fixture, "metadata.ownerReferences", text, remedy, name))
     keys = set(secret.get("data") or ())
     if _VALUE not in keys or keys - _KEYS:
-        told = f"it has the keys {', '.join(sorted(keys)) or '(none)'}"
-        found.append(_fault(scene, "data", told, f"keep the boot data in the key {_VALUE}", name))
+        text = f"it has the keys {', '.join(sorted(keys)) or '(none)'}"
+        found.append(_fault(fixture, "data", text, f"keep the boot data in the key {_VALUE}", name))
     return found
 
 
-def _fault(scene: Scene, field: str, evidence: str, mend: str, name: str) -> Finding:
-    return scene.fault(field, evidence, mend, name, SECRETS.kind)
+def _fault(fixture: Fixture, field: str, evidence: str, remedy: str, name: str) -> Finding:
+    return fixture.finding(field, evidence, remedy, name, SECRETS.kind)
 
 
 def _is_owned(config: Document, secret: Document) -> bool:
@@ -78,94 +78,98 @@ def _is_owned(config: Document, secret: Document) -> bool:
     return any(one.get("uid") == uid and one.get("controller") for one in owners)
 
 
-async def _again(scene: Scene, name: str) -> str:
-    """What the Secret is called when the same objects are made once more; "" if the same."""
-    for resource in (scene.kind.resource, Machine.RESOURCE):
-        await scene.delete(NAME, resource)
-        if not await scene.gone(NAME, resource):
+async def _name_after_recreation(fixture: Fixture, name: str) -> str:
+    """Delete and create the objects again; return the new name of the Secret, "" if it is
+    the same.
+    """
+    for resource in (fixture.kind.resource, Machine.RESOURCE):
+        await fixture.delete(NAME, resource)
+        if not await fixture.wait_until_gone(NAME, resource):
             raise CannotRun(f"{resource.kind} {NAME} was deleted and does not go")
-    await scene.quiet()
-    await stage.owned(scene)
-    config = await stage.done(scene)
-    other = _secret_of(scene, config)
+    await fixture.settle()
+    await setup.create_owned(fixture)
+    config = await setup.wait_until_done(fixture)
+    other = _secret_of(fixture, config)
     return other if other != name else ""
 
 
-async def data_secret_once(scene: Scene) -> AsyncIterator[Finding]:
-    """As after a move: the object has lost its status, the Secret and its Machine are there."""
-    await stage.whole(scene)
-    name = _secret_of(scene, await stage.done(scene))
-    before = await scene.read(name, SECRETS)
+async def data_secret_once(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that boot data is not made again after a move, which drops the status but keeps the
+    Secret.
+    """
+    await setup.create_complete(fixture)
+    name = _secret_of(fixture, await setup.wait_until_done(fixture))
+    before = await fixture.read(name, SECRETS)
     if before is None:
         raise CannotRun(f'there is no Secret "{name}"')
     spec = {"spec": {"bootstrap": {"dataSecretName": name}}}
-    await scene.patch(spec, NAME, Machine.RESOURCE)
-    await scene.patch(_lost(scene), part="status")
-    await scene.patch(_TOUCH)
-    found = await scene.reached(lambda one: stage.is_done(scene, one))
-    after = await scene.read(name, SECRETS)
-    mend = "look for the Secret before boot data is made, and only report it where it is there"
+    await fixture.patch(spec, NAME, Machine.RESOURCE)
+    await fixture.patch(_drop_status(fixture), part="status")
+    await fixture.patch(_TOUCH)
+    found = await fixture.wait_for(lambda one: setup.is_done(fixture, one))
+    after = await fixture.read(name, SECRETS)
+    remedy = "look for the Secret before boot data is made, and only report it where it is there"
     if found is None:
-        yield scene.fault(
+        yield fixture.finding(
             _NAME_FIELD,
-            f"it was lost, as by a move, and does not come back in {scene.patience.within:g} "
+            f"it was lost, as by a move, and does not come back in {fixture.timeouts.within:g} "
             "seconds",
-            mend,
+            remedy,
         )
-    elif _secret_of(scene, found) != name or (after or {}).get("data") != before.get("data"):
-        yield scene.fault(
-            _NAME_FIELD, "it was lost, as by a move, and boot data was made a second time", mend
+    elif _secret_of(fixture, found) != name or (after or {}).get("data") != before.get("data"):
+        yield fixture.finding(
+            _NAME_FIELD, "it was lost, as by a move, and boot data was made a second time", remedy
         )
 
 
-def _lost(scene: Scene) -> Document:
-    flag = str(BootstrapConfig.data_secret_created.path(scene.kind.contract))
+def _drop_status(fixture: Fixture) -> Document:
+    flag = str(BootstrapConfig.data_secret_created.path(fixture.kind.contract))
     return {"status": {**_NOTHING["status"], **({"ready": None} if flag.endswith("ready") else {})}}
 
 
-async def initialized(scene: Scene) -> AsyncIterator[Finding]:
-    """The flag comes after the Secret, and stays."""
-    async for finding in flags.initialized(scene):
+async def initialized(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the flag is set after the Secret exists, and stays set."""
+    async for finding in flags.initialized(fixture):
         yield finding
     created: set[str] = set()
-    for write in scene.writes():
+    for write in fixture.writes():
         if (write.verb, write.plural) == ("create", SECRETS.plural):
             created.add(write.key.name)
-        if not stage.to_object([write], scene) or write.after is None:
+        if not setup.writes_to_object([write], fixture) or write.after is None:
             continue
-        if stage.is_done(scene, write.after):
-            name = _secret_of(scene, write.after)
-            if scene.ground.embedded and name not in created:
-                yield scene.fault(
-                    str(BootstrapConfig.data_secret_created.path(scene.kind.contract)),
+        if setup.is_done(fixture, write.after):
+            name = _secret_of(fixture, write.after)
+            if fixture.environment.embedded and name not in created:
+                yield fixture.finding(
+                    str(BootstrapConfig.data_secret_created.path(fixture.kind.contract)),
                     f'it was set before there was a Secret "{name}"',
                     "create the Secret first",
                 )
             return
 
 
-async def restored(scene: Scene) -> AsyncIterator[Finding]:
-    """The Secret gets an owner back that it lost."""
-    await stage.whole(scene)
-    config = await stage.done(scene)
-    name = _secret_of(scene, config)
-    secret = await scene.read(name, SECRETS)
+async def restored(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the provider restores an owner reference that was removed from the Secret."""
+    await setup.create_complete(fixture)
+    config = await setup.wait_until_done(fixture)
+    name = _secret_of(fixture, config)
+    secret = await fixture.read(name, SECRETS)
     if secret is None or not _is_owned(config, secret):
         raise CannotRun(f"{config['kind']} {NAME} is no controller of a Secret")
-    await scene.patch({"metadata": {"ownerReferences": None}}, name, SECRETS)
-    await scene.patch(_TOUCH)
-    if await scene.reached(lambda one: _is_owned(config, one), name, SECRETS) is None:
+    await fixture.patch({"metadata": {"ownerReferences": None}}, name, SECRETS)
+    await fixture.patch(_TOUCH)
+    if await fixture.wait_for(lambda one: _is_owned(config, one), name, SECRETS) is None:
         yield _fault(
-            scene,
+            fixture,
             "metadata.ownerReferences",
-            f"they were taken away, and did not come back in {scene.patience.within:g} seconds",
+            f"they were taken away, and did not come back in {fixture.timeouts.within:g} seconds",
             "see to the owner of the Secret each time that the object is looked at",
             name,
         )
 
 
-def _secret_of(scene: Scene, config: Document) -> str:
-    return BootstrapConfig(config, scene.kind.contract).data_secret_name or ""
+def _secret_of(fixture: Fixture, config: Document) -> str:
+    return BootstrapConfig(config, fixture.kind.contract).data_secret_name or ""
 
 
 _OWN: Final = {
@@ -176,5 +180,5 @@ _OWN: Final = {
 }
 CHECKS: Final = (
     *(one for one in every_part.checks(PART) if one.name not in _OWN),
-    *(Check(f"{PART}/{name}", look) for name, look in _OWN.items()),
+    *(Check(f"{PART}/{name}", run) for name, run in _OWN.items()),
 )

@@ -1,4 +1,4 @@
-"""What a check of behaviour is."""
+"""A check of a running provider."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from kapy.testing.conformance.findings import Finding
 
 if TYPE_CHECKING:
-    from kapy.testing.conformance.scene import Scene
+    from kapy.testing.conformance.fixture import Fixture
 
 
-Look: TypeAlias = Callable[["Scene"], AsyncIterator[Finding]]
-"""Plays core in a namespace of its own, and tells what is wrong.
+Look: TypeAlias = Callable[["Fixture"], AsyncIterator[Finding]]
+"""Stands in for core in a namespace of its own, and yields findings.
 
 Raises CannotRun and NotApplicable.
 """
@@ -21,23 +21,23 @@ Raises CannotRun and NotApplicable.
 
 @dataclass(frozen=True)
 class Check:
-    """A rule's check. look: done once for each kind that has the rule's part.
+    """A check of one rule. run: executes it once for each kind that has the rule's role.
 
-    stage: when it is done. 0: beside all others; 1: with the provider started anew, limited to one
-    namespace and one watch filter; 2: at last, when the provider was stopped. of: the part of the
-    kinds that it is about, where that is not the rule's document. makes: the most objects of its
-    kind that it makes.
+    stage: 0: concurrently with all others; 1: after a restart of the provider with one namespace
+    and one watch filter; 2: at the end, after the provider was stopped. of: the role of the kinds,
+    where it differs from the rule's document. objects_created: the most objects of its kind that it
+    creates.
     """
 
     rule: str
-    look: Look
+    run: Look
     stage: int = 0
     of: str = ""
-    makes: int = 1
+    objects_created: int = 1
 
     @property
     def role(self) -> str:
-        """The part of the kinds that it is about."""
+        """The role of the kinds that the check applies to."""
         return self.of or self.rule.partition("/")[0]
 
     @property

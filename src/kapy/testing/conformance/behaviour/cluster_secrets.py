@@ -1,4 +1,6 @@
-"""The Secrets of a cluster that control plane providers keep: kubeconfig and certificates."""
+"""Checks of the Secrets that control plane providers keep for a cluster: kubeconfig and
+certificates.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ from kapy.remote.secrets import (
     SERVICE_ACCOUNT,
     secret_name,
 )
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import NAME, Scene
+from kapy.testing.conformance.fixture import NAME, Fixture
 
 _LONGEST: Final = timedelta(days=400)
 """A year, which the contract has for an example, and some days."""
@@ -39,61 +41,63 @@ _DATA: Final = "client-certificate-data"
 _TOUCH: Final[Document] = {"metadata": {"annotations": {"conformance": "touched"}}}
 
 
-async def kubeconfig(scene: Scene) -> AsyncIterator[Finding]:
-    """Name, type, label and content of the Secret, when the control plane is initialized."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def kubeconfig(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check name, type, label and content of the Secret once the control plane is initialized."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     name = secret_name(NAME, KUBECONFIG)
-    secret = await scene.read(name, SECRETS)
+    secret = await fixture.read(name, SECRETS)
     if secret is None:
-        mend = "create it beside the Cluster before the control plane is said to be initialized"
-        yield _fault(scene, name, "", "there is no such Secret", mend)
+        remedy = "create it beside the Cluster before the control plane is said to be initialized"
+        yield _fault(fixture, name, "", "there is no such Secret", remedy)
         return
-    for finding in _misshaped(scene, secret):
+    for finding in _shape_violations(fixture, secret):
         yield finding
     value = (secret.get("data") or {}).get(KUBECONFIG_VALUE)
     try:
         parse(_text(value))
     except (KubeconfigError, NotBase64):
         evidence = "it is no kubeconfig" if value else "it is not there"
-        mend = "keep the kubeconfig in this key"
-        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+        remedy = "keep the kubeconfig in this key"
+        yield _fault(fixture, name, f"data.{KUBECONFIG_VALUE}", evidence, remedy)
 
 
-async def certificates(scene: Scene) -> AsyncIterator[Finding]:
-    """Type and label of the Secrets with certificates."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def certificates(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check type and label of the Secrets with certificates."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     names = [
         secret_name(NAME, one) for one in (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT)
     ]
-    there = [one for name in names if (one := await scene.read(name, SECRETS)) is not None]
+    there = [one for name in names if (one := await fixture.read(name, SECRETS)) is not None]
     if not there:
         raise NotApplicable("the provider keeps no certificates")
     for secret in there:
-        for finding in _misshaped(scene, secret):
+        for finding in _shape_violations(fixture, secret):
             yield finding
 
 
-def _misshaped(scene: Scene, secret: Document) -> list[Finding]:
+def _shape_violations(fixture: Fixture, secret: Document) -> list[Finding]:
     name, found = secret["metadata"]["name"], []
     if secret.get("type") != SECRET_TYPE:
-        mend = f"create it with the type {SECRET_TYPE}"
-        found.append(_fault(scene, name, "type", f'it is "{secret.get("type")}"', mend))
+        remedy = f"create it with the type {SECRET_TYPE}"
+        found.append(_fault(fixture, name, "type", f'it is "{secret.get("type")}"', remedy))
     label = (secret["metadata"].get("labels") or {}).get(Label.CLUSTER_NAME)
     if label != NAME:
         evidence = "it is not there" if label is None else f'it is "{label}"'
-        mend = f"label it with the name of the Cluster, here {NAME}: core sees no others"
-        found.append(_fault(scene, name, f"metadata.labels[{Label.CLUSTER_NAME}]", evidence, mend))
+        remedy = f"label it with the name of the Cluster, here {NAME}: core sees no others"
+        found.append(
+            _fault(fixture, name, f"metadata.labels[{Label.CLUSTER_NAME}]", evidence, remedy)
+        )
     return found
 
 
-async def renewal(scene: Scene) -> AsyncIterator[Finding]:
-    """A client certificate lives for a short time, and is made anew before it ends."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def renewal(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that client certificates are short-lived and are renewed before they expire."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     name = secret_name(NAME, KUBECONFIG)
-    secret = await scene.read(name, SECRETS)
+    secret = await fixture.read(name, SECRETS)
     if secret is None:
         raise CannotRun(f"there is no Secret {name}")
     known = _certificate(secret)
@@ -101,36 +105,38 @@ async def renewal(scene: Scene) -> AsyncIterator[Finding]:
         raise NotApplicable("the kubeconfig has no client certificate")
     life = known.not_after - known.not_before
     if life > _LONGEST:
-        mend = "make certificates for a year at most, and renew them at half of their life"
+        remedy = "make certificates for a year at most, and renew them at half of their life"
         evidence = f"its client certificate is valid for {life.days} days"
-        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+        yield _fault(fixture, name, f"data.{KUBECONFIG_VALUE}", evidence, remedy)
         return
-    authority = await scene.read(secret_name(NAME, CLUSTER_CA), SECRETS)
+    authority = await fixture.read(secret_name(NAME, CLUSTER_CA), SECRETS)
     if authority is None:
         raise CannotRun("without the Secret of the cluster's CA nobody can make an old certificate")
-    old = _aged(scene, secret, authority)
-    await scene.patch({"data": old}, name, SECRETS)
-    await scene.patch(_TOUCH)
-    fresh = await scene.reached(lambda one: _lives(scene, one), name, SECRETS)
+    old = _with_expiring_certificate(fixture, secret, authority)
+    await fixture.patch({"data": old}, name, SECRETS)
+    await fixture.patch(_TOUCH)
+    fresh = await fixture.wait_for(lambda one: _is_current(fixture, one), name, SECRETS)
     if fresh is None:
         evidence = f"its client certificate was one for {_SHORT}, and was not replaced"
-        mend = "compare its end with the time, each time that the object is looked at"
-        yield _fault(scene, name, f"data.{KUBECONFIG_VALUE}", evidence, mend)
+        remedy = "compare its end with the time, each time that the object is looked at"
+        yield _fault(fixture, name, f"data.{KUBECONFIG_VALUE}", evidence, remedy)
 
 
-def _lives(scene: Scene, secret: Document) -> bool:
+def _is_current(fixture: Fixture, secret: Document) -> bool:
     found = _certificate(secret)
-    return found is not None and found.not_after > scene.ground.clock() + 2 * _SHORT
+    return found is not None and found.not_after > fixture.environment.clock() + 2 * _SHORT
 
 
-def _aged(scene: Scene, secret: Document, authority: Document) -> dict[str, str]:
-    """The kubeconfig with a certificate that ends soon."""
+def _with_expiring_certificate(
+    fixture: Fixture, secret: Document, authority: Document
+) -> dict[str, str]:
+    """Return the kubeconfig with a client certificate that expires soon."""
     try:
         pair = KeyPair(*(b64decode(authority["data"][key]) for key in (CERTIFICATE, PRIVATE_KEY)))
         made = issue(
             pair,
             "kubernetes-admin",
-            now=scene.ground.clock(),
+            now=fixture.environment.clock(),
             organizations=["system:masters"],
             valid=_SHORT,
             algorithm="ECDSA-P256",
@@ -148,7 +154,7 @@ def _aged(scene: Scene, secret: Document, authority: Document) -> dict[str, str]
 
 
 def _certificate(secret: Document) -> Facts | None:
-    """The first client certificate of a kubeconfig."""
+    """Return the facts of the first client certificate of a kubeconfig."""
     try:
         config: Any = load(_text((secret.get("data") or {}).get(KUBECONFIG_VALUE)))
         user = config["users"][0]["user"]
@@ -161,8 +167,8 @@ def _text(value: str | None) -> str:
     return b64decode(value or "").decode("utf-8", "replace")
 
 
-def _fault(scene: Scene, name: str, field: str, evidence: str, mend: str) -> Finding:
-    return scene.fault(field, evidence, mend, name, SECRETS.kind)
+def _fault(fixture: Fixture, name: str, field: str, evidence: str, remedy: str) -> Finding:
+    return fixture.finding(field, evidence, remedy, name, SECRETS.kind)
 
 
 CHECKS: Final = (

@@ -1,4 +1,4 @@
-"""What control plane providers are asked for beyond what all kinds are: versions and machines."""
+"""Checks that only control plane providers have: versions and Machines."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
 from kapy.kube.version import InvalidVersion, compare, parse_tolerant
-from kapy.testing.conformance.behaviour import cluster_secrets, every_part, stage
+from kapy.testing.conformance.behaviour import cluster_secrets, every_part, setup
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.company import DOMAINS
+from kapy.testing.conformance.core_controllers import DOMAINS
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import Scene, quoted
+from kapy.testing.conformance.fixture import Fixture, quote_writes
 
 PART: Final = "control-plane"
 _MACHINES: Final = Machine.RESOURCE
@@ -28,39 +28,45 @@ _SECONDS: Final = 17
 _MARK: Final = "conformance.cluster.x-k8s.io/mark"
 
 
-async def endpoint_of_others(scene: Scene) -> AsyncIterator[Finding]:
-    """Nothing is made before somebody has made an endpoint."""
-    await stage.owned(scene, data=False)
-    await scene.quiet()
-    found = await scene.read() or {}
-    if stage.value(scene, found, "control_plane_endpoint"):
+async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a control plane without an endpoint of its own waits for the Cluster's
+    endpoint.
+    """
+    await setup.create_owned(fixture, data=False)
+    await fixture.settle()
+    found = await fixture.read() or {}
+    if setup.value(fixture, found, "control_plane_endpoint"):
         raise NotApplicable("the provider makes the endpoint")
-    made = stage.begun(scene, scene.writes())
+    made = setup.evidence_of_work(fixture, fixture.writes())
     # Certificates need no endpoint.
     if wrong := [one for one in made if one.plural != SECRETS.plural]:
-        yield scene.fault(
+        yield fixture.finding(
             "spec.controlPlaneEndpoint",
-            f"neither it nor its Cluster has an endpoint, and yet: {quoted(wrong)}",
+            f"neither it nor its Cluster has an endpoint, and yet: {quote_writes(wrong)}",
             "exit until the Cluster's spec.controlPlaneEndpoint is set, and watch the Cluster",
         )
 
 
-async def versions_order(scene: Scene) -> AsyncIterator[Finding]:
-    """`status.versions` while the version changes: from old to new, with their replicas."""
-    await stage.whole(scene)
-    found = await stage.done(scene)
-    wanted = stage.value(scene, found, "version")
+async def versions_order(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that `status.versions` lists versions from old to new during an upgrade, with
+    replicas.
+    """
+    await setup.create_complete(fixture)
+    found = await setup.wait_until_done(fixture)
+    wanted = setup.value(fixture, found, "version")
     if wanted is None:
         raise NotApplicable("the version cannot be chosen")
-    await scene.patch({"spec": {"version": _next(wanted)}})
-    await scene.reached(lambda one: _runs(scene, one) == _next(wanted))
-    told = [one for state in scene.states() if (one := (state.get("status") or {}).get("versions"))]
-    if not told:
+    await fixture.patch({"spec": {"version": _next(wanted)}})
+    await fixture.wait_for(lambda one: _runs(fixture, one) == _next(wanted))
+    text = [
+        one for state in fixture.states() if (one := (state.get("status") or {}).get("versions"))
+    ]
+    if not text:
         raise NotApplicable("there is no status.versions")
-    for versions in told:
+    for versions in text:
         if said := _disorder(versions, counted="replicas" in (found.get("spec") or {})):
-            mend = "list each version that runs once, the oldest first, with how many run it"
-            yield scene.fault("status.versions", said, mend)
+            remedy = "list each version that runs once, the oldest first, with how many run it"
+            yield fixture.finding("status.versions", said, remedy)
             return
 
 
@@ -70,8 +76,8 @@ def _next(version: str) -> str:
     return f"v{parsed.major}.{parsed.minor}.{parsed.patch + 1}"
 
 
-def _runs(scene: Scene, document: Document) -> str | None:
-    found: str | None = stage.value(scene, document, "current_version")
+def _runs(fixture: Fixture, document: Document) -> str | None:
+    found: str | None = setup.value(fixture, document, "current_version")
     return found
 
 
@@ -87,74 +93,76 @@ def _disorder(versions: list[Any], *, counted: bool) -> str:
     return ""
 
 
-async def machines_label(scene: Scene) -> AsyncIterator[Finding]:
-    """Each Machine says that it is one of a control plane."""
-    for machine in await _machines(scene):
+async def machines_label(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that each Machine has the label of control plane Machines."""
+    for machine in await _machines(fixture):
         labels = machine["metadata"].get("labels") or {}
         if labels.get(Label.CONTROL_PLANE) != "":
-            told = labels.get(Label.CONTROL_PLANE)
-            evidence = "it is not there" if told is None else f'it is "{told}"'
-            mend = "create the Machine with this label and an empty value"
+            text = labels.get(Label.CONTROL_PLANE)
+            evidence = "it is not there" if text is None else f'it is "{text}"'
+            remedy = "create the Machine with this label and an empty value"
             field = f"metadata.labels[{Label.CONTROL_PLANE}]"
-            yield _of_machine(scene, machine, field, evidence, mend)
+            yield _of_machine(fixture, machine, field, evidence, remedy)
 
 
-async def metadata_propagation(scene: Scene) -> AsyncIterator[Finding]:
-    """Labels and annotations of the template."""
-    machines = await _machines(scene)
+async def metadata_propagation(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that labels and annotations of the template are propagated to existing Machines."""
+    machines = await _machines(fixture)
     marked = {"labels": {_MARK: "one"}, "annotations": {_MARK: "two"}}
-    await scene.patch(_nested(ControlPlane.machine_metadata.path(scene.kind.contract), marked))
+    await fixture.patch(_nested(ControlPlane.machine_metadata.path(fixture.kind.contract), marked))
     for part in marked:
-        missing = await _waited(
-            scene, machines, lambda one, part=part: _MARK in (one["metadata"].get(part) or {})
+        missing = await _wait_for_machines(
+            fixture, machines, lambda one, part=part: _MARK in (one["metadata"].get(part) or {})
         )
-        for finding in _unchanged(scene, missing, f"metadata.{part}", "the same in the template"):
+        for finding in _unchanged(fixture, missing, f"metadata.{part}", "the same in the template"):
             yield finding
 
 
-async def machines_in_place(scene: Scene) -> AsyncIterator[Finding]:
-    """The timeouts of the template."""
-    machines = await _machines(scene)
-    path = ControlPlane.node_drain_timeout.path(scene.kind.contract)
-    old = scene.kind.contract is Version.V1BETA1
-    await scene.patch(_nested(path, f"{_SECONDS}s" if old else _SECONDS))
-    missing = await _waited(
-        scene,
+async def machines_in_place(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that timeouts of the template are propagated to existing Machines without a rollout."""
+    machines = await _machines(fixture)
+    path = ControlPlane.node_drain_timeout.path(fixture.kind.contract)
+    old = fixture.kind.contract is Version.V1BETA1
+    await fixture.patch(_nested(path, f"{_SECONDS}s" if old else _SECONDS))
+    missing = await _wait_for_machines(
+        fixture,
         machines,
         lambda one: (one["spec"].get("deletion") or {}).get("nodeDrainTimeoutSeconds") == _SECONDS,
     )
     field = "spec.deletion.nodeDrainTimeoutSeconds"
-    for finding in _unchanged(scene, missing, field, path):
+    for finding in _unchanged(fixture, missing, field, path):
         yield finding
 
 
 def _unchanged(
-    scene: Scene, missing: list[tuple[Document, bool]], field: str, source: str
+    fixture: Fixture, missing: list[tuple[Document, bool]], field: str, source: str
 ) -> list[Finding]:
-    mend = "patch the Machines that are there; do not compare it when a rollout is decided about"
+    remedy = "patch the Machines that are there; do not compare it when a rollout is decided about"
     return [
         _of_machine(
-            scene,
+            fixture,
             machine,
             field,
             f"{source} was changed, and "
             + ("it did not follow" if there else "the Machine was replaced"),
-            mend,
+            remedy,
         )
         for machine, there in missing
     ]
 
 
-async def _waited(
-    scene: Scene, machines: list[Document], holds: Any
+async def _wait_for_machines(
+    fixture: Fixture, machines: list[Document], holds: Any
 ) -> list[tuple[Document, bool]]:
-    """The Machines that never became so, and whether they are still there."""
+    """Wait for a state of each Machine; return the Machines that never reached it, and whether they
+    exist.
+    """
     found = []
     for machine in machines:
         name, uid = machine["metadata"]["name"], machine["metadata"]["uid"]
-        came = await scene.reached(holds, name, _MACHINES)
+        came = await fixture.wait_for(holds, name, _MACHINES)
         if came is None or came["metadata"]["uid"] != uid or _is_leaving(came):
-            there = await scene.read(name, _MACHINES)
+            there = await fixture.read(name, _MACHINES)
             found.append((machine, there is not None and not _is_leaving(there)))
     return found
 
@@ -163,36 +171,38 @@ def _is_leaving(document: Document) -> bool:
     return "deletionTimestamp" in document["metadata"]
 
 
-async def placement(scene: Scene) -> AsyncIterator[Finding]:
-    """Three machines in the two of three failure domains that are for control planes."""
-    if stage.value(scene, scene.kind.example, "replicas") is None:
+async def placement(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that Machines are spread over the failure domains that are for control planes."""
+    if setup.value(fixture, fixture.kind.example, "replicas") is None:
         raise NotApplicable("the number of machines cannot be chosen")
-    await stage.whole(scene)
-    await stage.done(scene)
-    await scene.patch({"spec": {"replicas": _SEVERAL}})
-    await scene.reached(lambda one: stage.value(scene, one, "status_replicas") == _SEVERAL)
-    machines = _made(scene)
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
+    await fixture.patch({"spec": {"replicas": _SEVERAL}})
+    await fixture.wait_for(lambda one: setup.value(fixture, one, "status_replicas") == _SEVERAL)
+    machines = _created_machines(fixture)
     if not machines:
         raise NotApplicable(_NONE)
     domains = [one["spec"].get("failureDomain", "") for one in machines]
     wanted = {one.name for one in DOMAINS if one.control_plane}
     if set(domains) != wanted:
-        told = ", ".join(domain or "(none)" for domain in domains)
-        yield scene.fault(
+        text = ", ".join(domain or "(none)" for domain in domains)
+        yield fixture.finding(
             "spec.failureDomain",
-            f"{len(domains)} Machines are in {told}, and {' and '.join(sorted(wanted))} are for "
+            f"{len(domains)} Machines are in {text}, and {' and '.join(sorted(wanted))} are for "
             "control planes",
             "put each new Machine into the domain with the fewest that is for control planes",
         )
 
 
-async def min_ready_seconds(scene: Scene) -> AsyncIterator[Finding]:
-    """The condition UpToDate of each Machine."""
-    for machine in await _machines(scene):
+async def min_ready_seconds(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that each Machine gets the condition UpToDate."""
+    for machine in await _machines(fixture):
         name = machine["metadata"]["name"]
-        if await scene.reached(_is_judged, name, _MACHINES) is None:
-            mend = "set the condition UpToDate of each Machine each time that it is compared"
-            yield _of_machine(scene, machine, "status.conditions[UpToDate]", "there is none", mend)
+        if await fixture.wait_for(_is_judged, name, _MACHINES) is None:
+            remedy = "set the condition UpToDate of each Machine each time that it is compared"
+            yield _of_machine(
+                fixture, machine, "status.conditions[UpToDate]", "there is none", remedy
+            )
 
 
 def _is_judged(machine: Document) -> bool:
@@ -200,37 +210,41 @@ def _is_judged(machine: Document) -> bool:
     return any(one.get("type") == "UpToDate" for one in conditions)
 
 
-async def _machines(scene: Scene) -> list[Document]:
-    """The Machines of a control plane that is initialized.
+async def _machines(fixture: Fixture) -> list[Document]:
+    """Create a control plane, wait until it is initialized, and return its Machines.
 
-    Raises NotApplicable where it has none.
+    Raises NotApplicable if it has none.
     """
-    await stage.whole(scene)
-    await stage.done(scene)
-    found = [await scene.read(one["metadata"]["name"], _MACHINES) for one in _made(scene)]
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
+    found = [
+        await fixture.read(one["metadata"]["name"], _MACHINES) for one in _created_machines(fixture)
+    ]
     there = [one for one in found if one is not None]
     if not there:
         raise NotApplicable(_NONE)
     return there
 
 
-def _made(scene: Scene) -> list[Document]:
-    """The Machines that the provider made, as they were then."""
+def _created_machines(fixture: Fixture) -> list[Document]:
+    """Return the Machines as the provider created them."""
     return [
         one.after
-        for one in scene.writes()
+        for one in fixture.writes()
         if one.created and one.plural == _MACHINES.plural and one.after is not None
     ]
 
 
 def _nested(path: str, value: Any) -> Document:
-    """A patch that sets the field at a path."""
+    """Return a patch that sets the field at a path."""
     first, _, rest = path.partition(".")
     return {first: _nested(rest, value) if rest else value}
 
 
-def _of_machine(scene: Scene, machine: Document, field: str, evidence: str, mend: str) -> Finding:
-    return scene.fault(field, evidence, mend, machine["metadata"]["name"], _MACHINES.kind)
+def _of_machine(
+    fixture: Fixture, machine: Document, field: str, evidence: str, remedy: str
+) -> Finding:
+    return fixture.finding(field, evidence, remedy, machine["metadata"]["name"], _MACHINES.kind)
 
 
 CHECKS: Final = (

@@ -1,4 +1,4 @@
-"""Objects that are to go."""
+"""Checks of objects that are being deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kapy.api.names import Annotation
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, SECRETS
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.scene import NAME, Scene, quoted
+from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
+from kapy.testing.conformance.write_log import Write
 
 _PAUSED: Final = {Annotation.PAUSED: ""}
 _RESUMED: Final[Document] = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
@@ -31,84 +31,90 @@ _UNREADY: Final = {
 }
 
 
-async def deletion(scene: Scene) -> AsyncIterator[Finding]:
-    """What is deleted goes, with what the provider made for it, whatever is missing around it."""
-    await stage.whole(scene)
-    await stage.done(scene)
-    created = [one for one in scene.writes() if one.created and stage.is_for(one, NAME)]
-    await scene.delete()
-    if not await scene.gone():
-        yield _stays(scene, "it was provisioned")
+async def deletion(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a deleted object and everything that was made for it disappear, whatever is
+    missing.
+    """
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
+    created = [one for one in fixture.writes() if one.created and setup.is_created_for(one, NAME)]
+    await fixture.delete()
+    if not await fixture.wait_until_gone():
+        yield _stays(fixture, "it was provisioned")
         return
-    await scene.quiet()
-    if left := [one for one in created if await _is_there(scene, one)]:
-        evidence = f"it is gone, and what was made for it is still there: {quoted(left)}"
-        mend = "delete what was made before the finalizer goes, or make the object its owner"
-        yield scene.fault("", evidence, mend)
+    await fixture.settle()
+    if left := [one for one in created if await _is_there(fixture, one)]:
+        evidence = f"it is gone, and what was made for it is still there: {quote_writes(left)}"
+        remedy = "delete what was made before the finalizer goes, or make the object its owner"
+        yield fixture.finding("", evidence, remedy)
 
 
-async def early_deletion(scene: Scene) -> AsyncIterator[Finding]:
-    """A machine goes before its cluster is ready, without bootstrap data, without its Machine."""
-    await stage.cluster(scene, ready=False)
+async def early_deletion(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a machine can be deleted before its cluster is ready, and without data or
+    Machine.
+    """
+    await setup.create_cluster(fixture, ready=False)
     for name in _UNREADY:
-        await stage.owned(scene, name, data=name != "no-data")
-    await scene.quiet()
-    await scene.client.delete(Machine.RESOURCE, scene.key("no-owner"))
+        await setup.create_owned(fixture, name, data=name != "no-data")
+    await fixture.settle()
+    await fixture.client.delete(Machine.RESOURCE, fixture.key("no-owner"))
     for name, how in _UNREADY.items():
-        if await scene.read(name) is not None:
-            await scene.delete(name)
-        if not await scene.gone(name):
-            yield _stays(scene, how, name)
+        if await fixture.read(name) is not None:
+            await fixture.delete(name)
+        if not await fixture.wait_until_gone(name):
+            yield _stays(fixture, how, name)
 
 
-def _stays(scene: Scene, how: str, name: str = NAME) -> Finding:
-    return scene.fault(
+def _stays(fixture: Fixture, how: str, name: str = NAME) -> Finding:
+    return fixture.finding(
         "metadata.finalizers",
-        f"{how}, then deleted, and {scene.patience.within:g} seconds later it is still there",
+        f"{how}, then deleted, and {fixture.timeouts.within:g} seconds later it is still there",
         "free what was made, then remove the finalizer; where nothing was made, remove it at once",
         name,
     )
 
 
-async def _is_there(scene: Scene, write: Write) -> bool:
-    kinds = (*(one.resource for one in scene.world.subject.kinds), *_OTHERS)
+async def _is_there(fixture: Fixture, write: Write) -> bool:
+    kinds = (*(one.resource for one in fixture.session.provider.kinds), *_OTHERS)
     for one in kinds:
         if (one.plural, one.group) == (write.plural, write.group):
-            found = await scene.read(write.key.name, one)
+            found = await fixture.read(write.key.name, one)
             return found is not None and not _is_of_cluster(found)
     return False
 
 
 def _is_of_cluster(document: Document) -> bool:
-    """Whether it goes with the Cluster, as what all objects of a cluster share."""
+    """Return whether the Cluster owns the object, as it owns what all objects of a cluster
+    share.
+    """
     owners = document["metadata"].get("ownerReferences") or ()
     return any(one["kind"] == Cluster.RESOURCE.kind for one in owners)
 
 
-async def stopped(scene: Scene) -> AsyncIterator[Finding]:
-    """What has failed for good is left as it is, but can be deleted."""
-    if scene.kind.contract is not Version.V1BETA1:
+async def stopped(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that an object with a terminal failure is left unchanged but can be deleted."""
+    if fixture.kind.contract is not Version.V1BETA1:
         raise NotApplicable("there are no terminal failures in the v1beta2 contract")
-    await stage.whole(scene, annotations=_PAUSED)
-    if not (await _fail(scene, NAME)).get("failureReason"):
+    await setup.create_complete(fixture, annotations=_PAUSED)
+    if not (await _fail(fixture, NAME)).get("failureReason"):
         raise NotApplicable("objects have no status.failureReason")
-    await scene.patch(_RESUMED)
-    await scene.quiet()
-    if wrong := stage.begun(scene, scene.writes()):
-        evidence = f"it is set, and yet: {quoted(wrong)}"
-        mend = "exit where status.failureReason or status.failureMessage is set"
-        yield scene.fault("status.failureReason", evidence, mend)
+    await fixture.patch(_RESUMED)
+    await fixture.settle()
+    if wrong := setup.evidence_of_work(fixture, fixture.writes()):
+        evidence = f"it is set, and yet: {quote_writes(wrong)}"
+        remedy = "exit where status.failureReason or status.failureMessage is set"
+        yield fixture.finding("status.failureReason", evidence, remedy)
         return
-    await stage.owned(scene, _LATER)
-    await stage.done(scene, _LATER)
-    await _fail(scene, _LATER)
-    await scene.delete(_LATER)
-    if not await scene.gone(_LATER):
-        yield _stays(scene, "status.failureReason was set", _LATER)
+    await setup.create_owned(fixture, _LATER)
+    await setup.wait_until_done(fixture, _LATER)
+    await _fail(fixture, _LATER)
+    await fixture.delete(_LATER)
+    if not await fixture.wait_until_gone(_LATER):
+        yield _stays(fixture, "status.failureReason was set", _LATER)
 
 
-async def _fail(scene: Scene, name: str) -> Document:
-    """Say that an object has failed for good; returns its status."""
-    stored = await scene.patch(_FAILED, name, part="status")
+async def _fail(fixture: Fixture, name: str) -> Document:
+    """Set a terminal failure on an object; return the stored status."""
+    stored = await fixture.patch(_FAILED, name, part="status")
     found: Document = stored.get("status") or {}
     return found

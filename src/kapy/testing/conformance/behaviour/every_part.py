@@ -1,4 +1,4 @@
-"""The checks of rules that all parts have in the same words."""
+"""Checks of the rules that all roles share."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MAKES: Final = {"stopped": 2, "instances": 3}
 
 
 def checks(part: str) -> list[Check]:
-    """Those that a part has rules for."""
+    """Return the shared checks for which a role has rules."""
     return [
-        Check(f"{part}/{name}", look, stage, makes=_MAKES.get(name, 1))
-        for name, (look, stage) in _LOOKS.items()
+        Check(f"{part}/{name}", run, stage, objects_created=_MAKES.get(name, 1))
+        for name, (run, stage) in _LOOKS.items()
         if f"{part}/{name}" in RULES
     ]

@@ -1,4 +1,4 @@
-"""The flag that says that everything is there."""
+"""Checks of the flag that reports that an object is provisioned or initialized."""
 
 from __future__ import annotations
 
@@ -7,58 +7,60 @@ from itertools import dropwhile
 from typing import Final
 
 from kapy.kube import Document
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import NAME, Scene
+from kapy.testing.conformance.fixture import NAME, Fixture
 
 _TOUCH: Final[Document] = {"metadata": {"labels": {"conformance": "touched"}}}
 
 
-async def initialized(scene: Scene) -> AsyncIterator[Finding]:
-    """The flag is set, and never taken back."""
-    await stage.whole(scene)
-    flag = stage.flag(scene)
-    found = await scene.reached(lambda one: stage.is_done(scene, one))
+async def initialized(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the flag is set, and never unset."""
+    await setup.create_complete(fixture)
+    flag = setup.flag(fixture)
+    found = await fixture.wait_for(lambda one: setup.is_done(fixture, one))
     if found is None:
-        if not scene.writes():
-            raise CannotRun(f"{scene.kind.resource.kind} {NAME} is not answered at all")
-        yield scene.fault(
+        if not fixture.writes():
+            raise CannotRun(f"{fixture.kind.resource.kind} {NAME} is not answered at all")
+        yield fixture.finding(
             flag,
-            f"it was not set in {scene.patience.within:g} seconds"
-            f"{scene.crowd(scene.kind.resource)}",
+            f"it was not set in {fixture.timeouts.within:g} seconds"
+            f"{fixture.capacity_hint(fixture.kind.resource)}",
             "set it when everything is there that the owner waits for",
         )
         return
-    if scene.kind.role == "infra-machine" and not stage.value(scene, _first(scene), "provider_id"):
+    if fixture.kind.role == "infra-machine" and not setup.value(
+        fixture, _first(fixture), "provider_id"
+    ):
         evidence = f"{flag} is set and this is not"
-        yield scene.fault("spec.providerID", evidence, "store the provider ID before the flag")
-    await _disturb(scene)
-    for finding in taken_back(scene, flag):
+        yield fixture.finding("spec.providerID", evidence, "store the provider ID before the flag")
+    await _trigger_reconcile(fixture)
+    for finding in flag_was_unset(fixture, flag):
         yield finding
 
 
-async def _disturb(scene: Scene) -> None:
-    """Give the provider reasons to look again."""
-    await scene.patch(_TOUCH)
-    await scene.quiet()
+async def _trigger_reconcile(fixture: Fixture) -> None:
+    """Make changes that cause the provider to reconcile again."""
+    await fixture.patch(_TOUCH)
+    await fixture.settle()
     for paused in (True, False):
-        await stage.pause(scene, paused=paused)
-        await scene.quiet()
+        await setup.pause(fixture, paused=paused)
+        await fixture.settle()
 
 
-def _first(scene: Scene) -> Document:
-    """The first state in which the flag is set."""
-    return next(one for one in scene.states() if stage.is_done(scene, one))
+def _first(fixture: Fixture) -> Document:
+    """Return the first state in which the flag is set."""
+    return next(one for one in fixture.states() if setup.is_done(fixture, one))
 
 
-def taken_back(scene: Scene, flag: str) -> list[Finding]:
-    """Whether an object was ever seen without the flag after it had been set."""
-    since = dropwhile(lambda one: not stage.is_done(scene, one), scene.states())
-    back = [one for one in since if not stage.is_done(scene, one)]
+def flag_was_unset(fixture: Fixture, flag: str) -> list[Finding]:
+    """Return a finding if an object was observed without the flag after the flag had been set."""
+    since = dropwhile(lambda one: not setup.is_done(fixture, one), fixture.states())
+    back = [one for one in since if not setup.is_done(fixture, one)]
     if not back:
         return []
     version = back[0]["metadata"].get("resourceVersion")
     evidence = f"it was set and taken back, in resourceVersion {version}"
-    mend = "leave it set, whatever becomes of the infrastructure: conditions tell that"
-    return [scene.fault(flag, evidence, mend)]
+    remedy = "leave it set, whatever becomes of the infrastructure: conditions tell that"
+    return [fixture.finding(flag, evidence, remedy)]

@@ -1,4 +1,4 @@
-"""What clusters' infrastructure is asked for beyond what all kinds are."""
+"""Checks that only infrastructure clusters have."""
 
 from __future__ import annotations
 
@@ -7,48 +7,50 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
-from kapy.testing.conformance.behaviour import every_part, stage
+from kapy.testing.conformance.behaviour import every_part, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import NAME, Scene, quoted
+from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
 
 _MANAGED: Final = {Annotation.MANAGED_BY: "somebody"}
 
 
-async def endpoint_of_others(scene: Scene) -> AsyncIterator[Finding]:
-    """Who makes no endpoint is done when the Cluster has one, and not before."""
-    await stage.owned(scene, data=False)
-    await scene.quiet()
-    found = await scene.read() or {}
-    if stage.value(scene, found, "control_plane_endpoint"):
+async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a provider without an endpoint of its own waits for the Cluster's endpoint."""
+    await setup.create_owned(fixture, data=False)
+    await fixture.settle()
+    found = await fixture.read() or {}
+    if setup.value(fixture, found, "control_plane_endpoint"):
         raise NotApplicable("the provider makes the endpoint")
-    if stage.is_done(scene, found):
-        yield scene.fault(
-            stage.flag(scene),
+    if setup.is_done(fixture, found):
+        yield fixture.finding(
+            setup.flag(fixture),
             "it is set, and neither the object nor the Cluster has a control plane endpoint",
             "exit until the Cluster has spec.controlPlaneEndpoint, or make one",
         )
         return
-    if not scene.writes():
+    if not fixture.writes():
         raise CannotRun("the provider does not answer it at all")
-    await scene.patch({"spec": {"controlPlaneEndpoint": stage.ENDPOINT}}, NAME, Cluster.RESOURCE)
-    if await scene.reached(lambda one: stage.is_done(scene, one)) is None:
-        yield scene.fault(
-            stage.flag(scene),
-            f"it was not set {scene.patience.within:g} seconds after the Cluster had an endpoint",
+    await fixture.patch({"spec": {"controlPlaneEndpoint": setup.ENDPOINT}}, NAME, Cluster.RESOURCE)
+    if await fixture.wait_for(lambda one: setup.is_done(fixture, one)) is None:
+        yield fixture.finding(
+            setup.flag(fixture),
+            f"it was not set {fixture.timeouts.within:g} seconds after the Cluster had an endpoint",
             "watch the Cluster",
         )
 
 
-async def externally_managed(scene: Scene) -> AsyncIterator[Finding]:
-    """What somebody else manages is left alone."""
-    await stage.whole(scene, annotations=_MANAGED)
-    await scene.quiet()
-    if wrong := scene.writes():
-        evidence = f"the annotation {Annotation.MANAGED_BY} is there, and yet: {quoted(wrong)}"
-        mend = "exit where the annotation is, before anything else"
-        yield scene.fault("metadata.annotations", evidence, mend)
+async def externally_managed(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that an externally managed object is not changed."""
+    await setup.create_complete(fixture, annotations=_MANAGED)
+    await fixture.settle()
+    if wrong := fixture.writes():
+        evidence = (
+            f"the annotation {Annotation.MANAGED_BY} is there, and yet: {quote_writes(wrong)}"
+        )
+        remedy = "exit where the annotation is, before anything else"
+        yield fixture.finding("metadata.annotations", evidence, remedy)
 
 
 CHECKS: Final = (

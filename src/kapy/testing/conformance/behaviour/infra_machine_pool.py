@@ -1,4 +1,4 @@
-"""What pools' infrastructure is asked for beyond what all kinds are."""
+"""Checks that only infrastructure machine pools have."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from typing import Final
 
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document
-from kapy.testing.conformance.behaviour import every_part, stage
+from kapy.testing.conformance.behaviour import every_part, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import NAME, Scene
-from kapy.testing.conformance.subject import Kind
+from kapy.testing.conformance.fixture import NAME, Fixture
+from kapy.testing.conformance.provider_under_test import Kind
 
 WANTED: Final = (2, 3, 1)
 """How many machines are wanted, one after the other."""
 
 
-async def provider_ids(scene: Scene) -> AsyncIterator[Finding]:
-    """The list has one ID for each machine, while their number changes."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def provider_ids(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the list has one provider ID per machine while the pool is scaled."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     for wanted in WANTED:
-        await _scale(scene, wanted)
-        found = await scene.reached(_has(scene, wanted))
+        await _scale(fixture, wanted)
+        found = await fixture.wait_for(_has(fixture, wanted))
         if found is None:
-            count = _count(scene, await scene.read() or {})
+            count = _count(fixture, await fixture.read() or {})
             evidence = f"{wanted} replicas are wanted, and it has {count} provider IDs"
-            mend = "keep one provider ID for each machine that is there"
-            yield scene.fault("spec.providerIDList", evidence, mend)
+            remedy = "keep one provider ID for each machine that is there"
+            yield fixture.finding("spec.providerIDList", evidence, remedy)
             return
-        ids = stage.value(scene, found, "provider_id_list")
+        ids = setup.value(fixture, found, "provider_id_list")
         if len(set(ids)) < wanted:
-            evidence, mend = f"the IDs are {', '.join(ids)}", "give each machine an ID of its own"
-            yield scene.fault("spec.providerIDList", evidence, mend)
+            evidence, remedy = f"the IDs are {', '.join(ids)}", "give each machine an ID of its own"
+            yield fixture.finding("spec.providerIDList", evidence, remedy)
             return
 
 
-async def machines(scene: Scene) -> AsyncIterator[Finding]:
-    """There is an object for each machine, which comes and goes with it."""
-    await stage.whole(scene)
-    await stage.done(scene)
-    kind = await _kind_of_machines(scene)
+async def machines(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that there is one object per machine, which is created and deleted with it."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
+    kind = await _kind_of_machines(fixture)
     for wanted in WANTED:
-        await _scale(scene, wanted)
-        await scene.reached(_has(scene, wanted))
-        await scene.quiet()
-        found = await _objects(scene, kind)
+        await _scale(fixture, wanted)
+        await fixture.wait_for(_has(fixture, wanted))
+        await fixture.settle()
+        found = await _objects(fixture, kind)
         if len(found) != wanted:
-            yield scene.fault(
+            yield fixture.finding(
                 "status.infrastructureMachineKind",
                 f"{wanted} machines are wanted, and there are {len(found)} objects of the kind "
                 f"{kind.resource.kind}",
@@ -58,31 +58,31 @@ async def machines(scene: Scene) -> AsyncIterator[Finding]:
             return
 
 
-async def _kind_of_machines(scene: Scene) -> Kind:
-    told = stage.value(scene, await scene.read() or {}, "infrastructure_machine_kind")
-    if not told:
+async def _kind_of_machines(fixture: Fixture) -> Kind:
+    text = setup.value(fixture, await fixture.read() or {}, "infrastructure_machine_kind")
+    if not text:
         raise NotApplicable("status.infrastructureMachineKind names none")
-    kinds = scene.world.subject.of("infra-machine")
-    found = next((one for one in kinds if one.resource.kind == told), None)
+    kinds = fixture.session.provider.kinds_of_role("infra-machine")
+    found = next((one for one in kinds if one.resource.kind == text), None)
     if found is None:
-        raise CannotRun(f"{told}, of which the pool's machines are, is not among the kinds checked")
+        raise CannotRun(f"{text}, of which the pool's machines are, is not among the kinds checked")
     return found
 
 
-async def _scale(scene: Scene, wanted: int) -> None:
-    await scene.patch({"spec": {"replicas": wanted}}, NAME, MachinePool.RESOURCE)
+async def _scale(fixture: Fixture, wanted: int) -> None:
+    await fixture.patch({"spec": {"replicas": wanted}}, NAME, MachinePool.RESOURCE)
 
 
-def _has(scene: Scene, wanted: int) -> Callable[[Document], bool]:
-    return lambda one: _count(scene, one) == wanted
+def _has(fixture: Fixture, wanted: int) -> Callable[[Document], bool]:
+    return lambda one: _count(fixture, one) == wanted
 
 
-def _count(scene: Scene, document: Document) -> int:
-    return len(stage.value(scene, document, "provider_id_list") or ())
+def _count(fixture: Fixture, document: Document) -> int:
+    return len(setup.value(fixture, document, "provider_id_list") or ())
 
 
-async def _objects(scene: Scene, kind: Kind) -> list[Document]:
-    found = await scene.client.list(kind.resource, scene.namespace)
+async def _objects(fixture: Fixture, kind: Kind) -> list[Document]:
+    found = await fixture.client.list(kind.resource, fixture.namespace)
     return [one for one in found.items if not one["metadata"].get("deletionTimestamp")]
 
 

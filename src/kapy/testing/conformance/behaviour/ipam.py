@@ -1,4 +1,4 @@
-"""What IPAM providers are asked for: an address for each claim on one of their pools."""
+"""Checks of IPAM providers, which allocate an address for each claim on one of their pools."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.scene import NAME, Scene, quoted
+from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
+from kapy.testing.conformance.write_log import Write
 
 PART: Final = "ipam"
 _CLAIM: Final = IPAddressClaim.RESOURCE
@@ -22,148 +22,152 @@ _SEVERAL: Final = 3
 _TOUCH: Final[Document] = {"metadata": {"annotations": {"conformance": "touched"}}}
 
 
-async def watch(scene: Scene) -> AsyncIterator[Finding]:
-    """A claim gets an address."""
-    await claimed(scene)
-    if await _answered(scene) is None:
+async def watch(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a claim gets an address."""
+    await create_claim(fixture)
+    if await _wait_for_address(fixture) is None:
         yield _fault(
-            scene,
+            fixture,
             "",
-            f"in {scene.patience.within:g} seconds no IPAddress was made for it",
+            f"in {fixture.timeouts.within:g} seconds no IPAddress was made for it",
             "watch IPAddressClaims, and answer those whose spec.poolRef names a pool of this kind",
         )
 
 
-async def others(scene: Scene) -> AsyncIterator[Finding]:
-    """A claim on a pool of another group is somebody else's."""
-    pool = await _pool(scene)
-    await scene.core.cluster(scene.cluster)
-    since = scene.mark()
-    await _claim(scene, NAME, {**pool, "apiGroup": "ipam.conformance.example"})
-    await scene.quiet()
-    if wrong := _about(scene.writes(since)):
+async def others(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a claim on a pool of another API group is ignored."""
+    pool = await _pool(fixture)
+    await fixture.core.cluster(fixture.cluster)
+    since = fixture.write_position()
+    await _claim(fixture, NAME, {**pool, "apiGroup": "ipam.conformance.example"})
+    await fixture.settle()
+    if wrong := _about(fixture.writes(since)):
         yield _fault(
-            scene,
+            fixture,
             "spec.poolRef",
-            f"it names a pool of another API group, and yet: {quoted(wrong)}",
+            f"it names a pool of another API group, and yet: {quote_writes(wrong)}",
             "compare both apiGroup and kind before anything is done for a claim",
         )
 
 
-async def paused(scene: Scene) -> AsyncIterator[Finding]:
-    """Nothing is done for a Cluster that is paused, either way, or not there."""
-    pool = await _pool(scene)
-    since = scene.mark()
-    await _claim(scene, NAME, pool)
-    await scene.quiet()
-    for finding in _did(scene, since, "its Cluster is not there"):
+async def paused(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that no address is allocated while the Cluster is paused or does not exist."""
+    pool = await _pool(fixture)
+    since = fixture.write_position()
+    await _claim(fixture, NAME, pool)
+    await fixture.settle()
+    for finding in _violations(fixture, since, "its Cluster is not there"):
         yield finding
-    await scene.core.cluster(scene.cluster, paused=True)
-    await scene.quiet()
-    for finding in _did(scene, since, "spec.paused of its Cluster is true"):
+    await fixture.core.cluster(fixture.cluster, paused=True)
+    await fixture.settle()
+    for finding in _violations(fixture, since, "spec.paused of its Cluster is true"):
         yield finding
     annotations = {Annotation.PAUSED: ""}
-    await scene.patch({"metadata": {"annotations": annotations}}, scene.cluster, Cluster.RESOURCE)
-    await scene.patch({"spec": {"paused": None}}, scene.cluster, Cluster.RESOURCE)
-    await scene.quiet()
-    for finding in _did(scene, since, f"its Cluster has the annotation {Annotation.PAUSED}"):
+    await fixture.patch(
+        {"metadata": {"annotations": annotations}}, fixture.cluster, Cluster.RESOURCE
+    )
+    await fixture.patch({"spec": {"paused": None}}, fixture.cluster, Cluster.RESOURCE)
+    await fixture.settle()
+    for finding in _violations(
+        fixture, since, f"its Cluster has the annotation {Annotation.PAUSED}"
+    ):
         yield finding
 
 
-def _did(scene: Scene, since: int, how: str) -> list[Finding]:
-    wrong = [one for one in _about(scene.writes(since)) if one.plural == _ADDRESS.plural]
-    mend = "look at the Cluster that spec.clusterName names before an address is allocated"
-    return [_fault(scene, "spec.clusterName", f"{how}, and yet: {quoted(wrong)}", mend)][
+def _violations(fixture: Fixture, since: int, how: str) -> list[Finding]:
+    wrong = [one for one in _about(fixture.writes(since)) if one.plural == _ADDRESS.plural]
+    remedy = "look at the Cluster that spec.clusterName names before an address is allocated"
+    return [_fault(fixture, "spec.clusterName", f"{how}, and yet: {quote_writes(wrong)}", remedy)][
         : len(wrong)
     ]
 
 
-async def finalizer(scene: Scene) -> AsyncIterator[Finding]:
-    """The claim has its finalizer before there is an address."""
-    await claimed(scene)
-    await _address(scene)
+async def finalizer(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the claim has a finalizer before the address is created."""
+    await create_claim(fixture)
+    await _address(fixture)
     finalizers: list[str] = []
-    for write in _about(scene.writes()):
+    for write in _about(fixture.writes()):
         if write.plural == _CLAIM.plural:
             finalizers = _finalizers(write.after) or finalizers
         elif write.created:
             break
-    claim = await scene.read(NAME, _CLAIM)
+    claim = await fixture.read(NAME, _CLAIM)
     if not finalizers and not _finalizers(claim):
         raise NotApplicable("the provider sets no finalizer on claims")
     if not finalizers:
         yield _fault(
-            scene,
+            fixture,
             "metadata.finalizers",
             "there is none yet when the IPAddress is created",
             "store the finalizer by a write of its own, before an address is allocated",
         )
 
 
-async def unique(scene: Scene) -> AsyncIterator[Finding]:
-    """Several claims at once get different addresses, which stay what they are."""
-    pool = await _pool(scene)
-    await scene.core.cluster(scene.cluster)
+async def unique(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that concurrent claims get different addresses, which do not change."""
+    pool = await _pool(fixture)
+    await fixture.core.cluster(fixture.cluster)
     names = [f"{NAME}-{number}" for number in range(_SEVERAL)]
     for name in names:
-        await _claim(scene, name, pool)
-    addresses = {name: await _address(scene, name) for name in names}
-    told = {name: _ip(one) for name, one in addresses.items()}
-    twice = [name for name in names if list(told.values()).count(told[name]) > 1]
+        await _claim(fixture, name, pool)
+    addresses = {name: await _address(fixture, name) for name in names}
+    text = {name: _ip(one) for name, one in addresses.items()}
+    twice = [name for name in names if list(text.values()).count(text[name]) > 1]
     if twice:
         yield _fault(
-            scene,
+            fixture,
             "spec.address",
-            f"{' and '.join(twice)} have the same address, {told[twice[0]]}",
+            f"{' and '.join(twice)} have the same address, {text[twice[0]]}",
             "allocate and record an address in one step that nobody can do at the same time",
             twice[0],
             _ADDRESS.kind,
         )
     for name in names:
-        await scene.patch(_TOUCH, name, _CLAIM)
-    await scene.quiet()
+        await fixture.patch(_TOUCH, name, _CLAIM)
+    await fixture.settle()
     for name in names:
         called = addresses[name]["metadata"]["name"]
-        found = _ip((await scene.read(called, _ADDRESS)) or {})
-        if found != told[name]:
-            evidence = f'it was {told[name]}, and is "{found}" after its claim was touched'
-            mend = "look for the IPAddress before another address is allocated"
-            yield _fault(scene, "spec.address", evidence, mend, name, _ADDRESS.kind)
+        found = _ip((await fixture.read(called, _ADDRESS)) or {})
+        if found != text[name]:
+            evidence = f'it was {text[name]}, and is "{found}" after its claim was touched'
+            remedy = "look for the IPAddress before another address is allocated"
+            yield _fault(fixture, "spec.address", evidence, remedy, name, _ADDRESS.kind)
 
 
-async def name(scene: Scene) -> AsyncIterator[Finding]:
-    """The IPAddress is called as its claim."""
-    await claimed(scene)
-    claim = await _answered(scene)
-    called = _reference(claim or {}) or _made(scene)
+async def name(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the IPAddress has the name of its claim."""
+    await create_claim(fixture)
+    claim = await _wait_for_address(fixture)
+    called = _reference(claim or {}) or _made(fixture)
     if not called:
         raise CannotRun("no IPAddress was made")
     if called != NAME:
-        mend = "give the IPAddress the name of its claim"
+        remedy = "give the IPAddress the name of its claim"
         yield _fault(
-            scene, "metadata.name", f"the claim is called {NAME}", mend, called, "IPAddress"
+            fixture, "metadata.name", f"the claim is called {NAME}", remedy, called, "IPAddress"
         )
 
 
-async def claim_owner(scene: Scene) -> AsyncIterator[Finding]:
-    """The claim is the controller of its address."""
-    await claimed(scene)
-    address, claim = await _address(scene), await scene.read(NAME, _CLAIM)
-    if finding := _not_owned(scene, address, claim or {}, controller=True):
+async def claim_owner(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the claim is the controller of its address."""
+    await create_claim(fixture)
+    address, claim = await _address(fixture), await fixture.read(NAME, _CLAIM)
+    if finding := _not_owned(fixture, address, claim or {}, controller=True):
         yield finding
 
 
-async def pool_owner(scene: Scene) -> AsyncIterator[Finding]:
-    """The pool owns it as well, without being its controller."""
-    await claimed(scene)
-    address = await _address(scene)
-    pool = await scene.client.get(scene.kind.resource, _pool_key(scene))
-    if finding := _not_owned(scene, address, pool, controller=False):
+async def pool_owner(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the pool is an owner of the address, but not its controller."""
+    await create_claim(fixture)
+    address = await _address(fixture)
+    pool = await fixture.client.get(fixture.kind.resource, _pool_key(fixture))
+    if finding := _not_owned(fixture, address, pool, controller=False):
         yield finding
 
 
 def _not_owned(
-    scene: Scene, address: Document, owner: Document, *, controller: bool
+    fixture: Fixture, address: Document, owner: Document, *, controller: bool
 ) -> Finding | None:
     owners = address["metadata"].get("ownerReferences") or ()
     uid, who = owner["metadata"]["uid"], f"{owner['kind']} {owner['metadata']['name']}"
@@ -175,18 +179,18 @@ def _not_owned(
         evidence = f"that to {who} is {found}"
     else:
         return None
-    mend = f"set an owner reference to {who} with {wanted}"
+    remedy = f"set an owner reference to {who} with {wanted}"
     called = address["metadata"]["name"]
-    return _fault(scene, "metadata.ownerReferences", evidence, mend, called, _ADDRESS.kind)
+    return _fault(fixture, "metadata.ownerReferences", evidence, remedy, called, _ADDRESS.kind)
 
 
-async def protection(scene: Scene) -> AsyncIterator[Finding]:
-    """Somebody who deletes the address by mistake does not make it go."""
-    await claimed(scene)
-    address = await _address(scene)
+async def protection(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that an address which a user deletes stays while its claim exists."""
+    await create_claim(fixture)
+    address = await _address(fixture)
     if not _finalizers(address):
         yield _fault(
-            scene,
+            fixture,
             "metadata.finalizers",
             "it has none",
             "create it with a finalizer such as ipam.cluster.x-k8s.io/ProtectAddress",
@@ -195,35 +199,37 @@ async def protection(scene: Scene) -> AsyncIterator[Finding]:
         )
 
 
-async def address_ref(scene: Scene) -> AsyncIterator[Finding]:
-    """The claim names its address."""
-    await claimed(scene)
-    address = await _address(scene)
+async def address_ref(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the claim's status refers to its address."""
+    await create_claim(fixture)
+    address = await _address(fixture)
     called = address["metadata"]["name"]
-    claim = await scene.reached(lambda one: _reference(one) == called, NAME, _CLAIM)
+    claim = await fixture.wait_for(lambda one: _reference(one) == called, NAME, _CLAIM)
     if claim is None:
-        found = _reference((await scene.read(NAME, _CLAIM)) or {})
+        found = _reference((await fixture.read(NAME, _CLAIM)) or {})
         evidence = f'it is "{found}", and the IPAddress is called {called}'
-        mend = "store the name of the IPAddress there, by an update of the status"
-        yield _fault(scene, "status.addressRef.name", evidence, mend)
+        remedy = "store the name of the IPAddress there, by an update of the status"
+        yield _fault(fixture, "status.addressRef.name", evidence, remedy)
 
 
-async def release(scene: Scene) -> AsyncIterator[Finding]:
-    """A claim that is deleted goes, with its address, and can be made again."""
-    await claimed(scene)
-    called = (await _address(scene))["metadata"]["name"]
-    await scene.delete(NAME, _CLAIM)
-    if not await scene.gone(NAME, _CLAIM):
+async def release(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a deleted claim and its address disappear, and that the claim can be created
+    again.
+    """
+    await create_claim(fixture)
+    called = (await _address(fixture))["metadata"]["name"]
+    await fixture.delete(NAME, _CLAIM)
+    if not await fixture.wait_until_gone(NAME, _CLAIM):
         yield _fault(
-            scene,
+            fixture,
             "metadata.finalizers",
-            f"it was deleted, and {scene.patience.within:g} seconds later it is still there",
+            f"it was deleted, and {fixture.timeouts.within:g} seconds later it is still there",
             "free the address, delete the IPAddress, remove the finalizer",
         )
         return
-    if not await scene.gone(called, _ADDRESS):
+    if not await fixture.wait_until_gone(called, _ADDRESS):
         yield _fault(
-            scene,
+            fixture,
             "metadata.finalizers",
             "its claim is gone, and it is still there",
             "delete the IPAddress, and remove its finalizers, before that of the claim",
@@ -231,89 +237,89 @@ async def release(scene: Scene) -> AsyncIterator[Finding]:
             _ADDRESS.kind,
         )
         return
-    await _claim(scene, NAME, _pool_reference(scene))
-    if await _answered(scene) is None:
+    await _claim(fixture, NAME, _pool_reference(fixture))
+    if await _wait_for_address(fixture) is None:
         evidence = "its address was freed, and a new claim of that name gets none"
-        yield _fault(scene, "status.addressRef", evidence, "free the address in the pool, too")
+        yield _fault(fixture, "status.addressRef", evidence, "free the address in the pool, too")
 
 
-async def claimed(scene: Scene) -> None:
-    """A Cluster, a pool and a claim on it."""
-    pool = await _pool(scene)
-    await scene.core.cluster(scene.cluster)
-    await _claim(scene, NAME, pool)
+async def create_claim(fixture: Fixture) -> None:
+    """Create a Cluster, a pool and a claim on it."""
+    pool = await _pool(fixture)
+    await fixture.core.cluster(fixture.cluster)
+    await _claim(fixture, NAME, pool)
 
 
-async def is_answered(scene: Scene) -> bool:
-    """Wait until the claim names its address; whether that came."""
-    return await scene.reached(lambda one: bool(_reference(one)), NAME, _CLAIM) is not None
+async def wait_until_bound(fixture: Fixture) -> bool:
+    """Wait until the claim refers to its address; return whether it did in time."""
+    return await fixture.wait_for(lambda one: bool(_reference(one)), NAME, _CLAIM) is not None
 
 
-async def end(scene: Scene) -> None:
+async def delete_claim(fixture: Fixture) -> None:
     """Delete the claim."""
-    await scene.delete(NAME, _CLAIM)
+    await fixture.delete(NAME, _CLAIM)
 
 
-async def is_gone(scene: Scene) -> bool:
-    """Wait until it is; whether that came."""
-    return await scene.gone(NAME, _CLAIM)
+async def wait_until_gone(fixture: Fixture) -> bool:
+    """Wait until the claim is deleted; return whether it was in time."""
+    return await fixture.wait_until_gone(NAME, _CLAIM)
 
 
-async def _pool(scene: Scene) -> Document:
-    """Create the pool of the example. Returns a reference to it."""
-    key, example = _pool_key(scene), scene.example()
+async def _pool(fixture: Fixture) -> Document:
+    """Create the pool of the example and return a reference to it."""
+    key, example = _pool_key(fixture), fixture.example()
     metadata = {**example["metadata"], "name": key.name}
     if key.namespace:
         metadata["namespace"] = key.namespace
-    await scene.client.create(scene.kind.resource, {**example, "metadata": metadata})
-    return _pool_reference(scene)
+    await fixture.client.create(fixture.kind.resource, {**example, "metadata": metadata})
+    return _pool_reference(fixture)
 
 
-def _pool_reference(scene: Scene) -> Document:
-    resource = scene.kind.resource
-    return {"name": _pool_key(scene).name, "kind": resource.kind, "apiGroup": resource.group}
+def _pool_reference(fixture: Fixture) -> Document:
+    resource = fixture.kind.resource
+    return {"name": _pool_key(fixture).name, "kind": resource.kind, "apiGroup": resource.group}
 
 
-def _pool_key(scene: Scene) -> Key:
-    """Pools without a namespace are called after that of the scene."""
-    if scene.kind.resource.namespaced:
-        return scene.key(NAME)
-    return Key("", scene.namespace)
+def _pool_key(fixture: Fixture) -> Key:
+    """Return the key of the pool; a cluster-scoped pool is named after the fixture's namespace."""
+    if fixture.kind.resource.namespaced:
+        return fixture.key(NAME)
+    return Key("", fixture.namespace)
 
 
-async def _claim(scene: Scene, called: str, pool: Document) -> None:
+async def _claim(fixture: Fixture, called: str, pool: Document) -> None:
     document = {
         "apiVersion": _CLAIM.api_version,
         "kind": _CLAIM.kind,
-        "metadata": {"name": called, "namespace": scene.namespace},
-        "spec": {"clusterName": scene.cluster, "poolRef": pool},
+        "metadata": {"name": called, "namespace": fixture.namespace},
+        "spec": {"clusterName": fixture.cluster, "poolRef": pool},
     }
-    await scene.client.create(_CLAIM, document)
+    await fixture.client.create(_CLAIM, document)
 
 
-async def _answered(scene: Scene, called: str = NAME) -> Document | None:
-    """Wait until there is an address for a claim, and it is told of it if it ever is."""
+async def _wait_for_address(fixture: Fixture, called: str = NAME) -> Document | None:
+    """Wait until there is an address for a claim and the claim refers to it, if it ever does."""
 
-    def told(one: Document) -> bool:
+    def text(one: Document) -> bool:
         return bool(_reference(one))
 
-    found = await scene.reached(told, called, _CLAIM)
-    return found or (await scene.read(called, _CLAIM) if _made(scene) else None)
+    found = await fixture.wait_for(text, called, _CLAIM)
+    return found or (await fixture.read(called, _CLAIM) if _made(fixture) else None)
 
 
-async def _address(scene: Scene, called: str = NAME) -> Document:
-    """The address that was made for a claim. Raises CannotRun."""
-    claim = await _answered(scene, called)
-    made = _reference(claim or {}) or _made(scene, called)
-    found = await scene.read(made, _ADDRESS) if made else None
+async def _address(fixture: Fixture, called: str = NAME) -> Document:
+    """Return the address of a claim. Raises CannotRun."""
+    claim = await _wait_for_address(fixture, called)
+    made = _reference(claim or {}) or _made(fixture, called)
+    found = await fixture.read(made, _ADDRESS) if made else None
     if found is None:
         raise CannotRun(f"no IPAddress was made for {called}")
     return found
 
 
-def _made(scene: Scene, called: str = NAME) -> str:
-    """The name of the address that was made for a claim, as the server heard."""
-    for write in scene.writes():
+def _made(fixture: Fixture, called: str = NAME) -> str:
+    """Return the name of the address that was created for a claim, from the recorded writes."""
+    for write in fixture.writes():
         if write.created and write.plural == _ADDRESS.plural and write.after is not None:
             claim = (write.after.get("spec") or {}).get("claimRef") or {}
             if claim.get("name") == called:
@@ -335,17 +341,22 @@ def _finalizers(document: Document | None) -> list[str]:
 
 
 def _about(writes: list[Write]) -> list[Write]:
-    """Those to claims and addresses."""
+    """Return the writes to claims and addresses."""
     return [one for one in writes if one.plural in (_CLAIM.plural, _ADDRESS.plural)]
 
 
 def _fault(
-    scene: Scene, field: str, evidence: str, mend: str, called: str = NAME, kind: str = _CLAIM.kind
+    fixture: Fixture,
+    field: str,
+    evidence: str,
+    remedy: str,
+    called: str = NAME,
+    kind: str = _CLAIM.kind,
 ) -> Finding:
-    return scene.fault(field, evidence, mend, called, kind)
+    return fixture.finding(field, evidence, remedy, called, kind)
 
 
-_LOOKS: Final[dict[str, Callable[[Scene], Any]]] = {
+_LOOKS: Final[dict[str, Callable[[Fixture], Any]]] = {
     "watch": watch,
     "others": others,
     "paused": paused,
@@ -358,4 +369,4 @@ _LOOKS: Final[dict[str, Callable[[Scene], Any]]] = {
     "address-ref": address_ref,
     "release": release,
 }
-CHECKS: Final = [Check(f"{PART}/{rule}", look) for rule, look in _LOOKS.items()]
+CHECKS: Final = [Check(f"{PART}/{rule}", run) for rule, run in _LOOKS.items()]

@@ -1,120 +1,123 @@
-"""New objects: when they are answered, what is stored first, what is written when all is done."""
+"""Checks of new objects: reaction, order of writes, and no writes at rest."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Final
 
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import Scene, quoted
+from kapy.testing.conformance.fixture import Fixture, quote_writes
 
 EVENTS: Final = 20
 """Events that a provider may write about nothing new, in a quiet time."""
 
 
-async def watch(scene: Scene) -> AsyncIterator[Finding]:
-    """A new object gets something of the provider."""
-    await stage.whole(scene)
-    answered = await scene.reached(
-        lambda one: bool(stage.to_object(scene.writes(), scene)) or stage.made(scene, one)
+async def watch(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the provider reacts to a new object."""
+    await setup.create_complete(fixture)
+    answered = await fixture.wait_for(
+        lambda one: (
+            bool(setup.writes_to_object(fixture.writes(), fixture))
+            or setup.reported_fields(fixture, one)
+        )
     )
     if answered is not None:
-        scene.world.answered.add(scene.kind.resource)
+        fixture.session.handled_kinds.add(fixture.kind.resource)
     else:
-        yield scene.fault(
+        yield fixture.finding(
             "",
-            f"in {scene.patience.within:g} seconds nothing was written to it",
+            f"in {fixture.timeouts.within:g} seconds nothing was written to it",
             "watch this kind, in all namespaces unless --namespace says otherwise",
         )
 
 
-async def owner(scene: Scene) -> AsyncIterator[Finding]:
-    """An object without an owner is left alone."""
-    await stage.around(scene)
-    since = scene.mark()
-    example = scene.example()
-    await scene.create(
-        {**example, "metadata": {**example["metadata"], "namespace": scene.namespace}}
+async def owner(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that an object without an owner is left unchanged."""
+    await setup.create_surrounding_cluster(fixture)
+    since = fixture.write_position()
+    example = fixture.example()
+    await fixture.create(
+        {**example, "metadata": {**example["metadata"], "namespace": fixture.namespace}}
     )
-    await scene.quiet()
+    await fixture.settle()
     wrong = [
         one
-        for one in stage.to_object(scene.writes(since), scene)
-        if stage.finalizers(one.after) or stage.made(scene, one.after or {})
+        for one in setup.writes_to_object(fixture.writes(since), fixture)
+        if setup.finalizers(one.after) or setup.reported_fields(fixture, one.after or {})
     ]
     if wrong:
-        yield scene.fault(
+        yield fixture.finding(
             "metadata.ownerReferences",
-            f"it has none, and yet: {quoted(wrong)}",
+            f"it has none, and yet: {quote_writes(wrong)}",
             "exit until core has set the owner reference",
         )
 
 
-async def finalizer(scene: Scene) -> AsyncIterator[Finding]:
-    """The finalizer is stored before anything tells that something was made."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def finalizer(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the finalizer is stored before the provider makes or reports anything."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     held = False
-    for write in scene.writes():
-        if stage.begun(scene, [write]) and not held:
-            yield scene.fault(
+    for write in fixture.writes():
+        if setup.evidence_of_work(fixture, [write]) and not held:
+            yield fixture.finding(
                 "metadata.finalizers",
                 f"there was none yet when something was made: {write}",
                 "store the finalizer by a write of its own, before anything is made",
             )
             return
-        if stage.to_object([write], scene):
-            held = bool(stage.finalizers(write.after))
+        if setup.writes_to_object([write], fixture):
+            held = bool(setup.finalizers(write.after))
 
 
-async def restored(scene: Scene) -> AsyncIterator[Finding]:
-    """A finalizer that got lost is set again."""
-    await stage.whole(scene)
-    found = await stage.done(scene)
-    was = stage.finalizers(found)
+async def restored(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a removed finalizer is added again."""
+    await setup.create_complete(fixture)
+    found = await setup.wait_until_done(fixture)
+    was = setup.finalizers(found)
     if not was:
         raise NotApplicable("the provider sets no finalizer")
     again = None
     try:
-        await scene.patch({"metadata": {"finalizers": None}})
-        again = await scene.reached(lambda one: set(was) <= set(stage.finalizers(one)))
+        await fixture.patch({"metadata": {"finalizers": None}})
+        again = await fixture.wait_for(lambda one: set(was) <= set(setup.finalizers(one)))
     finally:  # else nobody would free what was made for it
         if again is None:
-            await scene.client.patch(
-                scene.kind.resource, scene.key(), {"metadata": {"finalizers": was}}
+            await fixture.client.patch(
+                fixture.kind.resource, fixture.key(), {"metadata": {"finalizers": was}}
             )
     if again is None:
-        yield scene.fault(
+        yield fixture.finding(
             "metadata.finalizers",
             f"{', '.join(was)} was taken away and did not come back in "
-            f"{scene.patience.within:g} seconds",
+            f"{fixture.timeouts.within:g} seconds",
             "see to the finalizer each time that the object is looked at",
         )
 
 
-async def idle(scene: Scene) -> AsyncIterator[Finding]:
-    """Nothing is written while nothing happens."""
-    await stage.whole(scene)
-    await stage.done(scene)
-    await scene.quiet()
+async def idle(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that nothing is written while nothing changes."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
+    await fixture.settle()
     for times in (1, 2):  # the first time a busy machine may still be at what there was to do
-        await scene.quiet()
-        since, events = scene.mark(), scene.events()
-        await scene.quiet(times)
-        writes, more = scene.writes(since), scene.events() - events
+        await fixture.settle()
+        since, events = fixture.write_position(), fixture.events()
+        await fixture.settle(times)
+        writes, more = fixture.writes(since), fixture.events() - events
         if not writes and more <= EVENTS:
             return
-    seconds = f"{scene.patience.quiet * times:g} seconds"
+    seconds = f"{fixture.timeouts.quiet * times:g} seconds"
     if writes:
-        yield scene.fault(
+        yield fixture.finding(
             "metadata.resourceVersion",
-            f"nothing happened for {seconds}, but {quoted(writes)}",
+            f"nothing happened for {seconds}, but {quote_writes(writes)}",
             "write only what differs from what is there",
         )
     if more > EVENTS:
-        yield scene.fault(
+        yield fixture.finding(
             "",
             f"{more} Events were written in {seconds} without any news",
             "record an Event when something happens, not each time that the object is looked at",

@@ -1,7 +1,7 @@
-"""A Cluster is moved to another management cluster, by kapy's own `move`.
+"""Checks of a Cluster that kapy's own `move` moves to another management cluster.
 
-Done in stage 2, when the provider does not run: it is started on the first API server, ended, and
-started on the second one when everything is there.
+These checks run in stage 2, when the provider is stopped. They start it on the first API server,
+stop it, and start it on the second one after the move.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kapy.clusterctl.move.operation import begun, journal_of, operation
 from kapy.clusterctl.move.refusals import identity
 from kapy.clusterctl.move.tell import silent
 from kapy.kube import Document, Key
-from kapy.testing.conformance.behaviour import belonging, stage
-from kapy.testing.conformance.clearing import clear
+from kapy.testing.conformance.behaviour import move_discovery, setup
+from kapy.testing.conformance.cleanup import delete_objects
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.heard import Write
-from kapy.testing.conformance.scene import Scene, quoted
-from kapy.testing.conformance.subject import Limits
+from kapy.testing.conformance.fixture import Fixture, quote_writes
+from kapy.testing.conformance.provider_under_test import Limits
+from kapy.testing.conformance.write_log import Write
 
 _INITIALIZED: Final = {
     "type": "ControlPlaneInitialized",
@@ -40,110 +40,110 @@ _INITIALIZED: Final = {
 
 
 @dataclass(frozen=True)
-class Moved:
-    """What came of it.
+class MoveResult:
+    """The result of a move.
 
-    while_paused: what the provider wrote before it was ended. before, after: the objects in the
-    source, and those in the target whose flag was set again, by name. scenes: of the objects that
-    moved, by name. refused: why there was no move.
+    while_paused: the provider's writes while the Cluster was paused. before, after: the objects in
+    the source, and the objects in the target whose flag was set again, by name. fixtures: of the
+    moved objects, by name. refused: why the move was not possible.
     """
 
     while_paused: Sequence[Write] = ()
     before: Mapping[str, Document] = field(default_factory=dict)
     after: Mapping[str, Document] = field(default_factory=dict)
-    scenes: Mapping[str, Scene] = field(default_factory=dict)
+    fixtures: Mapping[str, Fixture] = field(default_factory=dict)
     refused: str = ""
 
 
-async def move(scene: Scene) -> AsyncIterator[Finding]:
-    """Paused Clusters are left alone, and all objects live on elsewhere."""
-    found = await _once(scene)
+async def move(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a paused Cluster is left unchanged, and that all objects work in the target."""
+    found = await _shared_move(fixture)
     if found.refused:
-        yield scene.fault("", found.refused, "see to owners and labels of objects")
+        yield fixture.finding("", found.refused, "see to owners and labels of objects")
         return
     if found.while_paused:
-        evidence = f"the Cluster is paused, and yet: {quoted(list(found.while_paused))}"
-        yield scene.fault("spec.paused", evidence, "do nothing while the Cluster is paused")
+        evidence = f"the Cluster is paused, and yet: {quote_writes(list(found.while_paused))}"
+        yield fixture.finding("spec.paused", evidence, "do nothing while the Cluster is paused")
     for name, (was, became) in _changed_ids(found).items():
         evidence = f"it was {was} before the move, and is {became} after it"
-        mend = "find what is there by what the object's names and spec tell"
-        yield scene.fault("spec.providerID", evidence, mend, name)
+        remedy = "find what is there by what the object's names and spec tell"
+        yield fixture.finding("spec.providerID", evidence, remedy, name)
 
 
-async def status(scene: Scene) -> AsyncIterator[Finding]:
-    """What stood in a status is found out again."""
-    found = await _once(scene)
+async def status(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that status, which a move drops, is rebuilt from the infrastructure."""
+    found = await _shared_move(fixture)
     if found.refused:
         raise CannotRun(f"there was no move: {found.refused}")
-    for name, inner in found.scenes.items():
+    for name, inner in found.fixtures.items():
         if name not in found.after:
-            yield inner.fault(
-                stage.flag(inner),
+            yield inner.finding(
+                setup.flag(inner),
                 "it was set before the move, which leaves status behind, and was not set again in "
-                f"{scene.patience.within:g} seconds",
+                f"{fixture.timeouts.within:g} seconds",
                 "find out what is there from the infrastructure, not from status",
                 name,
             )
 
 
-async def _once(scene: Scene) -> Moved:
-    """One move for both rules."""
-    if scene.kind.role not in stage.PARTS:
-        raise NotApplicable(belonging.NO_PART)
-    world = scene.world
-    async with world.turn:
-        if world.moved is None:
-            world.moved = await _moved(scene)
-    assert isinstance(world.moved, Moved)
-    return world.moved
+async def _shared_move(fixture: Fixture) -> MoveResult:
+    """Run the move once for both rules and return the shared result."""
+    if fixture.kind.role not in setup.ROLE_SETUPS:
+        raise NotApplicable(move_discovery.NO_PART)
+    session = fixture.session
+    async with session.lock:
+        if session.move_result is None:
+            session.move_result = await _move(fixture)
+    assert isinstance(session.move_result, MoveResult)
+    return session.move_result
 
 
-async def _moved(scene: Scene) -> Moved:
-    world, subject = scene.world, scene.world.subject
-    async with subject.way.running(world.ground, Limits()):
-        scenes = await belonging.everything(scene)
-        before = {name: await one.read(name) or {} for name, one in scenes.items()}
-        await scene.quiet()
-        await _pause(scene, paused=True)
-        await scene.quiet()
-        since = scene.mark()
-        await scene.quiet()
-        while_paused = scene.writes(since)
-        await _pause(scene, paused=False)
-    await _make_ready(scene.client, scene)
-    async with world.another() as target:
+async def _move(fixture: Fixture) -> MoveResult:
+    session, provider = fixture.session, fixture.session.provider
+    async with provider.launcher.running(session.environment, Limits()):
+        fixtures = await move_discovery.create_all_kinds(fixture)
+        before = {name: await one.read(name) or {} for name, one in fixtures.items()}
+        await fixture.settle()
+        await _pause(fixture, paused=True)
+        await fixture.settle()
+        since = fixture.write_position()
+        await fixture.settle()
+        while_paused = fixture.writes(since)
+        await _pause(fixture, paused=False)
+    await _make_ready(fixture.client, fixture)
+    async with session.second_session() as target:
         try:
-            await _carry(scene.client, target.client, scene.namespace)
+            await _run_move(fixture.client, target.client, fixture.namespace)
         except ClusterctlError as error:
-            return Moved(refused=str(error))
-        there = await target.scene(scene.kind, scene.namespace, scene.cluster)
+            return MoveResult(refused=str(error))
+        there = await target.fixture(fixture.kind, fixture.namespace, fixture.cluster)
         await _make_ready(target.client, there)
-        async with subject.way.running(target.ground, Limits()):
-            after = await _done_again(there)
-            await clear(target, (there.namespace,))
-    return Moved(while_paused, before, after, scenes)
+        async with provider.launcher.running(target.environment, Limits()):
+            after = await _objects_done_again(there)
+            await delete_objects(target, (there.namespace,))
+    return MoveResult(while_paused, before, after, fixtures)
 
 
-async def _pause(scene: Scene, *, paused: bool) -> None:
+async def _pause(fixture: Fixture, *, paused: bool) -> None:
     patch: Document = {"spec": {"paused": paused or None}}
-    await scene.patch(patch, scene.cluster, Cluster.RESOURCE)
+    await fixture.patch(patch, fixture.cluster, Cluster.RESOURCE)
 
 
-async def _make_ready(client: Client, scene: Scene) -> None:
-    """What core would say, and `move` asks for."""
+async def _make_ready(client: Client, fixture: Fixture) -> None:
+    """Set the status that core would set and that `move` requires."""
     ready = {
         "initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True},
         "conditions": [_INITIALIZED],
     }
-    cluster = scene.key(scene.cluster)
+    cluster = fixture.key(fixture.cluster)
     await client.patch(Cluster.RESOURCE, cluster, {"status": ready}, subresource="status")
-    for machine in (await client.list(Machine.RESOURCE, scene.namespace)).items:
+    for machine in (await client.list(Machine.RESOURCE, fixture.namespace)).items:
         node = {"status": {"nodeRef": {"name": machine["metadata"]["name"]}}}
         await client.patch(Machine.RESOURCE, Key.of(machine), node, subresource="status")
 
 
-async def _carry(source: Client, target: Client, namespace: str) -> None:
-    """`kapy move`. Raises ClusterctlError."""
+async def _run_move(source: Client, target: Client, namespace: str) -> None:
+    """Move the Cluster as `kapy move` does. Raises ClusterctlError."""
     places = [Place(identity=await identity(one)) for one in (source, target)]
     going = begun(Mode.CLUSTERS, namespace, *places)
     with TemporaryDirectory() as folder:
@@ -152,17 +152,17 @@ async def _carry(source: Client, target: Client, namespace: str) -> None:
         await operation(journal, source, target, silent).go_on()
 
 
-async def _done_again(scene: Scene) -> dict[str, Document]:
-    """The objects whose flag is set again, by name."""
+async def _objects_done_again(fixture: Fixture) -> dict[str, Document]:
+    """Return the objects whose flag is set again, by name."""
     after: dict[str, Document] = {}
-    for name, inner in belonging.of_kinds(scene).items():
-        document = await inner.reached(partial(stage.is_done, inner), name)
+    for name, inner in move_discovery.fixtures_by_name(fixture).items():
+        document = await inner.wait_for(partial(setup.is_done, inner), name)
         if document is not None:
             after[name] = document
     return after
 
 
-def _changed_ids(found: Moved) -> dict[str, tuple[Any, Any]]:
+def _changed_ids(found: MoveResult) -> dict[str, tuple[Any, Any]]:
     changed = {}
     for name, after in found.after.items():
         was, became = (

@@ -1,4 +1,4 @@
-"""Owner references that block the deletion of their owner."""
+"""Checks of owner references that block the deletion of their owner."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from collections.abc import AsyncIterator
 from kapy.clusterctl.move.kinds import resource_of
 from kapy.kube import Document
 from kapy.kube.names import CRDS, Resource, split_api_version
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import Scene
+from kapy.testing.conformance.fixture import Fixture
 
 _REVIEWS = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
 )
 
 
-async def owner_finalizers(scene: Scene) -> AsyncIterator[Finding]:
-    """Who makes such references may update the finalizers of the owner.
+async def owner_finalizers(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that a provider which sets blockOwnerDeletion may update the owner's finalizers.
 
-    An API server may have an admission plugin that refuses them otherwise.
+    Otherwise an API server with the admission plugin OwnerReferencesPermissionEnforcement refuses
+    them.
     """
-    rights = scene.world.subject.rights
-    await stage.whole(scene)
-    await stage.done(scene)
+    rights = fixture.session.provider.user
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     blocking = {
         (one["apiVersion"], one["kind"])
-        for write in scene.writes()
+        for write in fixture.writes()
         for one in ((write.after or {}).get("metadata") or {}).get("ownerReferences") or ()
         if one.get("blockOwnerDeletion") and write.created
     }
@@ -36,8 +37,8 @@ async def owner_finalizers(scene: Scene) -> AsyncIterator[Finding]:
     if not rights:
         raise NotApplicable("the provider's rights are not known: its release has none")
     for api_version, kind in sorted(blocking):
-        if not await _may(scene, rights, api_version, kind):
-            yield scene.fault(
+        if not await _may(fixture, rights, api_version, kind):
+            yield fixture.finding(
                 "metadata.ownerReferences",
                 f"an owner reference to a {kind} has blockOwnerDeletion, and {rights} may not "
                 f"update the finalizers of {kind}s",
@@ -45,13 +46,13 @@ async def owner_finalizers(scene: Scene) -> AsyncIterator[Finding]:
             )
 
 
-async def _may(scene: Scene, user: str, api_version: str, kind: str) -> bool:
+async def _may(fixture: Fixture, user: str, api_version: str, kind: str) -> bool:
     group, _ = split_api_version(api_version)
-    crds = (await scene.client.list(CRDS)).items
+    crds = (await fixture.client.list(CRDS)).items
     served = (resource_of(one) for one in crds if one["spec"]["group"] == group)
     plural = next((one.plural for one in served if one.kind == kind), "")
     asked = {
-        "namespace": scene.namespace,
+        "namespace": fixture.namespace,
         "verb": "update",
         "group": group,
         "resource": plural,
@@ -63,5 +64,5 @@ async def _may(scene: Scene, user: str, api_version: str, kind: str) -> bool:
         "metadata": {},
         "spec": {"user": user, "resourceAttributes": asked},
     }
-    answer = await scene.client.create(_REVIEWS, review)
+    answer = await fixture.client.create(_REVIEWS, review)
     return bool(answer["status"].get("allowed"))

@@ -1,4 +1,4 @@
-"""What is paused."""
+"""Checks of paused objects."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Final
 
 from kapy.api.names import Annotation
 from kapy.kube import Document
-from kapy.testing.conformance.behaviour import stage
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.findings import Finding
-from kapy.testing.conformance.scene import Scene, quoted
+from kapy.testing.conformance.fixture import Fixture, quote_writes
 
 _PAUSED: Final = {Annotation.PAUSED: ""}
 
 
-async def pausing(scene: Scene) -> AsyncIterator[Finding]:
-    """Nothing is done for what is paused, by itself or with its Cluster."""
-    await stage.whole(scene, annotations=_PAUSED)
-    await scene.quiet()
-    for finding in _did(scene, f"the annotation {Annotation.PAUSED} is set"):
+async def pausing(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that nothing is done for an object that is paused itself or through its Cluster."""
+    await setup.create_complete(fixture, annotations=_PAUSED)
+    await fixture.settle()
+    for finding in _violations(fixture, f"the annotation {Annotation.PAUSED} is set"):
         yield finding
-    await scene.patch({"metadata": {"annotations": {Annotation.PAUSED: None}}})
-    held = stage.finalizers(await stage.done(scene))
-    await stage.pause(scene, paused=True)
-    await scene.quiet()
-    await scene.delete()
-    await scene.quiet()
-    if held and await scene.read() is None:
-        yield scene.fault(
+    await fixture.patch({"metadata": {"annotations": {Annotation.PAUSED: None}}})
+    held = setup.finalizers(await setup.wait_until_done(fixture))
+    await setup.pause(fixture, paused=True)
+    await fixture.settle()
+    await fixture.delete()
+    await fixture.settle()
+    if held and await fixture.read() is None:
+        yield fixture.finding(
             "",
             "the Cluster's spec.paused is true; it was deleted, and is gone",
             "leave what is paused alone, also when it is to be deleted",
         )
-    await stage.pause(scene, paused=False)
+    await setup.pause(fixture, paused=False)
 
 
-def _did(scene: Scene, how: str) -> list[Finding]:
-    wrong = stage.begun(scene, scene.writes())
+def _violations(fixture: Fixture, how: str) -> list[Finding]:
+    wrong = setup.evidence_of_work(fixture, fixture.writes())
     if not wrong:
         return []
-    mend = "look for the annotation and for spec.paused of the Cluster before anything is made"
-    return [scene.fault("", f"{how}, and yet: {quoted(wrong)}", mend)]
+    remedy = "look for the annotation and for spec.paused of the Cluster before anything is made"
+    return [fixture.finding("", f"{how}, and yet: {quote_writes(wrong)}", remedy)]
 
 
-async def paused_condition(scene: Scene) -> AsyncIterator[Finding]:
-    """The condition Paused tells of it."""
-    await stage.whole(scene)
-    await stage.done(scene)
+async def paused_condition(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Check that the condition Paused reports the pause."""
+    await setup.create_complete(fixture)
+    await setup.wait_until_done(fixture)
     for paused in (True, False):
-        await stage.pause(scene, paused=paused)
-        if await scene.reached(_says(str(paused))) is None:
-            found = _paused((await scene.read()) or {}) or "not there"
-            yield scene.fault(
+        await setup.pause(fixture, paused=paused)
+        if await fixture.wait_for(_says(str(paused))) is None:
+            found = _paused((await fixture.read()) or {}) or "not there"
+            yield fixture.finding(
                 "status.conditions[Paused]",
                 f"spec.paused of the Cluster is {str(paused).lower()}, the condition is {found}",
                 "set the condition Paused each time that the object is looked at",

@@ -1,4 +1,4 @@
-"""The static checks, by the rules that they check."""
+"""The static checks, keyed by the rules that they check."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _counts(*names: str) -> Types:
 
 
 def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
-    """The checks of every role that core knows."""
+    """Yield the checks of every role that core reads."""
     mains, of_templates = definitions.mains_of(role), definitions.templates_of(role)
     yield "scope", definitions.scope(role)
     yield "metadata", schemas.metadata(definitions.all_of(role))

@@ -1,4 +1,4 @@
-"""What a static check is."""
+"""A static check of a release's files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class CannotTell(KapyError):
 
 @dataclass(frozen=True)
 class Check(Generic[S]):
-    """A rule's check.
+    """A check of one rule.
 
-    subjects: what there is to be judged; none: the rule is not applicable. Raises CannotTell.
-    faults: the findings about one of them. nothing: what is said where there is none.
+    subjects: returns what is to be checked; if it is empty, the rule is not applicable. Raises
+    CannotTell. faults: returns the findings about one subject. nothing: the reason to report if
+    there is no subject.
     """
 
     subjects: Callable[[Release], Iterable[S]]
@@ -32,7 +33,7 @@ class Check(Generic[S]):
     nothing: str
 
     def result(self, rule: Rule, release: Release) -> Result:
-        """What comes of it for a release."""
+        """Run the check on a release and return the result."""
         try:
             subjects = list(self.subjects(release))
         except CannotTell as error:
@@ -45,6 +46,6 @@ class Check(Generic[S]):
         return Result(rule, State.PASSED, f"{len(subjects)} checked")
 
 
-def fault(one: Object, field: str, evidence: str, mend: str) -> Finding:
-    """A finding about an object."""
-    return Finding(one.file, one.called, field, evidence, mend)
+def fault(one: Object, field: str, evidence: str, remedy: str) -> Finding:
+    """Return a finding about an object."""
+    return Finding(one.file, one.called, field, evidence, remedy)

@@ -1,4 +1,4 @@
-"""ClusterClasses, their files, and the templates that they refer to."""
+"""Checks of ClusterClasses, their files, and the templates that they refer to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _files(release: Release) -> list[File]:
 
 
 def _definitions(release: Release) -> list[Object]:
-    """ClusterClasses in files of their own."""
+    """Return the ClusterClasses that have files of their own."""
     if not release.is_repository:
         return []
     files = [*release.classes, *release.templates, *release.misnamed(_KIND)]
@@ -59,8 +59,8 @@ NAMESPACE: Final = Check(_files, namespaces_in, _NONE)
 def _with_namespace(file: File) -> Iterator[Finding]:
     for one in file.objects:
         if one.namespace and one.kind != "Namespace":
-            mend = "leave it out: the class goes where it is asked for"
-            yield fault(one, "metadata.namespace", f"is {one.namespace}", mend)
+            remedy = "leave it out: the class goes where it is asked for"
+            yield fault(one, "metadata.namespace", f"is {one.namespace}", remedy)
 
 
 OBJECTS: Final = Check(_files, _with_namespace, _NONE)
@@ -114,7 +114,7 @@ SHARING: Final = Check(_all_objects, _shared, "there are not several ClusterClas
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference of a ClusterClass. path: where it stands; word: what it is for."""
+    """A reference of a ClusterClass. path: its field; word: its purpose."""
 
     owner: Object
     path: str
@@ -129,7 +129,7 @@ def references(release: Release) -> Iterator[Reference]:
 
 
 def _references(one: Object, node: Any, path: str, word: str) -> Iterator[Reference]:
-    """v1beta2 calls them templateRef, v1beta1 ref; both are of the field that they are in."""
+    """Yield the references below a node: templateRef in v1beta2, ref in v1beta1."""
     if isinstance(node, list):
         for place, below in enumerate(node):
             yield from _references(one, below, f"{path}[{place}]", word)
@@ -158,8 +158,8 @@ def _names_of(release: Release) -> set[str]:
 def _namespaced(judged: Reference) -> Iterator[Finding]:
     namespace = judged.value.get("namespace")
     if namespace:
-        mend = "leave it out: templates are in the namespace of their class"
-        yield fault(judged.owner, f"{judged.path}.namespace", f"is {namespace}", mend)
+        remedy = "leave it out: templates are in the namespace of their class"
+        yield fault(judged.owner, f"{judged.path}.namespace", f"is {namespace}", remedy)
 
 
 REFERENCES: Final = Check(_with_files, _namespaced, _NONE)
@@ -173,7 +173,7 @@ USES: Final = {
 
 
 def template_of_class(role: Role) -> Check[tuple[Reference, Release]]:
-    """Whether templates that a class of the release names for own kinds have a CRD."""
+    """Check that templates of own kinds which a ClusterClass refers to have a CRD."""
     return Check(
         partial(_uses, role),
         _without_crd,
@@ -202,5 +202,5 @@ def _without_crd(judged: tuple[Reference, Release]) -> Iterator[Finding]:
     one, release = judged
     meant = _meant(one)
     if meant not in {(each.group, each.kind) for each in release.definitions}:
-        mend = f"add the kind {meant[1]}"
-        yield fault(one.owner, one.path, f"no CRD has the kind {meant[1]}", mend)
+        remedy = f"add the kind {meant[1]}"
+        yield fault(one.owner, one.path, f"no CRD has the kind {meant[1]}", remedy)

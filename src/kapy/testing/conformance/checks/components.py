@@ -1,4 +1,4 @@
-"""The components file: what clusterctl installs."""
+"""Checks of the components file, which clusterctl installs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WITH_REGISTRY: Final = re.compile(r"(localhost|[^/]*[.:][^/]*)/.+")
 
 
 def components(release: Release) -> list[File]:
-    """Components files."""
+    """Return the components files."""
     return release.components
 
 
@@ -69,8 +69,8 @@ def _whole(release: Release) -> list[File]:
 
 def _no_namespace(file: File) -> Iterator[Finding]:
     if not _namespaces(file):
-        mend = "add one, or users have to say --target-namespace"
-        yield Finding(file.name, "", "", "has no Namespace", mend)
+        remedy = "add one, or users have to say --target-namespace"
+        yield Finding(file.name, "", "", "has no Namespace", remedy)
 
 
 NAMESPACE: Final = Check(_whole, _no_namespace, _NONE)
@@ -80,8 +80,8 @@ def _many_namespaces(file: File) -> Iterator[Finding]:
     found = _namespaces(file)
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
-        mend = "keep one of them; clusterctl refuses to install the file"
-        yield Finding(file.name, "", "", f"has {len(found)} Namespaces: {names}", mend)
+        remedy = "keep one of them; clusterctl refuses to install the file"
+        yield Finding(file.name, "", "", f"has {len(found)} Namespaces: {names}", remedy)
 
 
 ONE_NAMESPACE: Final = Check(components, _many_namespaces, _NONE)
@@ -112,12 +112,12 @@ def _no_manager(release: Release) -> Iterator[Finding]:
     deployments = [one for one in release.installed if one.kind == "Deployment"]
     names = [str(each.get("name")) for one in deployments for each in _containers(one)]
     if MANAGER not in names:
-        told = f"Deployments have the containers {', '.join(names)}"
+        text = f"Deployments have the containers {', '.join(names)}"
         yield Finding(
             release.whole_components[0].name,
             deployments[0].called if deployments else "",
             "spec.template.spec.containers" if deployments else "",
-            told if deployments else "has no Deployment",
+            text if deployments else "has no Deployment",
             f"run the controllers in a Deployment, in a container that is called {MANAGER}",
         )
 
@@ -154,13 +154,13 @@ def _unlabelled(release: Release) -> Iterator[Finding]:
     for file in release.whole_components:
         wrong = [one for one in file.objects if not _is_labelled(one, release.label)]
         if wrong:
-            told = f"{len(wrong)} of {len(file.objects)} objects have another label, or none"
+            text = f"{len(wrong)} of {len(file.objects)} objects have another label, or none"
             names = ", ".join(one.called for one in wrong[:3])
             yield Finding(
                 file.name,
                 f"{names}{' …' if len(wrong) > 3 else ''}",
                 f"metadata.labels[{PROVIDER_LABEL}]",
-                told,
+                text,
                 f"set it to {release.label or 'the name of the provider'} on all objects",
             )
 
@@ -185,8 +185,8 @@ def _foreign_variables(judged: tuple[File, str]) -> Iterator[Finding]:
     for one in file.variables:
         if not (one.upper().startswith(prefix) or _SHARED.match(one)):
             evidence = f"does not begin with the name of the provider, {provider}"
-            mend = f"call it {prefix}_{one}: users have one configuration for all providers"
-            yield Finding(file.name, "", f"${{{one}}}", evidence, mend)
+            remedy = f"call it {prefix}_{one}: users have one configuration for all providers"
+            yield Finding(file.name, "", f"${{{one}}}", evidence, remedy)
 
 
 VARIABLE_NAMES: Final = Check(
@@ -200,8 +200,8 @@ def _all_files(release: Release) -> list[File]:
 
 def _bad_variables(file: File) -> Iterator[Finding]:
     if file.bad_variable:
-        mend = "write variables as ${NAME} or ${NAME:=default}"
-        yield Finding(file.name, "", "", file.bad_variable, mend)
+        remedy = "write variables as ${NAME} or ${NAME:=default}"
+        yield Finding(file.name, "", "", file.bad_variable, remedy)
 
 
 VARIABLES: Final = Check(_all_files, _bad_variables, "there are no files")

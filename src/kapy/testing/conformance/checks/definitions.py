@@ -1,4 +1,4 @@
-"""CRDs: whether they are there, their scope, names and labels."""
+"""Checks of CRDs: presence, scope, names and labels."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _NO_KIND = "there is no CRD of such a kind"
 
 
 def all_of(role: Role) -> Subjects:
-    """CRDs of a role and of its templates."""
+    """Return a function that finds the CRDs of a role and of its templates."""
     return lambda release: [one for one in release.definitions if one.role == role]
 
 
 def mains_of(role: Role) -> Subjects:
-    """CRDs of a role."""
+    """Return a function that finds the CRDs of a role."""
     return lambda release: [one for one in all_of(role)(release) if not one.is_template]
 
 
 def templates_of(role: Role) -> Subjects:
-    """CRDs of its templates."""
+    """Return a function that finds the CRDs of a role's templates."""
     return lambda release: [one for one in all_of(role)(release) if one.is_template]
 
 
 def presence(role: Role) -> Check[tuple[Release, bool]]:
-    """Whether a provider of the role's type has a CRD for it."""
+    """Check that a provider of the role's type has a CRD for the role."""
     return Check(
         partial(_presence, role),
         partial(_absent, role),
@@ -72,7 +72,7 @@ def _absent(role: Role, judged: tuple[Release, bool]) -> Iterator[Finding]:
 
 
 def scope(role: Role) -> Check[Definition]:
-    """Namespaced."""
+    """Check that the CRDs are namespaced."""
     return Check(all_of(role), _scope, _NO_KIND)
 
 
@@ -82,7 +82,7 @@ def _scope(one: Definition) -> Iterator[Finding]:
 
 
 def name(role: Role) -> Check[Definition]:
-    """CalculateCRDName."""
+    """Check that the name of the CRD is the one that upstream's CalculateCRDName computes."""
     return Check(all_of(role), _name, _NO_KIND)
 
 
@@ -101,20 +101,20 @@ def _name(one: Definition) -> Iterator[Finding]:
 
 
 def list_kind(subjects: Subjects, nothing: str = _NO_KIND) -> Check[Definition]:
-    """<Kind>List; a CRD that does not say it gets it from the API server."""
+    """Check that the list kind is <Kind>List; the API server defaults a missing one."""
     return Check(subjects, _list_kind, nothing)
 
 
 def _list_kind(one: Definition) -> Iterator[Finding]:
-    told, expected = one.object.at("spec.names.listKind"), f"{one.kind}List"
-    if told not in (None, "", expected):
+    text, expected = one.object.at("spec.names.listKind"), f"{one.kind}List"
+    if text not in (None, "", expected):
         yield fault(
-            one.object, "spec.names.listKind", f"{told}, and not {expected}", f"make it {expected}"
+            one.object, "spec.names.listKind", f"{text}, and not {expected}", f"make it {expected}"
         )
 
 
 def template_name(role: Role) -> Check[tuple[Definition, Release]]:
-    """A template is called after a kind that is there."""
+    """Check that each template is named after a kind that exists."""
     return Check(
         lambda release: [(one, release) for one in templates_of(role)(release)],
         _template_name,
@@ -135,7 +135,7 @@ def _template_name(judged: tuple[Definition, Release]) -> Iterator[Finding]:
 
 
 def template(role: Role) -> Check[tuple[Definition, Release]]:
-    """Each kind has a template."""
+    """Check that each kind has a template."""
     return Check(
         lambda release: [(one, release) for one in mains_of(role)(release)], _template, _NO_KIND
     )
@@ -149,23 +149,23 @@ def _template(judged: tuple[Definition, Release]) -> Iterator[Finding]:
 
 
 def contract_label(role: Role) -> Check[Definition]:
-    """A label for a contract that is alive."""
+    """Check that CRDs have a label for a supported contract."""
     return Check(mains_of(role), _contract_label, _NO_KIND)
 
 
 def _contract_label(one: Definition) -> Iterator[Finding]:
     if not any(one.object.labels.get(label) for label in CONTRACTS):
-        told = ", ".join(one.contract_labels) or "none"
+        text = ", ".join(one.contract_labels) or "none"
         yield fault(
             one.object,
             "metadata.labels",
-            f"labels of contracts: {told}",
+            f"labels of contracts: {text}",
             f"add {CONTRACTS[-1]}, with the versions of the CRD that keep that contract",
         )
 
 
 def moved(role: Role) -> Check[Definition]:
-    """A label by which `clusterctl move` takes the objects along."""
+    """Check that CRDs have a label by which `clusterctl move` discovers their objects."""
     return Check(mains_of(role), _moved, _NO_KIND)
 
 
@@ -181,7 +181,7 @@ def _moved(one: Definition) -> Iterator[Finding]:
 
 
 def label_versions(role: Role) -> Check[Definition]:
-    """Labels name versions that are there."""
+    """Check that contract labels name versions that exist."""
     return Check(
         lambda release: [one for one in all_of(role)(release) if one.contract_labels],
         _label_versions,

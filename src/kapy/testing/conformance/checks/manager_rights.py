@@ -1,4 +1,4 @@
-"""What a provider's own manager may do with claims on IP addresses."""
+"""Checks of the rights that a provider's manager has on IP address claims."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _NO_RIGHTS: Final = "no binding of the release grants its manager anything, or i
 
 
 def _managers(release: Release) -> list[Object]:
-    """Deployments whose ServiceAccount has rights."""
+    """Return the Deployments whose ServiceAccount has rights."""
     deployments = [one for one in release.installed if one.kind == "Deployment"]
     return [one for one in deployments if roles_of(release, one)]
 
 
 def roles_of(release: Release, deployment: Object) -> list[Object]:
-    """The ClusterRoles that a Deployment's ServiceAccount has in all namespaces."""
+    """Return the ClusterRoles that a Deployment's ServiceAccount has in all namespaces."""
     account = deployment.at("spec.template.spec.serviceAccountName") or "default"
     names = {
         str(one.at("roleRef.name"))
@@ -51,11 +51,11 @@ def roles_of(release: Release, deployment: Object) -> list[Object]:
     return [*bound, *more]
 
 
-def _is(subject: dict[str, Any], account: Any, namespace: str) -> bool:
+def _is(provider: dict[str, Any], account: Any, namespace: str) -> bool:
     return (
-        subject.get("kind") == "ServiceAccount"
-        and subject.get("name") == account
-        and (not namespace or subject.get("namespace", namespace) == namespace)
+        provider.get("kind") == "ServiceAccount"
+        and provider.get("name") == account
+        and (not namespace or provider.get("namespace", namespace) == namespace)
     )
 
 
@@ -89,11 +89,11 @@ def _missing(
         granted = verbs_of(roles, _GROUP, resource)
         missing = [one for one in verbs if not granted.intersection((*one.split(), "*"))]
         if missing:
-            told = ", ".join(one.replace(" ", " or ") for one in missing)
+            text = ", ".join(one.replace(" ", " or ") for one in missing)
             yield fault(
                 deployment,
                 "spec.template.spec.serviceAccountName",
-                f"no ClusterRole of its ServiceAccount lets it {told} {resource}.{_GROUP}",
+                f"no ClusterRole of its ServiceAccount lets it {text} {resource}.{_GROUP}",
                 f"add these verbs for {resource} in {_GROUP} to a ClusterRole of the manager",
             )
 
@@ -106,7 +106,7 @@ def _takers(release: Release) -> list[tuple[Object, Release]]:
 
 
 def _takes(one: Definition) -> bool:
-    """Whether a spec has a field that refers to a pool, by group, kind and name."""
+    """Return whether a spec has a field that refers to a pool, by group, kind and name."""
     reading = one.reading
     return reading is not None and _refers(value_at(reading.schema, ("properties", "spec")), "")
 

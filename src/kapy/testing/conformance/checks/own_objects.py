@@ -1,4 +1,4 @@
-"""Objects of the provider's own kinds in its templates and ClusterClasses, by its own CRDs."""
+"""Checks that objects of own kinds in templates and ClusterClasses fit the provider's CRDs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VARIABLE: Final = "${"
 
 @dataclass(frozen=True)
 class _Use:
-    """A place where a kind is named. path: "" for the object itself."""
+    """A place where a kind is named. path: the field, "" for the object itself."""
 
     one: Object
     path: str
@@ -35,14 +35,14 @@ class _Use:
 
 
 class _Own:
-    """Which kinds are a release's own."""
+    """The kinds that a release defines."""
 
     def __init__(self, release: Release) -> None:
         self._release = release
 
     @cached_property
     def definitions(self) -> dict[tuple[str, str], Definition]:
-        """Its CRDs by group and kind."""
+        """The release's CRDs by group and kind."""
         return {(one.group, one.kind): one for one in self._release.definitions}
 
     @cached_property
@@ -51,16 +51,15 @@ class _Own:
 
     @cached_property
     def _types(self) -> set[ProviderType]:
-        """Of providers that are in the release; several are in one that brings them together."""
+        """Return the types of the release's providers; a combined release has several."""
         types = {one.role.type for one in self._release.definitions if one.role is not None}
         return types if types == {self._release.type} else set()
 
     def has(self, group: str, kind: str) -> bool:
-        """Whether a kind should be among its CRDs.
+        """Return whether the release should have a CRD for a kind.
 
-        Groups of the provider's own have no kinds of others. In groups of Cluster API, which all
-        providers share, its kinds are those that are called alike, and those with the part that
-        the provider has in clusters.
+        A provider's own API group has no kinds of other providers. In groups of Cluster API, which
+        all providers share, own kinds are recognized by name prefix or by the provider's role.
         """
         if (group, kind) in self.definitions:
             return True
@@ -91,7 +90,7 @@ def _files(release: Release) -> list[File]:
 
 
 def _uses(release: Release) -> Iterator[tuple[_Use, _Own]]:
-    """The objects and references of own kinds."""
+    """Yield the objects and references of own kinds."""
     own = _Own(release)
     if not own.definitions:
         return
@@ -146,7 +145,7 @@ KINDS: Final = Check(_uses, _unknown_kind, _NONE)
 
 
 def _objects(release: Release) -> Iterator[tuple[Object, Any]]:
-    """Own objects, each with the schema of its version."""
+    """Return own objects, each with the schema of its version."""
     own = _Own(release)
     for file in _files(release):
         for one in file.objects:
@@ -157,7 +156,7 @@ def _objects(release: Release) -> Iterator[tuple[Object, Any]]:
 
 
 def _schema(own: _Own, group: str, kind: str, version: str) -> Any:
-    """None where there is none, or where it keeps what it does not know."""
+    """Return the schema of a version; None if there is none or if it preserves unknown fields."""
     definition = own.definitions.get((group, kind))
     if definition is None or definition.object.at("spec.preserveUnknownFields"):
         return None
@@ -206,8 +205,8 @@ def _unknown_in_change(
     parts = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
     node = node_below(schema, parts)
     if node is None:
-        evidence, mend = f"{path}: {kind} has no such field", "correct the path"
-        yield fault(one, f"{where}.path", evidence, mend)
+        evidence, remedy = f"{path}: {kind} has no such field", "correct the path"
+        yield fault(one, f"{where}.path", evidence, remedy)
     else:
         for below in unknown(node, change.get("value")):
             evidence = f"{path}: {kind} has no field {below} there"

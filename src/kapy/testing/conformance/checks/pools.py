@@ -1,4 +1,4 @@
-"""MachinePools in templates."""
+"""Checks of MachinePools in templates."""
 
 from __future__ import annotations
 

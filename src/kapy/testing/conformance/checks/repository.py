@@ -1,4 +1,4 @@
-"""The folder of a release, and its metadata.yaml."""
+"""Checks of the folder of a release and its metadata.yaml."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _repository(release: Release) -> Iterator[Finding]:
     if not release.components:
         there = ", ".join(one.name for one in release.files)
         word = release.type.components_file if release.type else "<type>-components.yaml"
-        mend = "publish it with every release"
-        yield Finding(word, "", "", f"there is no components file, only {there}", mend)
+        remedy = "publish it with every release"
+        yield Finding(word, "", "", f"there is no components file, only {there}", remedy)
 
 
 REPOSITORY: Final = Check(_repositories, _repository, _NO_FOLDER)
@@ -47,8 +47,8 @@ def _of_infrastructure(release: Release) -> list[Release]:
 
 def _templates(release: Release) -> Iterator[Finding]:
     if not release.templates:
-        mend = "publish a cluster-template.yaml"
-        yield Finding("cluster-template.yaml", "", "", "there is no cluster template", mend)
+        remedy = "publish a cluster-template.yaml"
+        yield Finding("cluster-template.yaml", "", "", "there is no cluster template", remedy)
 
 
 TEMPLATES: Final = Check(
@@ -94,8 +94,8 @@ def _unexpected(field: str, wanted: str, judged: tuple[File, Any]) -> Iterator[F
     file, document = judged
     found = value_at(document, (field,))
     if found != wanted:
-        told = f"is {found}" if found else "is missing"
-        yield Finding(file.name, "", field, told, f"set it to {wanted}")
+        text = f"is {found}" if found else "is missing"
+        yield Finding(file.name, "", field, text, f"set it to {wanted}")
 
 
 _NO_METADATA: Final = "there is no metadata.yaml"
@@ -110,13 +110,13 @@ def _series(judged: tuple[File, Any]) -> Iterator[Finding]:
     try:
         _metadata_with(document, file.name)
     except MetadataError as error:
-        told = str(error).removeprefix("invalid provider metadata: ").rpartition(" (")[0]
-        mend = "give each series major, minor and the contract that it keeps"
-        yield Finding(file.name, "", "releaseSeries", told, mend)
+        text = str(error).removeprefix("invalid provider metadata: ").rpartition(" (")[0]
+        remedy = "give each series major, minor and the contract that it keeps"
+        yield Finding(file.name, "", "releaseSeries", text, remedy)
 
 
 def _metadata_with(document: Any, label: str) -> Metadata:
-    """The series of a file, whatever else is wrong with it. Raises MetadataError."""
+    """Parse the release series of a file, whatever else is wrong with it. Raises MetadataError."""
     series = value_at(document, ("releaseSeries",))
     head = {"apiVersion": INVENTORY_VERSION, "releaseSeries": series}
     return metadata_of(yaml.dump(head).encode(), label)
@@ -155,7 +155,7 @@ RELEASE_IN_SERIES: Final = Check(_with_metadata, _in_series, _NO_METADATA)
 
 
 def contract(role: Role) -> Check[tuple[Definition, str]]:
-    """Whether CRDs declare the contract that metadata.yaml has for the release."""
+    """Check that CRDs declare the contract that metadata.yaml lists for the release."""
     return Check(
         partial(_declared, role),
         _undeclared,

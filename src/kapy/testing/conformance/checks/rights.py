@@ -1,4 +1,4 @@
-"""What core may do with the provider's kinds."""
+"""Checks of the rights that core has on the provider's kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CORE_ACCOUNT: Final = "capi-manager"
 
 
 def rights(role: Role) -> Check[tuple[Definition, Release]]:
-    """Whether the components let core read and write kinds of groups of the provider's own."""
+    """Check that the components let core read and write kinds of the provider's own groups."""
     return Check(
         lambda release: [
             (one, release) for one in all_of(role)(release) if one.group not in _GRANTED
@@ -64,7 +64,7 @@ def _roles_of_core(release: Release) -> list[Object]:
 
 
 def verbs_of(roles: list[Object], group: str, plural: str) -> set[str]:
-    """What roles let somebody do with a resource, as they write it."""
+    """Return the verbs that roles grant for a resource, as the roles write them."""
     rules = [rule for one in roles for rule in one.items("rules")]
     return {
         verb

@@ -1,4 +1,4 @@
-"""Fields of schemas, in the version that core reads."""
+"""Checks of schema fields, in the version that core reads."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ANY: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
 
 @dataclass(frozen=True)
 class Shape:
-    """Fields that have to be there, by contract.
+    """Required fields, by contract.
 
-    shown: a kind has to keep to it only where it has one of these fields; none: always.
+    shown: the shape applies to a kind only if it has one of these fields; none: always.
     """
 
     v1beta2: Types
@@ -35,18 +35,18 @@ class Shape:
 
 
 def same(types: Types, *shown: str) -> Shape:
-    """A shape that both contracts have."""
+    """Return a shape that is the same in both contracts."""
     return Shape(types, types, shown)
 
 
 def fields(subjects: Subjects, shape: Shape) -> Check[tuple[Definition, Reading]]:
-    """Whether the fields of a shape are there, and have its types."""
+    """Check that the fields of a shape exist and have the right types."""
     shown = partial(_shown, subjects, shape.shown)
     return Check(shown, partial(_faults, shape), _nothing(shape.shown))
 
 
 def stored_fields(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
-    """The same, in the version that is stored: for kinds that no label has a contract for."""
+    """Check the fields in the storage version: for kinds that need no contract label."""
     return Check(
         lambda release: [(one, one.stored) for one in subjects(release) if one.stored],
         partial(_faults, same(types)),
@@ -57,23 +57,23 @@ def stored_fields(subjects: Subjects, types: Types) -> Check[tuple[Definition, R
 def one_of(
     subjects: Subjects, shown: tuple[str, ...], types: Types
 ) -> Check[tuple[Definition, Reading]]:
-    """Whether at least one field is there; those that are have their types."""
+    """Check that at least one field exists, and that those which exist have the right types."""
     return Check(partial(_shown, subjects, shown), partial(_alternatives, types), _nothing(shown))
 
 
 def optional(subjects: Subjects, types: Types) -> Check[tuple[Definition, Reading]]:
-    """Whether those fields that are there have their types."""
+    """Check that those fields which exist have the right types."""
     shown = tuple(types)
     return Check(partial(_shown, subjects, shown), partial(_types, types), _nothing(shown))
 
 
 def scale(subjects: Subjects, shown: str) -> Check[tuple[Definition, Reading]]:
-    """The subresource scale."""
+    """Check the subresource scale."""
     return Check(partial(_shown, subjects, (shown,)), _scale, _nothing((shown,)))
 
 
 def metadata(subjects: Subjects) -> Check[Definition]:
-    """apiVersion, kind and metadata of every version; left out, the API server adds them."""
+    """Check apiVersion, kind and metadata of every version; the API server adds missing ones."""
     return Check(subjects, _metadata, _nothing(()))
 
 
@@ -95,7 +95,7 @@ def _shown(
 
 
 def _declares(schema: Any, path: str) -> bool:
-    """Whether a schema names a field; to keep unknown ones shows nothing."""
+    """Return whether a schema names a field; preserving unknown fields does not count."""
     return node_at(schema, path) not in (None, _ANY)
 
 
@@ -125,24 +125,24 @@ def _types(types: Types, judged: tuple[Definition, Reading]) -> Iterator[Finding
             yield from _wrong_type(one, reading, path, node, wanted)
 
 
-def _lacks(one: Definition, reading: Reading, path: str, mend: str) -> Finding:
+def _lacks(one: Definition, reading: Reading, path: str, remedy: str) -> Finding:
     return fault(
         one.object,
         _field(reading),
         f"has no {path} (contract {reading.contract})",
-        mend,
+        remedy,
     )
 
 
 def _wrong_type(
     one: Definition, reading: Reading, path: str, node: Mapping[str, Any], wanted: str
 ) -> Iterator[Finding]:
-    told = node.get("type")
-    if told and told != wanted:
+    text = node.get("type")
+    if text and text != wanted:
         yield fault(
             one.object,
             _field(reading),
-            f"{path} is of type {told}, and not {wanted} (contract {reading.contract})",
+            f"{path} is of type {text}, and not {wanted} (contract {reading.contract})",
             f"make it of type {wanted}",
         )
 
@@ -160,9 +160,9 @@ _SCALE: Final = {
 
 def _scale(judged: tuple[Definition, Reading]) -> Iterator[Finding]:
     one, reading = judged
-    told = value_at(reading.subresources, ("scale",))
+    text = value_at(reading.subresources, ("scale",))
     for key, wanted in _SCALE.items():
-        found = value_at(told, (key,))
+        found = value_at(text, (key,))
         if found != wanted:
             yield fault(
                 one.object,
@@ -179,20 +179,20 @@ def _metadata(one: Definition) -> Iterator[Finding]:
     for version, document in one.versions.items():
         for name, wanted in _METADATA.items():
             node = value_at(document, ("schema", "openAPIV3Schema", "properties", name))
-            told = value_at(node, ("type",))
-            if told not in (None, wanted):
+            text = value_at(node, ("type",))
+            if text not in (None, wanted):
                 yield fault(
                     one.object,
                     f"spec.versions[{version}].schema",
-                    f"{name} is of type {told}",
+                    f"{name} is of type {text}",
                     f"make it of type {wanted}",
                 )
 
 
 def node_at(schema: Any, path: str) -> Mapping[str, Any] | None:
-    """The schema of a field; None where there is none.
+    """Return the schema of a field; None if there is none.
 
-    Parts of a schema that keep unknown fields, and maps, have every field.
+    Parts of a schema that preserve unknown fields, and maps, have every field.
     """
     node = schema
     for part in path.split("."):

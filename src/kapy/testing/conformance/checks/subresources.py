@@ -1,4 +1,4 @@
-"""The status subresource, without which nobody can write a status beside a spec."""
+"""Checks of the status subresource, without which status cannot be written apart from spec."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NONE = "no served version of a CRD of such a kind has a status"
 
 
 def status(subjects: Subjects) -> Check[tuple[Definition, str]]:
-    """Whether served versions with a status have the subresource."""
+    """Check that served versions with a status have the subresource."""
 
     def versions(release: Release) -> Iterator[tuple[Definition, str]]:
         for one in subjects(release):

@@ -1,4 +1,4 @@
-"""Cluster templates."""
+"""Checks of cluster templates."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def _misnamed(judged: tuple[File, bool]) -> Iterator[Finding]:
     file, named = judged
     if not named:
         cluster = file.of_kind(_CLUSTER, CORE_GROUP)[0]
-        mend = "call the file cluster-template-<flavor>.yaml"
-        yield fault(cluster, "", "a Cluster, in a file that is not called as templates are", mend)
+        remedy = "call the file cluster-template-<flavor>.yaml"
+        yield fault(cluster, "", "a Cluster, in a file that is not called as templates are", remedy)
 
 
 NAMES: Final = Check(_with_clusters, _misnamed, "it is no release with Clusters in its files")
 
 
 def namespaces_in(file: File) -> Iterator[Finding]:
-    """Namespaces among the objects of a file, which belong to whoever uses it."""
+    """Return the namespaces that objects of a file name: they should be left to the user."""
     for one in file.objects:
         if one.kind == "Namespace" and not one.group:
             yield fault(one, "", "a Namespace", "drop it: the namespace is taken to be there")
@@ -73,8 +73,8 @@ def _of_clusters(release: Release) -> list[Object]:
 
 def _another_name(one: Object) -> Iterator[Finding]:
     if f"${{{_NAME}" not in one.name.replace(" ", ""):
-        mend = f"name it after ${{{_NAME}}}, which `generate cluster` sets"
-        yield fault(one, "metadata.name", f"is {one.name}", mend)
+        remedy = f"name it after ${{{_NAME}}}, which `generate cluster` sets"
+        yield fault(one, "metadata.name", f"is {one.name}", remedy)
 
 
 COMMON_VARIABLES: Final = Check(_of_clusters, _another_name, "no cluster template has a Cluster")

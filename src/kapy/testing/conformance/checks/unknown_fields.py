@@ -1,4 +1,4 @@
-"""Fields that a structural schema does not know, and API servers drop."""
+"""Find fields that a structural schema does not know and that API servers drop."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _VARIABLE: Final = "${"
 
 
 def unknown(schema: Mapping[str, Any], document: Any) -> Iterator[str]:
-    """The paths of fields of an object that its schema does not know.
+    """Return the paths of an object's fields that its schema does not know.
 
-    What a variable stands for is not looked at.
+    Values that variables stand for are not checked.
     """
     if isinstance(document, dict) and "properties" in schema and "kind" in document:
         document = {name: one for name, one in document.items() if name not in _OF_ALL}
@@ -44,7 +44,7 @@ _ANY: Final[Mapping[str, Any]] = {_KEEPS: True}
 
 
 def _property(node: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """The schema of a field; None where it is not known."""
+    """Return the schema of a field; None if it is not known."""
     properties = node.get("properties")
     if isinstance(properties, dict) and name in properties:
         found = properties[name]
@@ -57,7 +57,7 @@ def _property(node: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 
 
 def node_below(schema: Mapping[str, Any], parts: Sequence[str]) -> Mapping[str, Any] | None:
-    """The schema at a JSON pointer; None where there is none."""
+    """Return the schema at a JSON pointer; None if there is none."""
     node: Mapping[str, Any] = schema
     for part in parts:
         items = node.get("items")

@@ -1,4 +1,4 @@
-"""Reports as text, by what they are for: people, programs, CI, browsers."""
+"""Report formats: for people, programs, CI and browsers."""
 
 from __future__ import annotations
 

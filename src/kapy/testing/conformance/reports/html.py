@@ -1,4 +1,4 @@
-"""For browsers: one page that needs no other file."""
+"""Print reports as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ td, th { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-
 
 
 def html(reports: Sequence[Report]) -> str:
-    """All reports; ends with a newline."""
+    """Format all reports; the text ends with a newline."""
     parts = "".join("".join(_report(one)) for one in reports)
     page = f"{_HEAD}{parts}</body>\n</html>\n"
     return page.encode("utf-8", "replace").decode()
@@ -41,25 +41,25 @@ def _report(report: Report) -> Iterator[str]:
     yield f"<h2>{escape(report.name)}</h2>\n<p>{summary}</p>\n"
     if report.trouble:
         yield f"<p>Not everything was looked at: {escape(report.trouble)}</p>\n"
-    for one in report.remains:
+    for one in report.leftovers:
         yield f"<p>Not removed: {escape(one.object)} → {escape(one.remedy)}</p>\n"
     yield "<table>\n"
     yield "<tr><th>rule</th><th>level</th><th>state</th><th></th></tr>\n"
     for state in State:
-        yield from map(_row, report.of(state))
+        yield from map(_row, report.with_state(state))
     yield "</table>\n"
 
 
 def _row(result: Result) -> str:
     rule, state = result.rule, result.state
     found = "".join(map(_item, result.findings))
-    told = f"<ul>{found}</ul>" if found else escape(result.reason)
+    text = f"<ul>{found}</ul>" if found else escape(result.reason)
     return (
         f'<tr class="{state.value.replace(" ", "-")}">'
         f'<td><a href="{escape(rule.address)}">{escape(rule.id)}</a><br>{escape(rule.says)}</td>'
-        f"<td>{rule.level.value}</td><td>{state.value}</td><td>{told}</td></tr>\n"
+        f"<td>{rule.level.value}</td><td>{state.value}</td><td>{text}</td></tr>\n"
     )
 
 
 def _item(one: Finding) -> str:
-    return f"<li>{escape(one.place)}: {escape(one.evidence)} → {escape(one.mend)}</li>"
+    return f"<li>{escape(one.place)}: {escape(one.evidence)} → {escape(one.remedy)}</li>"

@@ -1,4 +1,4 @@
-"""For programs: every rule with its state."""
+"""Print reports as JSON: every rule with its state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.testing.conformance.findings import Report, Result
 
 
 def json(reports: Sequence[Report]) -> str:
-    """All reports as one object; ends with a newline."""
+    """Format all reports as one object; the text ends with a newline."""
     found = {"releases": [_report(one) for one in reports]}
     return dumps(found, indent=2, ensure_ascii=False) + "\n"
 
@@ -22,7 +22,7 @@ def _report(report: Report) -> dict[str, Any]:
         "name": report.name,
         "worst": worst,
         "trouble": report.trouble,
-        "remains": list(map(asdict, report.remains)),
+        "remains": list(map(asdict, report.leftovers)),
         "results": list(map(_result, report.results)),
     }
 

@@ -1,4 +1,4 @@
-"""For CI: a suite for each release, a case for each rule that a program can judge."""
+"""Print reports as JUnit XML: a suite per release, a case per rule that a program can check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U00
 
 
 def junit(reports: Sequence[Report]) -> str:
-    """All reports as one XML document; ends with a newline."""
+    """Format all reports as one XML document; the text ends with a newline."""
     root = Element("testsuites")
     for one in reports:
         _suite(root, one)
@@ -23,8 +23,8 @@ def junit(reports: Sequence[Report]) -> str:
 
 def _suite(root: Element, report: Report) -> None:
     judged = [one for one in report.results if one.state is not State.AUTHOR]
-    broken = len(report.of(State.BROKEN))
-    passed = len(report.of(State.PASSED))
+    broken = len(report.with_state(State.BROKEN))
+    passed = len(report.with_state(State.PASSED))
     errors = list(_errors(report))
     suite = SubElement(
         root,
@@ -43,10 +43,10 @@ def _suite(root: Element, report: Report) -> None:
 
 
 def _errors(report: Report) -> Iterator[tuple[str, str]]:
-    """What went wrong beside the rules."""
+    """Return the errors that are not results of rules."""
     if report.trouble:
         yield "runs", report.trouble
-    for one in report.remains:
+    for one in report.leftovers:
         yield f"removed: {_clean(one.object)}", f"{one.object}: {one.remedy}"
 
 
@@ -55,12 +55,12 @@ def _case(suite: Element, result: Result) -> None:
     case = SubElement(suite, "testcase", classname=rule.document, name=rule.id)
     if result.state is State.BROKEN:
         failure = SubElement(case, "failure", type=rule.level.value, message=rule.says)
-        lines = [f"{one.place}: {one.evidence} → {one.mend}" for one in result.findings]
+        lines = [f"{one.place}: {one.evidence} → {one.remedy}" for one in result.findings]
         failure.text = _clean("\n".join([*lines, rule.address]))
     elif result.state is not State.PASSED:
         SubElement(case, "skipped", message=_clean(f"{result.state.value}: {result.reason}"))
 
 
-def _clean(told: str) -> str:
-    """Without what XML has no place for."""
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", told)
+def _clean(text: str) -> str:
+    """Remove characters that XML does not allow."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""For people: what is broken and what was not run; the rest as numbers."""
+"""Print reports for people: broken rules and rules that were not run; the rest as numbers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from kapy.testing.conformance.rules import Level
 
 
 def text(reports: Sequence[Report]) -> str:
-    """All reports; ends with a newline."""
+    """Format all reports; the text ends with a newline."""
     return "\n".join("\n".join(_lines(one)) + "\n" for one in reports)
 
 
 def _lines(report: Report) -> Iterator[str]:
     yield report.name
-    broken = report.of(State.BROKEN)
+    broken = report.with_state(State.BROKEN)
     for level in Level:
         for result in broken:
             if result.rule.level is level:
                 yield from _broken(result)
-    unknown = [one for one in report.of(State.NOT_RUN) if one.reason != UNSEEN]
+    unknown = [one for one in report.with_state(State.NOT_RUN) if one.reason != UNSEEN]
     for result in unknown:
         yield ""
         yield f"  not run  {result.rule.id}: {result.reason}"
-    for one in report.remains:
+    for one in report.leftovers:
         yield ""
         yield f"  not removed  {one.object}"
         yield f"        → {one.remedy}"
@@ -39,9 +39,9 @@ def _broken(result: Result) -> Iterator[str]:
     yield ""
     yield f"  {rule.level.value}  {rule.id}: {rule.says}"
     yield f"        {rule.address}"
-    for mend, found in groupby(result.findings, key=lambda one: one.mend):
+    for remedy, found in groupby(result.findings, key=lambda one: one.remedy):
         yield from (f"      - {_told(one)}" for one in found)
-        yield f"        → {mend}"
+        yield f"        → {remedy}"
 
 
 def _told(one: Finding) -> str:
@@ -50,9 +50,9 @@ def _told(one: Finding) -> str:
 
 def _summary(report: Report) -> str:
     counted = Counter(one.state for one in report.results)
-    levels = Counter(one.rule.level for one in report.of(State.BROKEN))
+    levels = Counter(one.rule.level for one in report.with_state(State.BROKEN))
     broken = ", ".join(f"{levels[one]} {one.value}" for one in Level if levels[one])
-    told = {state: f"{counted[state]} {state.value}" for state in State}
+    text = {state: f"{counted[state]} {state.value}" for state in State}
     if broken:
-        told[State.BROKEN] += f" ({broken})"
-    return "; ".join(told.values())
+        text[State.BROKEN] += f" ({broken})"
+    return "; ".join(text.values())

@@ -11,9 +11,18 @@ from kapy.testing.conformance.rules import (
     infrastructure,
     ipam,
 )
-from kapy.testing.conformance.rules.rule import Checked, Document, Keeper, Level, Rule
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, ResponsibleParty, Rule
 
-__all__ = ["DOCUMENTS", "PROMISES", "RULES", "Checked", "Document", "Keeper", "Level", "Rule"]
+__all__ = [
+    "DOCUMENTS",
+    "PROMISES",
+    "RULES",
+    "CheckMethod",
+    "Document",
+    "Level",
+    "ResponsibleParty",
+    "Rule",
+]
 
 DOCUMENTS: Final = (
     infrastructure.CLUSTER,

@@ -1,11 +1,11 @@
-"""What BootstrapConfig is asked for."""
+"""The rules for BootstrapConfig."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import promises, shared
-from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
+from kapy.testing.conformance.rules import guarantees, shared
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
 
 _KIND: Final = "BootstrapConfig"
 _rows: Final = Rows("bootstrap-config")
@@ -20,7 +20,7 @@ DOCUMENT: Final = Document(
             "data-secret",
             f"{_KIND}: data secret",
             "status.dataSecretName, a string, names the Secret with the boot data.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "data-secret-content",
@@ -33,7 +33,7 @@ DOCUMENT: Final = Document(
             f"{_KIND}: initialization completed",
             "status.initialization.dataSecretCreated (v1beta1: status.ready) is there to say that "
             "the Secret is made.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "initialized",
@@ -55,13 +55,13 @@ DOCUMENT: Final = Document(
             "Sentinel file",
             "Boot data makes /run/cluster-api/bootstrap-success.complete when the machine has "
             "joined.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         _rows.may(
             "taints",
             "Taint Nodes at creation",
             "Nodes of workers may be born with the taint node.cluster.x-k8s.io/uninitialized.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         shared.instances(_rows, "Support for running multiple instances"),
         *shared.pausing(_rows, _KIND),
@@ -77,5 +77,5 @@ DOCUMENT: Final = Document(
             deletion="Deletion waits for nobody, and leaves nothing behind",
         ),
     ],
-    promises.bootstrap_config(_rows),
+    guarantees.bootstrap_config(_rows),
 )

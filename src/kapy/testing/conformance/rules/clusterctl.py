@@ -1,11 +1,11 @@
-"""What clusterctl asks of releases."""
+"""The rules that clusterctl has for releases."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import clusterctl_promises
-from kapy.testing.conformance.rules.rule import Checked, Document, Rows
+from kapy.testing.conformance.rules import clusterctl_guarantees
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 
 _rows: Final = Rows("clusterctl")
 _REPOSITORY: Final = "Provider Repositories"
@@ -25,35 +25,35 @@ DOCUMENT: Final = Document(
             "repository",
             _REPOSITORY,
             "A release has metadata.yaml and a components file.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "a folder is checked that is a release",
         ),
         _rows.should(
             "templates",
             _REPOSITORY,
             "A release of an infrastructure provider has cluster templates.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "it is the release of an infrastructure provider",
         ),
         _rows.must(
             "version-folder",
             "Creating a local provider repository",
             "In a local repository, <provider label>/<version>, the version is a semantic version.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the folder above is called as the provider",
         ),
         _rows.must(
             "metadata-version",
             _METADATA,
             "apiVersion of metadata.yaml is clusterctl.cluster.x-k8s.io/v1alpha3.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a metadata.yaml",
         ),
         _rows.must(
             "metadata-kind",
             _METADATA,
             "kind of metadata.yaml is Metadata.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a metadata.yaml",
         ),
         _rows.must(
@@ -61,49 +61,49 @@ DOCUMENT: Final = Document(
             _METADATA,
             "releaseSeries of metadata.yaml has at least one entry, each with major, minor and a "
             "contract.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a metadata.yaml",
         ),
         _rows.must(
             "release-in-series",
             "Metadata YAML",
             "The release itself belongs to one of these series.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the folder is called as a version",
         ),
         _rows.should(
             "components-name",
             "Components YAML",
             "The components file is called <type of provider>-components.yaml.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.should(
             "namespace",
             "Target namespace",
             "The components file has a Namespace: where to install it.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.must(
             "one-namespace",
             "Target namespace",
             "It has not more than one Namespace: clusterctl refuses to install it.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.must(
             "in-namespace",
             "Target namespace",
             "All its objects belong to that namespace, unless they belong to none.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file with one Namespace",
         ),
         _rows.must(
             "manager",
             _CONTROLLERS,
             "Controllers run as a Deployment, in a container that is called manager.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.must(
@@ -113,34 +113,34 @@ DOCUMENT: Final = Document(
             "images",
             _CONTROLLERS,
             "Images have canonical names, with the registry that they come from.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.must(
             "variables",
             "Variables",
             "Variables are written so that envsubst understands them.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.should(
             "variable-names",
             "Variables",
             "Names of variables begin with the name of the provider.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there are variables in a components file",
         ),
         _rows.should(
             "variables-told",
             "Variables",
             "Users are told which variables there are, and what to set them to.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         _rows.should(
             "labels",
             "Labels",
             "Objects of the components file have the label cluster.x-k8s.io/provider, with the "
             "name of the provider.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a components file",
         ),
         _rows.must(
@@ -148,31 +148,34 @@ DOCUMENT: Final = Document(
             _TEMPLATES,
             "Cluster templates are beside the components file, and called cluster-template.yaml or "
             "cluster-template-<flavor>.yaml.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there are files with Clusters",
         ),
         _rows.should(
-            "flavors-told", _TEMPLATES, "Users are told which templates there are.", Checked.AUTHOR
+            "flavors-told",
+            _TEMPLATES,
+            "Users are told which templates there are.",
+            CheckMethod.AUTHOR,
         ),
         _rows.must(
             "template-namespace",
             _TEMPLATES,
             "The namespace is taken to be there: a template has no Namespace.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_TEMPLATES,
         ),
         _rows.must(
             "template-one-namespace",
             _TEMPLATES,
             "All objects of a template are in one namespace.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_TEMPLATES,
         ),
         _rows.should(
             "common-variables",
             "Common variables",
             "The Cluster of a template has the name ${CLUSTER_NAME}, or one with it in it.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_TEMPLATES,
         ),
         _rows.must(
@@ -180,7 +183,7 @@ DOCUMENT: Final = Document(
             _TEMPLATES,
             "Kinds of the provider that templates and ClusterClasses have or name are among its "
             "CRDs, in a version that is served.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "templates or ClusterClasses have or name kinds of the provider",
         ),
         _rows.must(
@@ -188,7 +191,7 @@ DOCUMENT: Final = Document(
             _TEMPLATES,
             "Fields that templates and ClusterClasses set in objects of the provider's kinds, "
             "patches among them, are fields of its CRDs.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "templates or ClusterClasses have objects of kinds of the provider",
         ),
         _rows.must(
@@ -196,45 +199,45 @@ DOCUMENT: Final = Document(
             _CLASSES,
             "ClusterClasses are beside the components file, in clusterclass-<name>.yaml with the "
             "name of the class.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there are files with ClusterClasses and without Clusters",
         ),
         _rows.should(
-            "classes-told", _CLASSES, "Users are told which classes there are.", Checked.AUTHOR
+            "classes-told", _CLASSES, "Users are told which classes there are.", CheckMethod.AUTHOR
         ),
         _rows.must(
             "class-namespace",
             _CLASSES,
             "The namespace is taken to be there: a class's file has no Namespace.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_CLASSES,
         ),
         _rows.should(
             "class-references",
             _CLASSES,
             "References of a ClusterClass have no namespace.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_CLASSES,
         ),
         _rows.should(
             "class-objects",
             _CLASSES,
             "Objects of a class's file have no namespace.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_CLASSES,
         ),
         _rows.should(
             "class-sharing",
             _CLASSES,
             "No two classes' files have an object in common.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there are several ClusterClass files",
         ),
         _rows.should(
             "class-variables",
             _CLASSES,
             "A class's file has no variables of the environment: classes have their own.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _WITH_CLASSES,
         ),
         _rows.must(
@@ -246,7 +249,7 @@ DOCUMENT: Final = Document(
             "links",
             "Links to external objects",
             "Components and templates hold all objects that they need.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         _rows.must(
             "move",
@@ -259,5 +262,5 @@ DOCUMENT: Final = Document(
             "Nothing stands in a status alone that cannot be found out again: a move loses it.",
         ),
     ],
-    clusterctl_promises.PROMISES,
+    clusterctl_guarantees.PROMISES,
 )

@@ -1,11 +1,11 @@
-"""What ControlPlane is asked for."""
+"""The rules for ControlPlane."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import promises, shared
-from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
+from kapy.testing.conformance.rules import guarantees, shared
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
 
 _KIND: Final = "ControlPlane"
 _MACHINES: Final = "control plane instances are Machines"
@@ -26,7 +26,7 @@ DOCUMENT: Final = Document(
             f"{_KIND}: endpoint",
             "The address of the control plane stands in spec.controlPlaneEndpoint, as host and "
             "port.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the provider makes the endpoint",
         ),
         _rows.should(
@@ -40,7 +40,7 @@ DOCUMENT: Final = Document(
             f"{_KIND}: replicas",
             "spec.replicas says how many are wanted; status has selector, replicas, readyReplicas, "
             "availableReplicas and upToDateReplicas (v1beta1: unavailable- and updatedReplicas).",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _REPLICAS,
         ),
         _rows.must(
@@ -48,21 +48,21 @@ DOCUMENT: Final = Document(
             f"{_KIND}: replicas",
             "The CRD has the subresource scale with the paths .spec.replicas, .status.replicas and "
             ".status.selector.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _REPLICAS,
         ),
         _rows.must(
             "version",
             f"{_KIND}: version",
             "spec.version, a string, says which version of Kubernetes is wanted.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _VERSION,
         ),
         _rows.must(
             "status-version",
             f"{_KIND}: version",
             "status.versions or status.version says what runs.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _VERSION,
         ),
         _rows.must(
@@ -82,7 +82,7 @@ DOCUMENT: Final = Document(
             _SECTION,
             "spec.machineTemplate has metadata, a reference to an infrastructure template and the "
             "three timeouts of deletion.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _MACHINES,
         ),
         _rows.must(
@@ -95,14 +95,14 @@ DOCUMENT: Final = Document(
             "readiness-gates",
             _SECTION,
             "spec.machineTemplate.spec.readinessGates has the readiness gates of Machines.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
             "readiness gates of Machines can be chosen",
         ),
         _rows.should(
             "machine-taints",
             _SECTION,
             "spec.machineTemplate.spec.taints has the taints of Machines.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
             "taints of Machines can be chosen",
         ),
         _rows.should(
@@ -110,14 +110,14 @@ DOCUMENT: Final = Document(
             _SECTION,
             "status.externalManagedControlPlane, true or false, says that there are no Nodes for "
             "the control plane.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs have status.externalManagedControlPlane",
         ),
         _rows.must(
             "rollout-after",
             f"{_KIND}: rolloutAfter",
             "spec.rollout.after, a time, says when everything is to be rolled out again.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs have spec.rollout",
         ),
         _rows.must(
@@ -125,7 +125,7 @@ DOCUMENT: Final = Document(
             f"{_KIND}: initialization completed",
             "status.initialization.controlPlaneInitialized (v1beta1: status.initialized) is there "
             "to say that requests are answered.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "initialized",
@@ -139,7 +139,7 @@ DOCUMENT: Final = Document(
             "infrastructure machine and its bootstrap config get the desired spec and the "
             "annotation in-place-updates.internal.cluster.x-k8s.io/update-in-progress; then the "
             "hook UpdateMachine is pending on the Machine.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
             "updates in place are supported",
         ),
         *shared.conditions(_rows, _KIND),
@@ -153,7 +153,7 @@ DOCUMENT: Final = Document(
             "kubeconfig in value.",
         ),
         _rows.must(
-            "kubeconfig-secrecy", _KUBECONFIG, "It is given to nobody else.", Checked.AUTHOR
+            "kubeconfig-secrecy", _KUBECONFIG, "It is given to nobody else.", CheckMethod.AUTHOR
         ),
         _rows.must(
             "kubeconfig-renewal",
@@ -196,5 +196,5 @@ DOCUMENT: Final = Document(
             deletion="Deletion takes the control plane down, and leaves nothing behind",
         ),
     ],
-    promises.control_plane(_rows),
+    guarantees.control_plane(_rows),
 )

@@ -1,11 +1,11 @@
-"""What InfraCluster, InfraMachine and InfraMachinePool are asked for."""
+"""The rules for InfraCluster, InfraMachine and InfraMachinePool."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules import promises, shared
-from kapy.testing.conformance.rules.rule import Checked, Document, Level, Rows
+from kapy.testing.conformance.rules import guarantees, shared
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
 
 _CLUSTER, _MACHINE, _POOL = "InfraCluster", "InfraMachine", "InfraMachinePool"
 _DONE: Final = "status.initialization.provisioned (v1beta1: status.ready)"
@@ -23,7 +23,7 @@ CLUSTER: Final = Document(
             f"{_CLUSTER}: control plane endpoint",
             "The address of the control plane stands in spec.controlPlaneEndpoint, as host and "
             "port.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the provider makes the endpoint",
         ),
         _cluster.should(
@@ -37,14 +37,14 @@ CLUSTER: Final = Document(
             f"{_CLUSTER}: failure domains",
             "Failure domains stand in status.failureDomains: a list with unique names (v1beta1: a "
             "map).",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the provider has failure domains",
         ),
         _cluster.must(
             "initialization",
             f"{_CLUSTER}: initialization completed",
             _PROVISIONED,
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _cluster.must(
             "initialized",
@@ -70,7 +70,7 @@ CLUSTER: Final = Document(
             deletion="Deletion frees what was made, then the finalizer goes",
         ),
     ],
-    promises.infra_cluster(_cluster),
+    guarantees.infra_cluster(_cluster),
 )
 
 MACHINE: Final = Document(
@@ -83,7 +83,7 @@ MACHINE: Final = Document(
             "provider-id",
             f"{_MACHINE}: provider ID",
             "The provider ID of the Node stands in spec.providerID, a string.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _machine.must(
             "provider-id-value",
@@ -100,14 +100,14 @@ MACHINE: Final = Document(
             "failure-domain-status",
             f"{_MACHINE}: failure domain",
             "Where the machine really is may be told in status.failureDomain, a string.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs have status.failureDomain",
         ),
         _machine.must(
             "addresses",
             f"{_MACHINE}: addresses",
             "Addresses stand in status.addresses, a list of type and address.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the provider tells addresses",
         ),
         _machine.must(
@@ -121,7 +121,7 @@ MACHINE: Final = Document(
             "initialization",
             f"{_MACHINE}: initialization completed",
             _PROVISIONED,
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _machine.must(
             "initialized",
@@ -146,7 +146,7 @@ MACHINE: Final = Document(
             f"{_MACHINE}Template: support cluster autoscaling from zero",
             "Templates may tell of a machine's resources in status.capacity, a map, and of its "
             "system in status.nodeInfo, with architecture and operatingSystem.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs of templates have one of these fields",
         ),
         shared.finalizer(_machine, "Normal resource"),
@@ -168,7 +168,7 @@ MACHINE: Final = Document(
             "an owner, nor for the Cluster's infrastructure, nor for bootstrap data",
         ),
     ],
-    promises.infra_machine(_machine),
+    guarantees.infra_machine(_machine),
 )
 
 _INSTANCES: Final = f"{_POOL}: instances"
@@ -182,7 +182,7 @@ POOL: Final = Document(
             "instances-status",
             _INSTANCES,
             "Single instances may be told in status.instances, a list.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs have status.instances",
         ),
         _pool.must(
@@ -190,7 +190,7 @@ POOL: Final = Document(
             "MachinePoolMachines support",
             "status.infrastructureMachineKind, a string, names the kind of the objects that stand "
             "for single machines.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "single machines have objects",
         ),
         _pool.must(
@@ -203,21 +203,21 @@ POOL: Final = Document(
             "provider-id",
             f"{_POOL}: providerID",
             "The pool's own ID may stand in spec.providerID, a string.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "CRDs have spec.providerID",
         ),
         _pool.must(
             "provider-id-list",
             f"{_POOL}: providerIDList",
             "IDs of all machines stand in spec.providerIDList, a list of strings.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _pool.must(
             "provider-ids", f"{_POOL}: providerIDList", "The list follows what is really there."
         ),
         shared.once(_pool, f"{_POOL}: providerIDList"),
         _pool.must(
-            "initialization", f"{_POOL}: initialization completed", _PROVISIONED, Checked.STATIC
+            "initialization", f"{_POOL}: initialization completed", _PROVISIONED, CheckMethod.STATIC
         ),
         _pool.must(
             "initialized",
@@ -230,7 +230,7 @@ POOL: Final = Document(
             "replicas",
             f"{_POOL}: replicas",
             "status.replicas, a number, says how many machines there are.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         shared.failures(_pool, _POOL),
         *shared.template(
@@ -243,5 +243,5 @@ POOL: Final = Document(
         shared.immutable(_pool, _POOL),
         shared.instances(_pool, "Multi tenancy"),
     ],
-    promises.infra_machine_pool(_pool),
+    guarantees.infra_machine_pool(_pool),
 )

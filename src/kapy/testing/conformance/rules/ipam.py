@@ -1,10 +1,10 @@
-"""What IPAM providers are asked for, and infrastructure providers that take addresses of them."""
+"""The rules for IPAM providers, and for infrastructure providers that claim addresses."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kapy.testing.conformance.rules.rule import Checked, Document, Rows
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 
 _TYPES: Final = "Data Types"
 _NORMAL: Final = "Normal IPAddressClaim"
@@ -17,38 +17,38 @@ DOCUMENT: Final = Document(
     "ipam",
     "IPAM",
     [
-        _rows.must("pool", _TYPES, "There is a CRD of a kind of pools.", Checked.STATIC),
+        _rows.must("pool", _TYPES, "There is a CRD of a kind of pools.", CheckMethod.STATIC),
         _rows.must(
             "crd-name",
             _TYPES,
             "CRDs of pools are called <plural>.<group>, with the plural that CalculateCRDName "
             "makes of the kind.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "metadata",
             _TYPES,
             "Objects have apiVersion, kind and metadata, as all objects of Kubernetes.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.should(
             "conditions",
             _TYPES,
             "status.conditions is a list of conditions with type and status, Ready among them.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.should(
             "status-subresource",
             _TYPES,
             "Served versions with a status have the status subresource.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "rights",
             "IPAM Provider",
             "The manager may read and update ipaddressclaims and their status, and read, create, "
             "update and delete ipaddresses.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the release has the rights of its manager",
         ),
         _rows.must(
@@ -77,13 +77,13 @@ DOCUMENT: Final = Document(
             "Clusterctl Move",
             "Pools move with a Cluster: their CRD has the label "
             "clusterctl.cluster.x-k8s.io/move-hierarchy or clusterctl.cluster.x-k8s.io/move.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         _rows.must(
             "taker-rights",
             _TAKER,
             "The manager may read and create ipaddressclaims, and get ipaddresses.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             _TAKES,
         ),
         _rows.must("pool-ref", _TAKER, "spec.poolRef of a claim names the pool.", when=_TAKES),

@@ -12,15 +12,15 @@ _BOOK: Final = "https://cluster-api.sigs.k8s.io/developer/providers/contracts"
 
 
 class Level(Enum):
-    """How much a document asks for it, the most first."""
+    """The level of a requirement, the strongest first."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
     MAY = "MAY"
 
 
-class Checked(Enum):
-    """Who finds out whether a rule is kept."""
+class CheckMethod(Enum):
+    """How compliance with a rule is checked."""
 
     STATIC = "static"
     """A look at the files of a release."""
@@ -32,8 +32,8 @@ class Checked(Enum):
     """kapy's own tests: it is not a provider that keeps the rule."""
 
 
-class Keeper(Enum):
-    """Who keeps a rule."""
+class ResponsibleParty(Enum):
+    """The party that must keep a rule."""
 
     PROVIDER = "provider"
     CORE = "core"
@@ -43,20 +43,19 @@ class Keeper(Enum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A row.
+    """A row of the table.
 
-    id: `document/name`. section: heading of the document. says: the rule in our words.
-    when: what a provider must have or do for the rule to count; "" where it always counts.
-    keeper: who has to keep it.
+    id: `document/name`. section: heading in the document. says: the rule in kapy's words. when: the
+    precondition on the provider; "" if the rule always applies. keeper: the responsible party.
     """
 
     id: str
     section: str
     level: Level
-    checked: Checked
+    checked: CheckMethod
     says: str
     when: str = ""
-    keeper: Keeper = Keeper.PROVIDER
+    keeper: ResponsibleParty = ResponsibleParty.PROVIDER
 
     @property
     def document(self) -> str:
@@ -65,12 +64,12 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """What it is called within its document."""
+        """Its name within its document."""
         return self.id.partition("/")[2]
 
     @property
     def address(self) -> str:
-        """Where to read it."""
+        """The URL of the section."""
         anchor = re.sub(r"[^a-z0-9 _-]", "", self.section.lower()).replace(" ", "-")
         return f"{_BOOK}/{self.document}#{anchor}"
 
@@ -79,8 +78,8 @@ class Rule:
 class Document:
     """A contract document.
 
-    name: its page; title: for people. rules: what it asks of providers; promises: what they may
-    count on, which core or the command keeps.
+    name: its page; title: for people. rules: requirements for providers; promises: guarantees that
+    core or clusterctl give.
     """
 
     name: str
@@ -90,38 +89,53 @@ class Document:
 
 
 class Rows:
-    """Makes the rows of one document: `rows.must("scope", "All resources: scope", "…")`."""
+    """Collects the rows of one document: `rows.must("scope", "All resources: scope", "…")`."""
 
     def __init__(self, document: str) -> None:
         self._document = document
 
     def must(
-        self, name: str, section: str, says: str, by: Checked = Checked.BEHAVIOUR, when: str = ""
+        self,
+        name: str,
+        section: str,
+        says: str,
+        by: CheckMethod = CheckMethod.BEHAVIOUR,
+        when: str = "",
     ) -> Rule:
-        """What has to be so."""
+        """Add a requirement."""
         return Rule(f"{self._document}/{name}", section, Level.MUST, by, says, when)
 
     def should(
-        self, name: str, section: str, says: str, by: Checked = Checked.BEHAVIOUR, when: str = ""
+        self,
+        name: str,
+        section: str,
+        says: str,
+        by: CheckMethod = CheckMethod.BEHAVIOUR,
+        when: str = "",
     ) -> Rule:
-        """What has to be so, unless there is a good reason."""
+        """Add a recommendation."""
         return Rule(f"{self._document}/{name}", section, Level.SHOULD, by, says, when)
 
     def may(
-        self, name: str, section: str, says: str, by: Checked = Checked.BEHAVIOUR, when: str = ""
+        self,
+        name: str,
+        section: str,
+        says: str,
+        by: CheckMethod = CheckMethod.BEHAVIOUR,
+        when: str = "",
     ) -> Rule:
-        """What is free, but has a form."""
+        """Add an optional behaviour that has a fixed form."""
         return Rule(f"{self._document}/{name}", section, Level.MAY, by, says, when)
 
     def core(self, name: str, section: str, says: str) -> Rule:
-        """What core promises providers."""
-        return self._promise(name, section, says, Keeper.CORE)
+        """Add a guarantee of core."""
+        return self._promise(name, section, says, ResponsibleParty.CORE)
 
     def command(self, name: str, section: str, says: str) -> Rule:
-        """What the command promises providers."""
-        return self._promise(name, section, says, Keeper.COMMAND)
+        """Add a guarantee of clusterctl."""
+        return self._promise(name, section, says, ResponsibleParty.COMMAND)
 
-    def _promise(self, name: str, section: str, says: str, keeper: Keeper) -> Rule:
-        by = Checked.OURSELVES
+    def _promise(self, name: str, section: str, says: str, keeper: ResponsibleParty) -> Rule:
+        by = CheckMethod.OURSELVES
         id_ = f"{self._document}/{name}"
         return Rule(id_, section, Level.MUST, by, says, keeper=keeper)

@@ -1,40 +1,40 @@
-"""Rules that the five documents about kinds have in the same words."""
+"""Rules that the five documents about kinds share word for word."""
 
 from __future__ import annotations
 
-from kapy.testing.conformance.rules.rule import Checked, Level, Rows, Rule
+from kapy.testing.conformance.rules.rule import CheckMethod, Level, Rows, Rule
 
 CLASSES = "the provider's kinds are used in ClusterClasses"
 
 
 def general(rows: Rows, kind: str) -> list[Rule]:
-    """What is asked of all resources."""
+    """Add the rules for all resources."""
     group, version = "All resources: API group", "All resources: version"
     return [
         rows.must(
             "internals",
             "Never rely on Cluster API behaviours not defined as a contract rule!",
             "Nothing is relied on but the contract; what is missing there is asked for upstream.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         rows.must(
             "scope",
             "All resources: scope",
             f"CRDs of {kind}, and of its template, have scope Namespaced.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         rows.must(
             "metadata",
             "All resources: TypeMeta and ObjectMeta field",
             "Objects have apiVersion, kind and metadata, as all objects of Kubernetes.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         rows.must(
             "rights",
             group,
             "In an API group that is not Cluster API's own, core is granted reading and writing by "
             'a ClusterRole with the label cluster.x-k8s.io/aggregate-to-manager: "true".',
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the API group is not one that core has rights in anyway",
         ),
         rows.must(
@@ -48,90 +48,92 @@ def general(rows: Rows, kind: str) -> list[Rule]:
             "deprecation",
             version,
             "API versions come and go by the deprecation policy of Kubernetes.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
         ),
         rows.must(
             "contract-label",
             version,
             f"CRDs of {kind} have a label cluster.x-k8s.io/v1beta2 or /v1beta1, which lists the "
             "versions that keep that contract.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         rows.must(
             "label-versions",
             version,
             "Each version in such a label is one that the CRD has, and the one that core picks of "
             "the newest contract's is served.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         rows.must(
             "metadata-contract",
             version,
             "The contract that metadata.yaml has for the release is among those of the labels.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "the release has a metadata.yaml",
         ),
     ]
 
 
 def definition(rows: Rows, kind: str, level: Level, when: str = "") -> list[Rule]:
-    """That the kind is there, and what it is called.
+    """Add the rules about the existence and the name of the kind.
 
-    level: whether it has to be there, as the document's beginning says it; when: for whom.
+    level: whether the kind must exist; when: the precondition.
     """
     section = f"{kind}, {kind}List resource definition"
     ask = rows.must if level is Level.MUST else rows.should
     return [
-        ask("definition", section, f"There is a CRD of {kind}.", Checked.STATIC, when),
+        ask("definition", section, f"There is a CRD of {kind}.", CheckMethod.STATIC, when),
         rows.must(
             "crd-name",
             section,
             "CRDs are called <plural>.<group>, with the plural that CalculateCRDName makes of the "
             "kind: core finds them by nothing else.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
-        rows.must("list", section, f"The list kind is called <{kind}>List.", Checked.STATIC),
+        rows.must("list", section, f"The list kind is called <{kind}>List.", CheckMethod.STATIC),
         rows.must(
             "status-subresource",
             section,
             "Served versions with a status have the status subresource.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
     ]
 
 
 def template(rows: Rows, kind: str, *, always: bool, section: str = "") -> list[Rule]:
-    """The template of a kind. always: whether there must be one without ClusterClasses, too."""
+    """Add the rules about the template of a kind. always: a template is needed without
+    ClusterClasses, too.
+    """
     section = section or f"{kind}Template, {kind}TemplateList resource definition"
     ask, when = (rows.must, "") if always else (rows.should, CLASSES)
     return [
-        ask("template", section, f"Each {kind} has a template kind.", Checked.STATIC, when),
+        ask("template", section, f"Each {kind} has a template kind.", CheckMethod.STATIC, when),
         rows.must(
             "template-name",
             section,
             f"The template kind is called <{kind}>Template.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a template kind",
         ),
         rows.must(
             "template-list",
             section,
             f"Its list kind is called <{kind}Template>List.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a template kind",
         ),
         rows.must(
             "template-spec",
             section,
             f"A template has the spec of a {kind} in spec.template.spec.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
             "there is a template kind",
         ),
     ]
 
 
 def dry_run(rows: Rows, kind: str) -> Rule:
-    """Server-side apply as a dry run."""
+    """Add the rules about dry runs of server-side apply."""
     return rows.must(
         "ssa-dry-run",
         f"{kind}Template: support for SSA dry run",
@@ -142,38 +144,38 @@ def dry_run(rows: Rows, kind: str) -> Rule:
 
 
 def conditions(rows: Rows, kind: str) -> list[Rule]:
-    """`status.conditions`."""
+    """Add the rules about `status.conditions`."""
     section = f"{kind}: conditions"
     return [
         rows.should(
             "conditions",
             section,
             "status.conditions is a list of conditions with type and status.",
-            Checked.STATIC,
+            CheckMethod.STATIC,
         ),
         rows.must(
             "legacy-conditions",
             section,
             "Who keeps conditions of Cluster API's legacy type takes into account what they lack "
             "when they are shown by core.",
-            Checked.AUTHOR,
+            CheckMethod.AUTHOR,
             "conditions have Cluster API's legacy type",
         ),
     ]
 
 
 def failures(rows: Rows, kind: str) -> Rule:
-    """Terminal failures."""
+    """Add the rules about terminal failures."""
     return rows.should(
         "terminal-failures",
         f"{kind}: terminal failures",
         "What cannot be recovered is told by conditions with documented types and reasons.",
-        Checked.AUTHOR,
+        CheckMethod.AUTHOR,
     )
 
 
 def in_place(rows: Rows, section: str, controller: str) -> Rule:
-    """Changes in place of objects that an Update Extension changes.
+    """Add the rules about objects that an update extension changes in place.
 
     controller: what the object's controller does when the object changes.
     """
@@ -182,13 +184,13 @@ def in_place(rows: Rows, section: str, controller: str) -> Rule:
         section,
         f"An Update Extension makes changes in place: {controller}, and validation lets fields "
         "change that may change in place.",
-        Checked.AUTHOR,
+        CheckMethod.AUTHOR,
         "updates in place are supported",
     )
 
 
 def instances(rows: Rows, section: str) -> Rule:
-    """--namespace and --watch-filter."""
+    """Add the rules about --namespace and --watch-filter."""
     return rows.should(
         "instances",
         section,
@@ -198,7 +200,7 @@ def instances(rows: Rows, section: str) -> Rule:
 
 
 def pausing(rows: Rows, kind: str) -> list[Rule]:
-    """Pausing."""
+    """Add the rules about pausing."""
     section = f"{kind}: pausing"
     return [
         rows.should(
@@ -212,9 +214,9 @@ def pausing(rows: Rows, kind: str) -> list[Rule]:
 
 
 def workflow(rows: Rows, section: str, *, owner: str, deletion: str) -> list[Rule]:
-    """The steps that all controllers have in common.
+    """Add the rules about the steps that all controllers share.
 
-    owner: what is waited for before anything is done; deletion: what happens to deleted objects.
+    owner: what the controller waits for first; deletion: what happens to deleted objects.
     """
     return [
         rows.must("watch", section, "New, changed and deleted objects are answered."),
@@ -232,7 +234,7 @@ def workflow(rows: Rows, section: str, *, owner: str, deletion: str) -> list[Rul
 
 
 def once(rows: Rows, section: str) -> Rule:
-    """What faults show."""
+    """Add the rule that only faults can test."""
     return rows.should(
         "once",
         section,
@@ -241,14 +243,14 @@ def once(rows: Rows, section: str) -> Rule:
 
 
 def finalizer(rows: Rows, section: str) -> Rule:
-    """The provider's own finalizer."""
+    """Add the rules about the provider's own finalizer."""
     return rows.should(
         "finalizer", section, "The provider's finalizer comes before anything is made."
     )
 
 
 def old_failures(rows: Rows, kind: str) -> Rule:
-    """Terminal failures, as v1beta1 has them."""
+    """Add the rules about terminal failures in v1beta1."""
     return rows.should(
         "stopped",
         f"{kind}: terminal failures",
@@ -258,7 +260,7 @@ def old_failures(rows: Rows, kind: str) -> Rule:
 
 
 def immutable(rows: Rows, kind: str) -> Rule:
-    """Templates that cannot be changed."""
+    """Add the rules about immutable templates."""
     return rows.must(
         "immutable",
         f"{kind}Template: support for SSA dry run",

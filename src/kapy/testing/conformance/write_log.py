@@ -1,4 +1,4 @@
-"""What a provider wrote, as the API server heard it: the evidence of checks."""
+"""The write log: what a provider wrote, as the API server received it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
 from kapy.kube.http import Reply, Request, Transport
 
-SUBJECT: Final = "conformance:provider"
+PROVIDER_USER: Final = "conformance:provider"
 """The user that a provider is where nothing is known of its rights."""
 AT_ONCE: Final = 2000
 """Requests in one moment of virtual time after which the next one takes a while: where nobody ever
@@ -27,10 +27,10 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A request of the provider that changes something, and how it was answered.
+    """A modifying request of the provider, and its result.
 
-    verb: create, update, patch or delete. plural, group: of the resource. after: the object as
-    the answer has it; None where it is refused.
+    verb: create, update, patch or delete. plural, group: of the resource. after: the object in the
+    answer; None if the request was refused.
     """
 
     verb: str
@@ -44,17 +44,17 @@ class Write:
 
     @property
     def version(self) -> str:
-        """The resourceVersion that it made, "" where none is known."""
+        """The resulting resourceVersion, "" if it is not known."""
         return str(((self.after or {}).get("metadata") or {}).get("resourceVersion", ""))
 
     @property
     def created(self) -> bool:
-        """Whether the object is new; a patch that applies may make it, too."""
+        """Whether the object is new: by create, or by a server-side apply."""
         return self.verb == "create" or self.code == 201
 
     @property
-    def done(self) -> bool:
-        """Whether it was acted upon."""
+    def accepted(self) -> bool:
+        """Whether the write was accepted and took effect."""
         return self.code < 400 and not self.dry_run
 
     def __str__(self) -> str:
@@ -64,16 +64,17 @@ class Write:
 
 
 @dataclass
-class Ledger:
-    """All writes of the provider, in order. events: how many Events it wrote, by namespace.
-    asked: set by any request of it."""
+class WriteLog:
+    """All writes of the provider, in order. events: number of Events that it wrote, by namespace.
+    request_received: set by its first request.
+    """
 
     writes: list[Write] = field(default_factory=list)
     events: dict[str, int] = field(default_factory=dict)
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    request_received: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, write: Write) -> None:
-        """Note one; leases are nobody's business."""
+        """Record a write; Leases are ignored."""
         if write.plural == "events":
             namespace = write.key.namespace
             self.events[namespace] = self.events.get(namespace, 0) + 1
@@ -81,37 +82,37 @@ class Ledger:
             self.writes.append(write)
 
     def of(self, namespace: str, since: int = 0) -> list[Write]:
-        """Those in a namespace, from a position on."""
+        """Return the writes in a namespace, from a position on."""
         return [one for one in self.writes[since:] if one.key.namespace == namespace]
 
 
-class HearingServer(Server):
-    """An API server that keeps what one user writes.
+class RecordingServer(Server):
+    """An API server that records the writes of one user.
 
-    user: whose writes; ledger: where to. door: what all requests of that user go through first.
+    user: the recorded user; write_log: the record. handler: handles all requests of that user.
     """
 
-    __slots__ = ("_at_once", "_moment", "door", "ledger", "user")
+    __slots__ = ("_at_once", "_moment", "handler", "user", "write_log")
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
-        self.ledger = Ledger()
-        self.user = SUBJECT
-        self.door: Transport = self.heard
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.write_log = WriteLog()
+        self.user = PROVIDER_USER
+        self.handler: Transport = self.answer_and_record
         self._moment, self._at_once = 0.0, 0
 
     async def __call__(self, request: Request) -> Reply:
         if request.user is None or request.user.name != self.user:
             return await super().__call__(request)
-        return await self.door(request)
+        return await self.handler(request)
 
-    async def heard(self, request: Request) -> Reply:
-        """Answer that user, and keep what was written."""
+    async def answer_and_record(self, request: Request) -> Reply:
+        """Answer the user's request and record it if it is a write."""
         await self._let_time_pass()
         reply = await super().__call__(request)
-        self.ledger.asked.set()
+        self.write_log.request_received.set()
         if request.method in _VERBS:
-            self._hear(request, reply)
+            self._record(request, reply)
         return reply
 
     async def _let_time_pass(self) -> None:
@@ -121,7 +122,7 @@ class HearingServer(Server):
         if self._at_once > AT_ONCE:
             await asyncio.sleep(_WHILE)
 
-    def _hear(self, request: Request, reply: Reply) -> None:
+    def _record(self, request: Request, reply: Reply) -> None:
         try:
             route = resolve(self.plane.registry, request_info(request))
         except ApiError:
@@ -131,7 +132,7 @@ class HearingServer(Server):
         after = _document(reply)
         name = route.name or (after or {}).get("metadata", {}).get("name", "")
         resource = route.kind.resource
-        self.ledger.add(
+        self.write_log.add(
             Write(
                 _VERBS[request.method],
                 resource.plural,

@@ -1,4 +1,4 @@
-"""The API server that a provider is judged on."""
+"""The API server that a provider is checked on."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.kube.names import CRDS, NAMESPACES, Resource
-from kapy.testing.conformance.heard import SUBJECT, HearingServer, Ledger
-from kapy.testing.conformance.subject import Subject
+from kapy.testing.conformance.provider_under_test import ProviderUnderTest
+from kapy.testing.conformance.write_log import PROVIDER_USER, RecordingServer, WriteLog
 from kapy.testing.frozen import Frozen
 from kapy.testing.provider_bench import permissive
 
@@ -45,8 +45,8 @@ _CORE: Final = (
 _GATES: Final = FeatureGates(cluster_topology=True)
 
 
-class Ours(Interceptor):
-    """Notes which resourceVersions our own writes made."""
+class OwnWrites(Interceptor):
+    """Records the resourceVersions of the kit's own writes."""
 
     __slots__ = ("versions",)
 
@@ -63,29 +63,29 @@ class Ours(Interceptor):
 
 
 @dataclass
-class Ground:
-    """An API server, and the kit's way to it.
+class Environment:
+    """An API server, and the clients for it.
 
-    client: asks as its administrator. ledger: what the provider writes. ours: what we wrote.
-    transport: the provider's way to it in process, access: over the network; None where there is
-    none. embedded: whether nobody else is there. prefix: how the namespaces of checks begin.
-    server: itself, where it is ours.
+    client: the kit's administrator client. write_log: the provider's writes. own_writes: the kit's
+    writes. transport: the provider's in-process transport; access: its kubeconfig over the network;
+    None if there is none. embedded: whether the server is the kit's own. prefix: of the checks'
+    namespaces. server: the embedded server.
     """
 
     client: Client
-    ledger: Ledger
+    write_log: WriteLog
     clock: Clock
-    ours: Ours
+    own_writes: OwnWrites
     transport: Transport | None = None
     access: Kubeconfig | None = None
     embedded: bool = True
     light: bool = False
     prefix: str = "conformance"
     namespaces: set[str] = field(default_factory=set)
-    server: HearingServer | None = None
+    server: RecordingServer | None = None
 
-    async def namespace(self, name: str) -> None:
-        """A namespace for one check; it may be there."""
+    async def create_namespace(self, name: str) -> None:
+        """Create the namespace of a check if it does not exist."""
         self.namespaces.add(name)
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         with suppress(AlreadyExists):
@@ -93,24 +93,26 @@ class Ground:
 
 
 @asynccontextmanager
-async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> AsyncIterator[Ground]:
-    """An API server of our own, with core's kinds and the provider's.
+async def embedded(
+    provider: ProviderUnderTest, *, clock: Clock, light: bool = False
+) -> AsyncIterator[Environment]:
+    """Start an embedded API server with core's kinds and the provider's kinds.
 
-    It listens where the provider needs that. light: core's kinds take every field, and have no
-    old versions: quicker, for providers that were made with the SDK.
+    It listens on a port if the provider needs that. light: core's kinds accept every field and have
+    no old versions, which is faster and sufficient for providers that use the SDK.
     """
-    server, client = await _opened(clock, subject, light=light)
-    ours = Ours(client.transport)
+    server, client = await _opened(clock, provider, light=light)
+    ours = OwnWrites(client.transport)
     client = Client(ours, field_manager=MANAGER)
-    server.user = subject.rights or SUBJECT
+    server.user = provider.user or PROVIDER_USER
     try:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(running(server=server.run))
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
-            await _install(client, subject, light=light)
-            user = _user(subject)
-            found = Ground(client, server.ledger, clock, ours, light=light, server=server)
-            if subject.way.network:
+            await _install(client, provider, light=light)
+            user = _user(provider)
+            found = Environment(client, server.write_log, clock, ours, light=light, server=server)
+            if provider.launcher.network:
                 found.access = await stack.enter_async_context(_listening(server, user))
             else:
                 found.transport = Frozen(server.transport(user))
@@ -119,70 +121,72 @@ async def embedded(subject: Subject, *, clock: Clock, light: bool = False) -> As
         server.close()
 
 
-async def _opened(clock: Clock, subject: Subject, *, light: bool) -> tuple[HearingServer, Client]:
+async def _opened(
+    clock: Clock, provider: ProviderUnderTest, *, light: bool
+) -> tuple[RecordingServer, Client]:
     if light:
-        server = HearingServer.open(None, clock=clock, admission=subject.admission)
-        assert isinstance(server, HearingServer)
+        server = RecordingServer.open(None, clock=clock, admission=provider.admission)
+        assert isinstance(server, RecordingServer)
         return server, Client(server.transport(ADMIN))
     from kapy.apps.admission import Rules
     from kapy.apps.conversion import converted
 
     rules = Rules(_GATES)
-    admission = (rules, *subject.admission)
-    server = HearingServer.open(None, clock=clock, admission=admission, convert=converted)
-    assert isinstance(server, HearingServer)
+    admission = (rules, *provider.admission)
+    server = RecordingServer.open(None, clock=clock, admission=admission, convert=converted)
+    assert isinstance(server, RecordingServer)
     client = Client(server.transport(ADMIN))
     rules.read_through(client)
     return server, client
 
 
-async def _install(client: Client, subject: Subject, *, light: bool) -> None:
+async def _install(client: Client, provider: ProviderUnderTest, *, light: bool) -> None:
     if light:
         for resource in _CORE:
-            await client.create(CRDS, labelled(permissive(resource)))
+            await client.create(CRDS, with_clusterctl_label(permissive(resource)))
     else:
         from kapy.apps.definitions import install_definitions
 
         await install_definitions(client)
-    await install(client, subject)
+    await install(client, provider)
 
 
-async def install(client: Client, subject: Subject) -> None:
-    """The provider's kinds, and what else is installed before it starts; what is there stays."""
+async def install(client: Client, provider: ProviderUnderTest) -> None:
+    """Install the provider's kinds and its other definitions; existing objects are kept."""
     kinds = Kinds(client)
-    for document in sorted(subject.definitions, key=lambda one: one["kind"] != CRDS.kind):
-        document = labelled(document) if document["kind"] == CRDS.kind else document
+    for document in sorted(provider.definitions, key=lambda one: one["kind"] != CRDS.kind):
+        document = with_clusterctl_label(document) if document["kind"] == CRDS.kind else document
         with suppress(AlreadyExists):
             await client.create(await kinds.of(document), document)
     there = {one["metadata"]["name"] for one in (await client.list(CRDS)).items}
-    for resource in _resources(subject):
+    for resource in _resources(provider):
         if resource.group_resource not in there:
-            await client.create(CRDS, labelled(permissive(resource)))
+            await client.create(CRDS, with_clusterctl_label(permissive(resource)))
 
 
-def _resources(subject: Subject) -> Sequence[Resource]:
-    kinds = [one.resource for one in subject.kinds]
-    return [*kinds, *(one.template for one in subject.kinds if one.template is not None)]
+def _resources(provider: ProviderUnderTest) -> Sequence[Resource]:
+    kinds = [one.resource for one in provider.kinds]
+    return [*kinds, *(one.template for one in provider.kinds if one.template is not None)]
 
 
-def labelled(crd: Document) -> Document:
-    """A CRD, as clusterctl installs it."""
+def with_clusterctl_label(crd: Document) -> Document:
+    """Return a CRD with the label that clusterctl sets."""
     metadata = crd["metadata"]
     labels = {CLUSTERCTL_LABEL: "", **(metadata.get("labels") or {})}
     return {**crd, "metadata": {**metadata, "labels": labels}}
 
 
-def _user(subject: Subject) -> User:
-    if subject.rights:
-        namespace = subject.rights.split(":")[2]
+def _user(provider: ProviderUnderTest) -> User:
+    if provider.user:
+        namespace = provider.user.split(":")[2]
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-        return User(subject.rights, (*groups, _AUTHENTICATED))
-    return User(SUBJECT, (_SUPERUSERS, _AUTHENTICATED))
+        return User(provider.user, (*groups, _AUTHENTICATED))
+    return User(PROVIDER_USER, (_SUPERUSERS, _AUTHENTICATED))
 
 
 @asynccontextmanager
-async def _listening(server: HearingServer, user: User) -> AsyncIterator[Kubeconfig]:
-    """Over TLS, on any free port; the provider shows a token."""
+async def _listening(server: RecordingServer, user: User) -> AsyncIterator[Kubeconfig]:
+    """Serve TLS on a free port; the provider authenticates by token."""
     from kapy._aio.clock import system_clock
     from kapy.apiserver.authentication import Authentication
     from kapy.apiserver.serving import Application, listen, server_context
@@ -203,7 +207,7 @@ async def _listening(server: HearingServer, user: User) -> AsyncIterator[Kubecon
 
 
 @asynccontextmanager
-async def elsewhere(transport: Transport, *, clock: Clock) -> AsyncIterator[Ground]:
-    """An API server that somebody runs, with the provider on it."""
-    ours = Ours(transport)
-    yield Ground(Client(ours, field_manager=MANAGER), Ledger(), clock, ours, embedded=False)
+async def remote(transport: Transport, *, clock: Clock) -> AsyncIterator[Environment]:
+    """Use an existing API server on which the provider runs."""
+    ours = OwnWrites(transport)
+    yield Environment(Client(ours, field_manager=MANAGER), WriteLog(), clock, ours, embedded=False)

@@ -1,7 +1,7 @@
-"""A subject out of a release's files: what is installed, and examples of its kinds.
+"""Build a provider under test from a release: its definitions, and examples of its kinds.
 
-Examples come from the cluster templates and ClusterClasses of the release, or from files that the
-user gives. What others make of a template, as the objects of core, is left out: the kit plays core.
+Examples come from the cluster templates and ClusterClasses of the release, or from files of the
+user. Objects that core creates from templates are left out: the kit stands in for core.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kapy.kube.nested import value_at
 from kapy.testing.conformance.definitions import TEMPLATE, Definition
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import File
+from kapy.testing.conformance.provider_under_test import Kind, Launcher, ProviderUnderTest
 from kapy.testing.conformance.release import Release
-from kapy.testing.conformance.subject import Kind, Subject, Way
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "CLUSTER_NAME": "example",
@@ -45,19 +45,21 @@ _INSTALLED: Final = (
 _EXTRAS: Final = ("Secret", "ConfigMap")
 
 
-def subject_of(
-    release: Release, way: Way, variables: Mapping[str, str], given: Sequence[File] = ()
-) -> Subject:
-    """A release's provider, to be run in some way.
+def provider_of_release(
+    release: Release, launcher: Launcher, variables: Mapping[str, str], given: Sequence[File] = ()
+) -> ProviderUnderTest:
+    """Return the provider of a release, with a launcher.
 
-    variables: of its files. given: files with more examples, which go before those of the release.
-    Raises ConformanceError where files cannot be read or there is nothing to judge.
+    variables: of its files. given: files with more examples, which take precedence. Raises
+    ConformanceError if files cannot be read or if there is nothing to check.
     """
     values = {**DEFAULTS, **variables}
     installed = [one for file in release.components for one in _objects(file, values)]
-    documents, left_out = _told(release, values, given)
+    documents, left_out = _documents_of(release, values, given)
     examples = dict(_examples(documents))
-    definitions = [one for one in release.definitions if one.role is not None and one.read]
+    definitions = [
+        one for one in release.definitions if one.role is not None and one.readings_or_storage
+    ]
     main = [one for one in definitions if not one.is_template]
     kinds = [_kind(one, definitions, examples) for one in main]
     found = tuple(one for one in kinds if one is not None)
@@ -72,24 +74,24 @@ def subject_of(
     objects = [_served(one) for one in installed if one["kind"] in _INSTALLED]
     own = {GroupKind(one.group, one.kind) for one in release.definitions if one.role is None}
     extras = [one for one in documents if _is_extra(one, own)]
-    return Subject(
+    return ProviderUnderTest(
         release.name,
         found,
-        way,
+        launcher,
         objects,
         extras,
         _account(installed),
-        unseen=unseen,
+        kinds_without_example=unseen,
         unreached=any(one["kind"].endswith("WebhookConfiguration") for one in installed),
     )
 
 
-def _told(
+def _documents_of(
     release: Release, values: Mapping[str, str], given: Sequence[File]
 ) -> tuple[list[Document], ConformanceError | None]:
-    """What may be an example, and why a file of the release was left out, None where none was.
+    """Return possible examples, and why a file of the release was left out, None if none was.
 
-    Raises ConformanceError where a file of the user's cannot be read.
+    Raises ConformanceError if a file of the user cannot be read.
     """
     documents = [one for file in given for one in _objects(file, values)]
     left_out: ConformanceError | None = None
@@ -124,7 +126,7 @@ def _nothing(release: Release, unseen: Sequence[str]) -> str:
 
 
 def _examples(documents: Iterable[Document]) -> Iterator[tuple[GroupKind, Document]]:
-    """An example for each kind; the first one wins, and an object before a template."""
+    """Return an example for each kind; the first one wins, and an object wins over a template."""
     found: dict[GroupKind, Document] = {}
     for document in documents:
         group, _ = split_api_version(str(document.get("apiVersion", "")))
@@ -149,9 +151,9 @@ def _kind(
     definitions: Sequence[Definition],
     examples: Mapping[GroupKind, Document],
 ) -> Kind | None:
-    """None where there is no example."""
+    """Return the kind with its example; None if there is no example."""
     example = examples.get(GroupKind(definition.group, definition.kind))
-    reading, role = definition.read, definition.role
+    reading, role = definition.readings_or_storage, definition.role
     if example is None or reading is None or role is None:
         return None
     templates = (one for one in definitions if one.is_template and one.main == definition.kind)
@@ -161,14 +163,16 @@ def _kind(
 
 
 def _resource(definition: Definition) -> Resource:
-    """Where its objects are read by core."""
+    """Return the resource in the version that core reads."""
     stored = resource_of(definition.object.document)
-    version = definition.read.version if definition.read else stored.version
+    version = (
+        definition.readings_or_storage.version if definition.readings_or_storage else stored.version
+    )
     return Resource(stored.group, version, stored.plural, stored.kind, namespaced=stored.namespaced)
 
 
 def _served(document: Document) -> Document:
-    """A CRD without conversion by webhook, which nobody could reach."""
+    """Return a CRD without conversion webhooks, which could not be reached."""
     if document["kind"] != CRDS.kind:
         return document
     spec = {name: one for name, one in document["spec"].items() if name != "conversion"}
@@ -176,7 +180,9 @@ def _served(document: Document) -> Document:
 
 
 def _is_extra(document: Document, own: set[GroupKind]) -> bool:
-    """Whether examples may refer to it: a Secret, or another object of the provider."""
+    """Return whether examples may refer to the object: a Secret, or another object of the
+    provider.
+    """
     group, _ = split_api_version(str(document.get("apiVersion", "")))
     if group.endswith(CLUSTER_GROUP) and GroupKind(group, document["kind"]) not in own:
         return False
@@ -184,7 +190,7 @@ def _is_extra(document: Document, own: set[GroupKind]) -> bool:
 
 
 def _account(installed: Sequence[Document]) -> str:
-    """Who its manager is to the API server, "" where its components have no rights for it."""
+    """Return the user name of the manager, "" if the components grant it no rights."""
     for one in installed:
         if one["kind"] == "Deployment":
             name = value_at(one, ("spec", "template", "spec", "serviceAccountName"))

@@ -1,4 +1,4 @@
-"""What the command promises to releases."""
+"""What clusterctl guarantees to releases."""
 
 from __future__ import annotations
 

@@ -17,10 +17,11 @@ from kapy.kube.names import SECRETS, Resource
 _NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
-class PlayedCore:
-    """The core controllers in one namespace. resource_of: where a provider's objects are written.
+class FakeCore:
+    """Writes what the core controllers would write, in one namespace.
 
-    labels: what everything gets that is made here, besides the labels that it needs.
+    resource_of: returns the resource of a provider's object. labels: added to every object that is
+    created here.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class PlayedCore:
         *,
         controller: bool = False,
     ) -> Document:
-        """A provider's object, created as users do; then its owner and its labels, as core does."""
+        """Create a provider's object as a user does, then set its owner and labels as core does."""
         resource = self._resource_of(document)
         metadata = {**document["metadata"], "namespace": self.namespace}
         created = await self.client.create(resource, {**document, "metadata": metadata})
@@ -169,7 +170,7 @@ class PlayedCore:
         return await self.client.patch(resource, Key.of(created), patch)
 
     def key(self, name: str) -> Key:
-        """Where the object of that name is kept."""
+        """Return the key of the object with that name."""
         return Key(self.namespace, name)
 
     async def _bootstrap_data(self, cluster: str, name: str, data: bytes) -> None:
@@ -218,5 +219,7 @@ def reference(document: Document) -> Document:
 
 
 def _bootstrapped_by(name: str) -> Document:
-    """A configuration that nobody looks at: boot data comes when the test wants it."""
+    """Return a reference to a bootstrap configuration that does not exist: the test delivers boot
+    data.
+    """
     return {"configRef": {"apiGroup": BOOTSTRAP_GROUP, "kind": "KubeadmConfig", "name": name}}

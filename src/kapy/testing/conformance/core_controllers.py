@@ -1,7 +1,7 @@
-"""Who a control plane of Machines needs beside it: core's controllers, and machines that boot.
+"""The core controllers and bootable machines that a control plane of Machines needs.
 
-They are kapy's own, with its kubeadm bootstrap provider and its in-memory machines, and run in
-this process whatever the provider is.
+They are kapy's own controllers with its kubeadm bootstrap provider and in-memory machines. They run
+in this process, whatever the provider is.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kapy.contract.fields import Version
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.nested import value_at
-from kapy.testing.conformance.ground import MANAGER, Ground
-from kapy.testing.conformance.subject import Kind, Limits, Subject, Way
-from kapy.testing.played_core import reference
+from kapy.testing.conformance.environment import MANAGER, Environment
+from kapy.testing.conformance.provider_under_test import Kind, Launcher, Limits, ProviderUnderTest
+from kapy.testing.fake_core import reference
 
 if TYPE_CHECKING:
     from kapy.providers.inmemory import InMemory
@@ -48,17 +48,20 @@ _MACHINES: Final[Document] = {
 }
 
 
-def accompanied(subject: Subject) -> Subject:
-    """A provider among others, if it makes control planes of Machines: these are ours, whatever
-    machines its examples have."""
-    kinds, way = tuple(map(_on_our_machines, subject.kinds)), subject.way
-    if kinds == subject.kinds or not way.restarts:
-        return subject
-    among = Accompanied(lambda _: way, network=way.network, restarts=way.restarts)
-    return replace(subject, kinds=kinds, way=among, extras=[*subject.extras, _MACHINES])
+def with_core_controllers(provider: ProviderUnderTest) -> ProviderUnderTest:
+    """Add the core controllers if the provider makes control planes of Machines. Its machines are
+    kapy's in-memory ones, whatever machines its examples have.
+    """
+    kinds, launcher = tuple(map(_with_in_memory_machines, provider.kinds)), provider.launcher
+    if kinds == provider.kinds or not launcher.restarts:
+        return provider
+    among = WithCoreControllers(
+        lambda _: launcher, network=launcher.network, restarts=launcher.restarts
+    )
+    return replace(provider, kinds=kinds, launcher=among, extras=[*provider.extras, _MACHINES])
 
 
-def _on_our_machines(kind: Kind) -> Kind:
+def _with_in_memory_machines(kind: Kind) -> Kind:
     template = value_at(kind.example, ("spec", "machineTemplate"))
     if kind.role != "control-plane" or not isinstance(template, dict):
         return kind
@@ -69,7 +72,7 @@ def _on_our_machines(kind: Kind) -> Kind:
 
 
 def _nested(inside: Document, path: list[str], value: Document) -> Document:
-    """What differs when the field at a path has a value."""
+    """Return a patch that sets the field at a path."""
     first, *rest = path
     return {
         first: {**(inside.get(first) or {}), **_nested(inside.get(first) or {}, rest, value)}
@@ -79,7 +82,7 @@ def _nested(inside: Document, path: list[str], value: Document) -> Document:
 
 
 def _named(contract: Version) -> Document:
-    """The reference to our machines, as a contract has references."""
+    """Return a reference to the in-memory machine template in the form of a contract."""
     found = reference(_MACHINES)
     if contract is Version.V1BETA2:
         return found
@@ -87,33 +90,40 @@ def _named(contract: Version) -> Document:
 
 
 @dataclass(frozen=True)
-class Accompanied:
-    """A provider that runs among others. way: how it runs, for these machines."""
+class WithCoreControllers:
+    """Launches a provider together with the core controllers. launcher_for: returns the launcher
+    for these machines.
+    """
 
-    way: Callable[[InMemory], Way]
+    launcher_for: Callable[[InMemory], Launcher]
     network: bool = False
     restarts: bool = True
 
     @asynccontextmanager
-    async def running(self, ground: Ground, limits: Limits) -> AsyncIterator[None]:
-        """It runs meanwhile, and they do."""
+    async def running(self, environment: Environment, limits: Limits) -> AsyncIterator[None]:
+        """Run the provider and the core controllers while the context is open."""
         async with AsyncExitStack() as stack:
-            company = _company(ground, sockets=self.network)
-            machines = await stack.enter_async_context(company)
-            await stack.enter_async_context(self.way(machines).running(ground, limits))
+            controllers = _controllers(environment, sockets=self.network)
+            machines = await stack.enter_async_context(controllers)
+            await stack.enter_async_context(
+                self.launcher_for(machines).running(environment, limits)
+            )
             yield
 
 
 @asynccontextmanager
-async def _company(ground: Ground, *, sockets: bool) -> AsyncIterator[InMemory]:
+async def _controllers(environment: Environment, *, sockets: bool) -> AsyncIterator[InMemory]:
     from kapy.apps.dialing import over_network
     from kapy.providers.inmemory import InMemory
 
     runtime = Runtime.on(
-        ground.client.transport, clock=ground.clock, field_manager=MANAGER, random=Random(11)
+        environment.client.transport,
+        clock=environment.clock,
+        field_manager=MANAGER,
+        random=Random(11),
     )
     machines = InMemory(
-        clock=ground.clock,
+        clock=environment.clock,
         elsewhere=over_network if sockets else None,
         failure_domains=DOMAINS,
     )

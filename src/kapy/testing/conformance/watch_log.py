@@ -1,4 +1,4 @@
-"""What objects looked like, one state after another, as our watches tell."""
+"""The watch log: the states of objects, one after another, as watches deliver them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from kapy.testing.conformance.heard import Ledger, Write
+from kapy.testing.conformance.write_log import Write, WriteLog
 
 Holds: TypeAlias = Callable[[Document | None], bool]
 
 
-class Seen:
-    """The states of all objects of the kinds that are followed.
+class WatchLog:
+    """The states of all objects of the watched kinds.
 
-    ledger: told of changes, where no server tells of writes; None where one does.
+    write_log: gets the changes where no server records writes; None where one does.
     """
 
-    def __init__(self, client: Client, ledger: Ledger | None) -> None:
+    def __init__(self, client: Client, write_log: WriteLog | None) -> None:
         self._cache = Cache(client)
-        self._ledger = ledger
+        self._ledger = write_log
         self._states: defaultdict[tuple[Resource, Key], list[Document | None]] = defaultdict(list)
         self._waiting: defaultdict[tuple[Resource, Key], set[asyncio.Event]] = defaultdict(set)
         self._followed: set[Resource] = set()
@@ -34,8 +34,8 @@ class Seen:
         """Watch, until cancelled."""
         await self._cache.run()
 
-    async def follow(self, resource: Resource) -> None:
-        """Begin with a kind, and wait until what is there is known."""
+    async def watch(self, resource: Resource) -> None:
+        """Watch a kind, and wait for its initial list."""
         informer = self._cache.informer(resource)
         if resource not in self._followed:
             self._followed.add(resource)
@@ -43,20 +43,20 @@ class Seen:
         await informer.synced()
 
     def states(self, resource: Resource, key: Key) -> list[Document]:
-        """Each state that an object was in, the oldest first."""
+        """Return all states of an object, the oldest first."""
         return [one for one in self._states[resource, key] if one is not None]
 
-    def last(self, resource: Resource, key: Key) -> Document | None:
-        """The state of an object now; None where it is not there."""
+    def latest(self, resource: Resource, key: Key) -> Document | None:
+        """Return the current state of an object; None if it does not exist."""
         return self._last((resource, key))
 
-    def news(self) -> asyncio.Event:
-        """Set whenever anything changes."""
+    def change_event(self) -> asyncio.Event:
+        """Return an event that is set at every change."""
         self._news.append(asyncio.Event())
         return self._news[-1]
 
     def all(self, resource: Resource) -> list[Document]:
-        """The objects of a kind that there are."""
+        """Return the existing objects of a kind."""
         return [
             found[-1]
             for (kind, _), found in self._states.items()
@@ -66,9 +66,9 @@ class Seen:
     async def until(
         self, resource: Resource, key: Key, holds: Holds, within: float
     ) -> tuple[bool, Document | None]:
-        """Wait until its state (None: it is not there) is as it should be.
+        """Wait for a state of an object (None: it does not exist).
 
-        Returns whether that came, and the last state.
+        Returns whether it was reached, and the last state.
         """
         news, place = asyncio.Event(), (resource, key)
         self._waiting[place].add(news)

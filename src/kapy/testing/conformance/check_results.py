@@ -1,4 +1,4 @@
-"""What came of the checks of a provider that runs, and the report that is made of it."""
+"""The results of the behaviour checks, and the report that is made of them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Final
 
 from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.findings import Finding, Remainder, Report, Result, State
-from kapy.testing.conformance.rules import RULES, Checked, Rule
-from kapy.testing.conformance.subject import Subject
+from kapy.testing.conformance.findings import Finding, Leftover, Report, Result, State
+from kapy.testing.conformance.provider_under_test import ProviderUnderTest
+from kapy.testing.conformance.rules import RULES, CheckMethod, Rule
 
 ONCE: Final = "once"
 """The rule that only bad days show."""
 
 
 @dataclass
-class Verdicts:
-    """What came of the checks so far, by rule.
+class CheckResults:
+    """The results so far, by rule.
 
-    finished: the looks that came to their end. died: how the provider ended, "" where it did not.
-    begun: the rules of looks that are under way, by namespace.
+    finished: the check runs that have ended. provider_error: how the provider ended, "" if it did
+    not. running: the rules of current check runs, by namespace.
     """
 
     findings: defaultdict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
@@ -30,11 +30,11 @@ class Verdicts:
     not_run: dict[str, str] = field(default_factory=dict)
     not_applicable: dict[str, str] = field(default_factory=dict)
     finished: set[tuple[Check, Resource]] = field(default_factory=set)
-    died: str = ""
-    begun: dict[str, str] = field(default_factory=dict)
+    provider_error: str = ""
+    running: dict[str, str] = field(default_factory=dict)
 
     def result(self, rule: Rule) -> Result | None:
-        """What is known of a rule; None where no check was tried."""
+        """Return the result of a rule; None if no check was tried."""
         if found := self.findings.get(rule.id):
             return Result(rule, State.BROKEN, findings=tuple(found))
         if rule.id in self.not_run:
@@ -46,24 +46,26 @@ class Verdicts:
         return None
 
 
-def report(subject: Subject, verdicts: Verdicts, remains: Iterable[Remainder] = ()) -> Report:
-    """What is known of every rule that a look at the running provider tells.
+def report(
+    provider: ProviderUnderTest, check_results: CheckResults, leftovers: Iterable[Leftover] = ()
+) -> Report:
+    """Return the result of every behaviour rule.
 
-    remains: what the kit could not remove.
+    leftovers: objects that the kit could not delete.
     """
-    results = tuple(_results(subject, verdicts))
-    return Report(subject.name, results, verdicts.died, tuple(remains))
+    results = tuple(_results(provider, check_results))
+    return Report(provider.name, results, check_results.provider_error, tuple(leftovers))
 
 
-def _results(subject: Subject, verdicts: Verdicts) -> Iterable[Result]:
+def _results(provider: ProviderUnderTest, results: CheckResults) -> Iterable[Result]:
     for rule in RULES.values():
-        if rule.checked is Checked.BEHAVIOUR:
-            yield verdicts.result(rule) or _unchecked(subject, rule)
+        if rule.checked is CheckMethod.BEHAVIOUR:
+            yield results.result(rule) or _unchecked(provider, rule)
 
 
-def _unchecked(subject: Subject, rule: Rule) -> Result:
+def _unchecked(provider: ProviderUnderTest, rule: Rule) -> Result:
     if rule.name != ONCE:
         return Result(rule, State.NOT_RUN, "there is no check of it")
-    if not subject.of(rule.document):
+    if not provider.kinds_of_role(rule.document):
         return Result(rule, State.NOT_APPLICABLE, f"no kind of {rule.document}")
     return Result(rule, State.NOT_RUN, "only bad days show it: see --faults")

@@ -1,4 +1,4 @@
-"""A provider's bad day: its requests and its life are disturbed, by a seed."""
+"""Inject faults into a provider's requests and restart it, reproducibly by seed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 
 from kapy.kube.errors import ServerError, Unreachable
 from kapy.kube.http import Reply, Request
+from kapy.testing.conformance.environment import Environment
 from kapy.testing.conformance.errors import SubjectError
-from kapy.testing.conformance.ground import Ground
-from kapy.testing.conformance.heard import HearingServer
-from kapy.testing.conformance.subject import Limits, Subject
+from kapy.testing.conformance.provider_under_test import Limits, ProviderUnderTest
+from kapy.testing.conformance.write_log import RecordingServer
 from kapy.testing.faults import CALM, Faults, Rates
 
 RATES: Final = Rates(
@@ -38,41 +38,42 @@ _UNCHANGING: Final = frozenset({"GET", "HEAD"})
 _BESIDES: Final = ("/events", "/leases")
 
 
-class Storm:
-    """Between a provider and its API server. network: whether the provider is somewhere else.
+class FaultInjector:
+    """Handles the provider's requests and injects faults. network: whether the provider is another
+    program.
 
-    The provider is killed right after some of its writes, before it has the answer.
+    It kills the provider right after some of its writes, before the answer arrives.
     """
 
-    def __init__(self, server: HearingServer, seed: int, *, network: bool) -> None:
+    def __init__(self, server: RecordingServer, seed: int, *, network: bool) -> None:
         self._server = server
         self._random = Random(seed)
         self._network = network
-        self._faults = Faults(self._acted, CALM, seed=seed)
+        self._faults = Faults(self._forward, CALM, seed=seed)
         self._left = 0  # writes until the next crash, 0: there is none to come
         self._crashes = 0
         self.crash = asyncio.Event()
-        server.door = self
+        server.handler = self
 
-    def rage(self) -> None:
-        """From now on things go wrong."""
+    def start_faults(self) -> None:
+        """Start injecting faults."""
         # A stream that breaks looks like an error of ours over the network: there it ends.
         over_network = replace(RATES, watch_breaks=0.0, watch_expires=0.05)
         self._faults.rates = over_network if self._network else RATES
         self._crashes = _CRASHES
-        self._plan()
+        self._plan_crash()
 
-    def calm(self) -> None:
-        """From now on everything works."""
+    def stop_faults(self) -> None:
+        """Stop injecting faults."""
         self._faults.calm()
         self._crashes = self._left = 0
 
-    def end(self) -> None:
-        """There is no storm any more: whoever runs from now on is somebody new."""
-        self.calm()
+    def shut_down(self) -> None:
+        """Stop injecting faults and forget a pending crash."""
+        self.stop_faults()
         self.crash.clear()
 
-    def _plan(self) -> None:
+    def _plan_crash(self) -> None:
         self._left = self._random.randint(1, _WRITES) if self._crashes else 0
         self._crashes = max(0, self._crashes - 1)
 
@@ -86,8 +87,8 @@ class Storm:
                 raise
             return Reply(ServerError.code, ServerError(str(error)).status())
 
-    async def _acted(self, request: Request) -> Reply:
-        reply = await self._server.heard(request)
+    async def _forward(self, request: Request) -> Reply:
+        reply = await self._server.answer_and_record(request)
         if self._left and reply.status < 400 and _is_write(request):
             self._left -= 1
             if not self._left:
@@ -97,15 +98,17 @@ class Storm:
                 await asyncio.get_running_loop().create_future()  # until it is cancelled
         return reply
 
-    async def living(self, subject: Subject, ground: Ground, began: asyncio.Event) -> None:
-        """Run the provider, and start it again when it was killed. began: set once it runs.
+    async def run_with_restarts(
+        self, provider: ProviderUnderTest, environment: Environment, began: asyncio.Event
+    ) -> None:
+        """Run the provider, and start it again after each crash. began: set once it runs.
 
-        Raises SubjectError where it ends by itself again and again.
+        Raises SubjectError if it ends by itself again and again.
         """
         deaths = 0
         while True:
             try:
-                async with subject.way.running(ground, Limits()):
+                async with provider.launcher.running(environment, Limits()):
                     began.set()
                     await self.crash.wait()
             except SubjectError:
@@ -116,7 +119,7 @@ class Storm:
                 await asyncio.sleep(_AGAIN_AFTER)
             else:
                 self.crash.clear()
-                self._plan()
+                self._plan_crash()
 
 
 def _is_write(request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""What core promises to the objects of providers."""
+"""What core guarantees for the objects of providers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FOR_GOOD: Final = "which is never taken back."
 
 
 def general(rows: Rows, kind: str) -> list[Rule]:
-    """What all resources may count on."""
+    """Add guarantees for all resources."""
     version = "All resources: version"
     return [
         rows.core(
@@ -46,12 +46,12 @@ def general(rows: Rows, kind: str) -> list[Rule]:
 
 
 def initialized(rows: Rows, kind: str, says: str) -> Rule:
-    """What follows from being initialized."""
+    """Add the guarantees that follow from being initialized."""
     return rows.core("initialized-taken", f"{kind}: initialization completed", says)
 
 
 def conditions(rows: Rows, kind: str, shown: str) -> list[Rule]:
-    """What is made of conditions. shown: which one, and where."""
+    """Add guarantees about conditions. shown: which condition, and where it is shown."""
     section = f"{kind}: conditions"
     return [
         rows.core(
@@ -65,7 +65,7 @@ def conditions(rows: Rows, kind: str, shown: str) -> list[Rule]:
 
 
 def failures(rows: Rows, kind: str, owner: str) -> Rule:
-    """What is made of terminal failures."""
+    """Add guarantees about terminal failures."""
     return rows.core(
         "failures-taken",
         f"{kind}: terminal failures",
@@ -75,7 +75,7 @@ def failures(rows: Rows, kind: str, owner: str) -> Rule:
 
 
 def infra_cluster(rows: Rows) -> Sequence[Rule]:
-    """What InfraCluster may count on."""
+    """Add the guarantees for InfraCluster."""
     kind = "InfraCluster"
     return [
         *general(rows, kind),
@@ -107,7 +107,7 @@ def infra_cluster(rows: Rows) -> Sequence[Rule]:
 
 
 def infra_machine(rows: Rows) -> Sequence[Rule]:
-    """What InfraMachine may count on."""
+    """Add the guarantees for InfraMachine."""
     kind = "InfraMachine"
     return [
         *general(rows, kind),
@@ -134,7 +134,7 @@ def infra_machine(rows: Rows) -> Sequence[Rule]:
 
 
 def infra_machine_pool(rows: Rows) -> Sequence[Rule]:
-    """What InfraMachinePool may count on."""
+    """Add the guarantees for InfraMachinePool."""
     kind = "InfraMachinePool"
     return [
         *general(rows, kind),
@@ -158,7 +158,7 @@ def infra_machine_pool(rows: Rows) -> Sequence[Rule]:
 
 
 def bootstrap_config(rows: Rows) -> Sequence[Rule]:
-    """What BootstrapConfig may count on."""
+    """Add the guarantees for BootstrapConfig."""
     kind = "BootstrapConfig"
     return [
         *general(rows, kind),
@@ -174,7 +174,7 @@ def bootstrap_config(rows: Rows) -> Sequence[Rule]:
 
 
 def control_plane(rows: Rows) -> Sequence[Rule]:
-    """What ControlPlane may count on."""
+    """Add the guarantees for ControlPlane."""
     kind = "ControlPlane"
     return [
         *general(rows, kind),

@@ -1,10 +1,10 @@
-"""The checks of behaviour for tests of providers that are made with the SDK.
+"""Behaviour checks as assertions, for tests of providers that use the SDK.
 
     async def test_the_contract() -> None:
-        await check_infra_machine(PaperMachine, EXAMPLE, lambda _: PaperCloud())
+        await check_infra_machine(FakeMachine, EXAMPLE, lambda _: FakeCloud())
 
-Each raises AssertionError with every rule that is broken or could not be looked at. Async, on
-virtual time.
+Each function raises AssertionError with every rule that is broken or could not be checked. The
+functions are coroutines and run on virtual time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kapy.testing.conformance.behaviour import infra_cluster, infra_machine, inf
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import Add, InProcess
-from kapy.testing.conformance.subject import Kind, Subject
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 
 FINALIZER: Final = "conformance.cluster.x-k8s.io/check"
 
@@ -44,11 +44,11 @@ async def check_infra_machine(
     example: Document,
     make: Callable[[Runtime], InfraMachineProvider[Any]],
 ) -> None:
-    """The InfraMachine contract. example: an object of the kind, as a user would write it."""
+    """Check the InfraMachine contract. example: an object of the kind, as a user would write it."""
     ids: defaultdict[tuple[Key, str], list[str]] = defaultdict(list)
 
     def add(runtime: Runtime) -> None:
-        provider = _Overheard(make(runtime), ids)
+        provider = _RecordingProvider(make(runtime), ids)
         add_infra_machine(runtime, kind, provider, finalizer=FINALIZER)
 
     problems = await _problems(Kind.of("infra-machine", kind, example), add, infra_machine.CHECKS)
@@ -61,8 +61,8 @@ async def check_infra_machine(
     assert not problems, "\n".join(problems)
 
 
-class _Overheard(InfraMachineProvider[Any]):
-    """A provider, and which provider IDs it answered: the SDK stores the first one only."""
+class _RecordingProvider(InfraMachineProvider[Any]):
+    """Records the provider IDs that a provider returns: the SDK stores only the first one."""
 
     def __init__(
         self, provider: InfraMachineProvider[Any], ids: defaultdict[tuple[Key, str], list[str]]
@@ -72,9 +72,9 @@ class _Overheard(InfraMachineProvider[Any]):
 
     async def converge(self, order: MachineOrder[Any]) -> Provisioned | Failed | Waiting:
         answer = await self._provider.converge(order)
-        told = self._ids[order.key, order.uid]
-        if isinstance(answer, Provisioned) and answer.provider_id not in told:
-            told.append(answer.provider_id)
+        text = self._ids[order.key, order.uid]
+        if isinstance(answer, Provisioned) and answer.provider_id not in text:
+            text.append(answer.provider_id)
         return answer
 
     async def release(self, order: MachineOrder[Any]) -> Released | Waiting:
@@ -92,7 +92,7 @@ async def check_infra_cluster(
     example: Document,
     make: Callable[[Runtime], InfraClusterProvider[Any]],
 ) -> None:
-    """The InfraCluster contract. example: an object of the kind, as a user would write it."""
+    """Check the InfraCluster contract. example: an object of the kind, as a user would write it."""
 
     def add(runtime: Runtime) -> None:
         add_infra_cluster(runtime, kind, make(runtime), finalizer=FINALIZER)
@@ -105,7 +105,9 @@ async def check_infra_machine_pool(
     example: Document,
     make: Callable[[Runtime], InfraMachinePoolProvider[Any]],
 ) -> None:
-    """The InfraMachinePool contract. example: an object of the kind, as a user would write it."""
+    """Check the InfraMachinePool contract. example: an object of the kind, as a user would write
+    it.
+    """
 
     def add(runtime: Runtime) -> None:
         add_infra_machine_pool(runtime, kind, make(runtime), finalizer=FINALIZER)
@@ -114,21 +116,23 @@ async def check_infra_machine_pool(
 
 
 async def check(kind: Kind, add: Add, checks: Iterable[Check]) -> None:
-    """A kind that is served by what `add` adds to a runtime."""
+    """Check a kind whose controllers are added to a runtime by `add`."""
     problems = await _problems(kind, add, checks)
     assert not problems, "\n".join(problems)
 
 
 async def _problems(kind: Kind, add: Add, checks: Iterable[Check]) -> list[str]:
     chosen = tuple(checks)
-    from kapy.testing.conformance.run import judged  # which needs what a check is
+    from kapy.testing.conformance.run import run_checks  # which needs what a check is
 
-    report = await judged(Subject(kind.resource.kind, (kind,), InProcess(add)), chosen, light=True)
+    report = await run_checks(
+        ProviderUnderTest(kind.resource.kind, (kind,), InProcess(add)), chosen, light=True
+    )
     rules = {one.rule for one in chosen}
     broken = [
-        f"{result.rule.id}: {one.place}: {one.evidence}; {one.mend}"
-        for result in report.of(State.BROKEN)
+        f"{result.rule.id}: {one.place}: {one.evidence}; {one.remedy}"
+        for result in report.with_state(State.BROKEN)
         for one in result.findings
     ]
-    not_run = (one for one in report.of(State.NOT_RUN) if one.rule.id in rules)
+    not_run = (one for one in report.with_state(State.NOT_RUN) if one.rule.id in rules)
     return [*broken, *(f"{one.rule.id}: not run: {one.reason}" for one in not_run)]

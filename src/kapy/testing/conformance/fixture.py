@@ -1,0 +1,243 @@
+"""A fixture: the namespace in which one check stands in for core around one kind of the
+provider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kapy.client.client import Client
+from kapy.engine.store import version_of
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.names import Resource
+from kapy.testing.conformance.environment import Environment
+from kapy.testing.conformance.errors import CannotRun
+from kapy.testing.conformance.findings import Finding
+from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest, Timeouts
+from kapy.testing.conformance.watch_log import WatchLog
+from kapy.testing.conformance.write_log import Write
+from kapy.testing.fake_core import FakeCore
+
+CLUSTER: Final = "blue"
+NAME: Final = "worker-0"
+ONLY: Final = "conformance-only"
+"""The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
+_FEW: Final = 3
+"""Objects for which every provider has room."""
+_MOST: Final = 3
+"""Writes that evidence quotes."""
+
+
+@dataclass
+class Session:
+    """A provider that runs in an environment, and the state that its checks share.
+
+    second_session: opens a session in a second, empty environment. handled_kinds: the kinds that
+    the provider is known to reconcile. lock, move_result: of checks that share an expensive step.
+    cleaned_namespaces: namespaces whose objects were deleted.
+    """
+
+    environment: Environment
+    provider: ProviderUnderTest
+    watch_log: WatchLog
+    timeouts: Timeouts
+    second_session: Callable[[], AbstractAsyncContextManager[Session]]
+    handled_kinds: set[Resource] = field(default_factory=set)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    move_result: object = None
+    cleaned_namespaces: set[str] = field(default_factory=set)
+
+    @property
+    def client(self) -> Client:
+        """The administrator client."""
+        return self.environment.client
+
+    def resource_of(self, document: Document) -> Resource:
+        """Return the resource of a provider's object."""
+        group, _, version = document["apiVersion"].rpartition("/")
+        for kind in self.provider.kinds:
+            for one in (kind.resource, kind.template):
+                if one is not None and (one.group, one.kind) == (group, document["kind"]):
+                    return one if one.version == version else _in_version(one, version)
+        raise CannotRun(f"the provider has no kind {document['kind']}")
+
+    async def fixture(self, kind: Kind, namespace: str, cluster: str = CLUSTER) -> Fixture:
+        """Create a namespace with only the extra objects that the provider's examples need.
+
+        cluster: the name of the Cluster in it.
+        """
+        await self.environment.create_namespace(namespace)
+        found = Fixture(self, kind, namespace, cluster)
+        for document in self.provider.extras:
+            metadata = {**document["metadata"], "namespace": namespace}
+            with suppress(AlreadyExists):
+                await found.create({**document, "metadata": metadata})
+        return found
+
+
+class Fixture:
+    """The namespace of one check."""
+
+    def __init__(
+        self, session: Session, kind: Kind, namespace: str, cluster: str = CLUSTER
+    ) -> None:
+        self.session = session
+        self.kind = kind
+        self.namespace = namespace
+        self.cluster = cluster
+        self.client = session.client
+        self.timeouts = session.timeouts
+        self.core = FakeCore(self.client, namespace, session.resource_of)
+        self.start_position = len(session.environment.write_log.writes)
+
+    @property
+    def environment(self) -> Environment:
+        """The API server."""
+        return self.session.environment
+
+    def key(self, name: str = NAME) -> Key:
+        """Return the key of the object with that name."""
+        return Key(self.namespace, name)
+
+    def example(self, name: str = NAME, kind: Kind | None = None, **metadata: Any) -> Document:
+        """Return an object of the kind, as a user writes it."""
+        kind = kind or self.kind
+        found = {**(kind.example.get("metadata") or {}), "name": name}
+        found.pop("namespace", None)
+        found |= metadata
+        api_version = kind.resource.api_version
+        return {**kind.example, "apiVersion": api_version, "metadata": found}
+
+    async def create(self, document: Document) -> Document:
+        """Create an object of any kind."""
+        from kapy.client.kinds import Kinds
+
+        return await self.client.create(await Kinds(self.client).of(document), document)
+
+    async def read(self, name: str = NAME, resource: Resource | None = None) -> Document | None:
+        """Read the object from the server; None if it does not exist."""
+        try:
+            return await self.client.get(resource or self.kind.resource, self.key(name))
+        except NotFound:
+            return None
+
+    async def patch(
+        self, patch: Document, name: str = NAME, resource: Resource | None = None, part: str = ""
+    ) -> Document:
+        """Merge-patch an object, and wait until the watch delivers the result. part: the
+        subresource.
+        """
+        resource = resource or self.kind.resource
+        found = await self.client.patch(resource, self.key(name), patch, subresource=part)
+        await self.session.watch_log.watch(resource)
+        await self.session.watch_log.until(
+            resource,
+            self.key(name),
+            lambda one: one is None or version_of(one) >= version_of(found),
+            self.timeouts.within,
+        )
+        return found
+
+    async def delete(self, name: str = NAME, resource: Resource | None = None) -> None:
+        """Delete an object."""
+        await self.client.delete(resource or self.kind.resource, self.key(name))
+
+    async def settle(self, times: int = 1) -> None:
+        """Wait until the provider has had time to act."""
+        await asyncio.sleep(self.timeouts.quiet * times)
+
+    async def wait_for(
+        self,
+        holds: Callable[[Document], Any],
+        name: str = NAME,
+        resource: Resource | None = None,
+    ) -> Document | None:
+        """Wait for a state of an object; None if it is not reached in time."""
+        resource = resource or self.kind.resource
+        await self.session.watch_log.watch(resource)
+        came, last = await self.session.watch_log.until(
+            resource,
+            self.key(name),
+            lambda one: one is not None and bool(holds(one)),
+            self.timeouts.within,
+        )
+        return last if came else None
+
+    async def require(
+        self,
+        holds: Callable[[Document], Any],
+        what: str,
+        name: str = NAME,
+        resource: Resource | None = None,
+    ) -> Document:
+        """Wait for a state of an object. Raises CannotRun: "… was never `what`"."""
+        found = await self.wait_for(holds, name, resource)
+        if found is None:
+            wanted, within = resource or self.kind.resource, self.timeouts.within
+            raise CannotRun(
+                f"{wanted.kind} {name} was never {what}, in {within:g} seconds"
+                f"{self.capacity_hint(wanted)}"
+            )
+        return found
+
+    def capacity_hint(self, resource: Resource) -> str:
+        """Return a hint about the number of objects, for an object that was never ready."""
+        found = self.session.watch_log.all(resource)
+        count = sum(not one["metadata"].get("deletionTimestamp") for one in found)
+        if count <= _FEW:
+            return ""
+        return (
+            f", while there were {count} {resource.kind} in all: if the provider has room for "
+            "fewer, do fewer checks at a time (--parallel)"
+        )
+
+    async def wait_until_gone(self, name: str = NAME, resource: Resource | None = None) -> bool:
+        """Wait for an object to be deleted; return whether it was in time."""
+        resource = resource or self.kind.resource
+        await self.session.watch_log.watch(resource)
+        came, _ = await self.session.watch_log.until(
+            resource, self.key(name), lambda one: one is None, self.timeouts.within
+        )
+        return came
+
+    def states(self, name: str = NAME, resource: Resource | None = None) -> list[Document]:
+        """Return all observed states of an object."""
+        return self.session.watch_log.states(resource or self.kind.resource, self.key(name))
+
+    def write_position(self) -> int:
+        """Return the current position in the write log."""
+        return len(self.environment.write_log.writes)
+
+    def writes(self, since: int | None = None) -> list[Write]:
+        """Return the provider's accepted writes in this namespace."""
+        position = self.start_position if since is None else since
+        found = self.environment.write_log.of(self.namespace, position)
+        ours = self.environment.own_writes.versions
+        return [one for one in found if one.accepted and not (one.version and one.version in ours)]
+
+    def events(self) -> int:
+        """Return how many Events the provider has written in this namespace."""
+        return self.environment.write_log.events.get(self.namespace, 0)
+
+    def finding(
+        self, field: str, evidence: str, remedy: str, name: str = NAME, kind: str = ""
+    ) -> Finding:
+        """Return a finding about an object."""
+        return Finding("", f"{kind or self.kind.resource.kind} {name}", field, evidence, remedy)
+
+
+def quote_writes(writes: list[Write]) -> str:
+    """Quote writes as evidence."""
+    text = "; ".join(map(str, writes[:_MOST]))
+    return text if len(writes) <= _MOST else f"{text}; and {len(writes) - _MOST} more"
+
+
+def _in_version(resource: Resource, version: str) -> Resource:
+    return Resource(
+        resource.group, version, resource.plural, resource.kind, namespaced=resource.namespaced
+    )
