@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pytest
 
 from kapy import __version__
-from kapy.cli.main import main
 from kapy.cli.root import run, sentence
 from kapy.cli.tree import root_help
 from kapy.kube.errors import NotFound
@@ -124,25 +122,6 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert kapy("version").stdout == kapy("--version").stdout == f"kapy {__version__}\n"
     assert run(["version", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["version"] == __version__
-
-
-@pytest.mark.parametrize(
-    ("module", "arguments"), [("kapy.cli.quick", ["version"]), ("kapy.cli.root", ["status"])]
-)
-def test_ctrl_c_while_modules_are_imported_leaves_no_traceback(
-    module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Interrupting(MetaPathFinder):
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == module:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
-    monkeypatch.setattr(sys, "argv", ["kapy", *arguments])
-    monkeypatch.delitem(sys.modules, module, raising=False)
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 130
 
 
 @pytest.mark.parametrize(

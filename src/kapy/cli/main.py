@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+# `signal` itself imports enum, which takes longer than a quick answer.
+import _signal  # type: ignore[import-not-found]
 import sys
 
 INTERRUPTED = 130
 
 
 def main() -> None:
-    """Entry point of the console script.
+    """Entry point of the `kapy` command; Ctrl-C ends it without a traceback at any moment.
 
-    Ctrl-C ends it without a traceback at any moment, also while modules are imported.
+    While a command runs, Ctrl-C is a KeyboardInterrupt. Before and after that there is nothing to
+    end in order, and Ctrl-C ends the process at once: callbacks of the import system and of the
+    end of the interpreter would print a KeyboardInterrupt, and forget it.
     """
     try:
         code = _run(sys.argv[1:])
@@ -21,13 +25,24 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    _on_ctrl_c(_signal.SIG_DFL)
     from kapy.cli.quick import answered
 
     if answered(arguments):
         return 0
     from kapy.cli.root import run
 
-    return run(arguments)
+    _on_ctrl_c(_signal.default_int_handler)
+    try:
+        return run(arguments)
+    finally:
+        _on_ctrl_c(_signal.SIG_DFL)
+
+
+def _on_ctrl_c(handler: object) -> None:
+    """Handle SIGINT so, unless it is ignored (as of a shell's job in the background)."""
+    if _signal.getsignal(_signal.SIGINT) in (_signal.SIG_DFL, _signal.default_int_handler):
+        _signal.signal(_signal.SIGINT, handler)
 
 
 if __name__ == "__main__":
