@@ -16,7 +16,7 @@ from kapy.apps.presence import NoPlane, Presence, claimed, is_claimed, last_pres
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 
-State = Literal["running", "starting", "stopped"]
+State = Literal["running", "starting", "stopped", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,27 @@ class Known:
 
 def planes_in(base: Path) -> Iterator[Known]:
     """The planes whose folders are in one, by name. Raises nothing for what cannot be read."""
+    paths: list[Path] = []
     with suppress(OSError):
-        for path in sorted(base.iterdir()):
-            folder = Folder(path)
+        paths = sorted(base.iterdir())
+    for path in paths:
+        folder = Folder(path)
+        try:
             if is_plane(folder):
-                with suppress(KapyError):
-                    yield known(folder)
+                yield known(folder)
+        except (OSError, KapyError):
+            yield Known(path.name, folder, "unreadable")
 
 
 def is_plane(folder: Folder) -> bool:
-    """Whether a plane was ever started in a folder."""
-    return (folder.path / "plane.lock").is_file()
+    """Whether a plane was ever started in a folder: files of it may be lost or damaged."""
+    return any(os.path.lexists(path) for path in (_lock(folder), folder.last, folder.state)) or (
+        (folder.data / "store.db").is_file()
+    )
+
+
+def _lock(folder: Folder) -> Path:
+    return folder.path / "plane.lock"
 
 
 def known(folder: Folder) -> Known:
@@ -105,6 +115,8 @@ def delete_plane(folder: Folder) -> list[str]:
     """
     if not is_plane(folder):
         raise NoPlane(f"there is no management plane in {folder.path}")
+    if not _lock(folder).is_file():  # no plane can hold it
+        _remove(_lock(folder))
     with claimed(folder, for_restore=True):
         stale = _left_behind(folder)
         if stale is not None:

@@ -6,6 +6,7 @@ says who and where.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -14,6 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
 
 from kapy.apps.credentials import write_private
 from kapy.apps.settings import Folder, UnusableFolder
@@ -90,8 +94,9 @@ def announced(folder: Folder, presence: Presence) -> Iterator[None]:
         yield
     finally:
         with suppress(FileNotFoundError):
-            os.utime(folder.state)  # when it ended
-            folder.state.replace(folder.last)
+            if folder.state.is_file() and not folder.last.is_dir():  # else somebody damaged them
+                os.utime(folder.state)  # when it ended
+                folder.state.replace(folder.last)
 
 
 def tell(folder: Folder, presence: Presence) -> None:
@@ -110,15 +115,23 @@ def last_presence(folder: Folder) -> Presence | None:
 
 
 def _read(path: Path) -> Presence | None:
+    """The Presence that a file holds, or None: what is damaged tells nothing."""
     try:
-        return Presence(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        found = msgspec.json.decode(path.read_bytes(), type=Presence)
+        urlsplit(found.server).port  # noqa: B018  # raises for what is no address
+    except (OSError, ValueError, RecursionError):
         return None
+    return found if _is_process(found.pid) and "\0" not in found.kubeconfig else None
+
+
+def _is_process(pid: int) -> bool:
+    """Whether a number can be of one process; the others mean groups, or everybody's."""
+    return 0 < pid < 1 << 31
 
 
 def is_claimed(folder: Folder) -> bool:
     """Whether a process holds the folder, ready or not."""
-    if not _lock(folder).exists():
+    if not _lock(folder).is_file():
         return False
     handle = _open(folder)
     try:
@@ -139,7 +152,8 @@ def ask_to_end(folder: Folder) -> int:
     pid = _holder(folder) if presence is None else presence.pid
     if pid is None:
         raise NoPlane(f"no management plane runs in {folder.path}")
-    os.kill(pid, signal.SIGTERM)
+    with suppress(ProcessLookupError):  # it has ended meanwhile
+        os.kill(pid, signal.SIGTERM)
     return pid
 
 
@@ -148,9 +162,10 @@ def _holder(folder: Folder) -> int | None:
     if not is_claimed(folder):
         return None
     try:
-        return int(_lock(folder).read_text())
+        pid = int(_lock(folder).read_text())
     except (OSError, ValueError):
         return None  # a restore
+    return pid if _is_process(pid) else None
 
 
 def _lock(folder: Folder) -> Path:
@@ -161,7 +176,9 @@ def _open(folder: Folder) -> int:
     try:
         return os.open(_lock(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
+        is_other = error.errno in (errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ENOENT)
+        remedy = "move it away" if is_other else "let this user read and write it"
         raise UnusableFolder(
-            f"cannot open {_lock(folder)}: {error.strerror}; let this user read and write it, or "
-            "choose another --data-dir or --name"
+            f"cannot open {_lock(folder)}: {error.strerror}; {remedy}, or choose another "
+            "--data-dir or --name"
         ) from None

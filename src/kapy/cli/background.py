@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -209,9 +210,11 @@ def _arguments(options: Options, folder: Folder) -> Iterator[str]:
 
 def _last_words(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    if not lines:
+    if not lines and not shutil.disk_usage(log.parent).free:
         return (
-            f"the management plane ended before it was ready; it said nothing in {log} (is the "
-            "disk full?)"
+            f"the management plane ended before it was ready: the disk of {log.parent} is full; "
+            "make room, or use another --data-dir"
         )
+    if not lines:
+        return f"the management plane ended before it was ready, and said nothing in {log}"
     return lines[-1].removeprefix("Error: ")

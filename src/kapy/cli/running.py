@@ -138,7 +138,7 @@ def planes(output: str | None) -> None:
             (
                 one.name,
                 one.state,
-                str(urlsplit(one.server).port) if one.server else "-",
+                str(urlsplit(one.server).port or "-"),
                 one.since or "-",
                 one.version or "-",
                 str(one.folder.path),

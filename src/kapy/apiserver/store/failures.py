@@ -18,24 +18,14 @@ UNTRUSTED: Final = frozenset(
 )
 """Errors after which the file may hold something else than what was written to it."""
 
-_ADVICE: Final = (
-    ("SQLITE_FULL", "free some space: writes go on by themselves then, reads go on meanwhile"),
-    (
-        "SQLITE_IOERR",
-        "see whether the disk is full or broken: writes go on by themselves when it takes them "
-        "again, reads go on meanwhile",
-    ),
-    (
-        "SQLITE_READONLY",
-        "make the file and its file system writable: writes go on by themselves then, reads go on "
-        "meanwhile",
-    ),
-    (
-        "SQLITE_BUSY",
-        "another program holds a lock on it: close that one; writes go on by themselves then, "
-        "reads go on meanwhile",
-    ),
+_REMEDIES: Final = (
+    ("SQLITE_FULL", "free some space"),
+    ("SQLITE_IOERR", "see whether the disk is full or broken"),
+    ("SQLITE_READONLY", "make the file and its file system writable"),
+    ("SQLITE_BUSY", "another program holds a lock on it: close that one"),
 )
+_WHILE_IT_RUNS: Final = "a plane that runs writes again by itself then, and is read meanwhile"
+"""Said together with the condition, as the same error may refuse the start of a plane."""
 
 
 def name_of(error: BaseException) -> str:
@@ -70,7 +60,7 @@ def not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
 def not_written(path: Path, error: sqlite3.Error) -> StoreError:
     """The sentence about a write that failed and left nothing behind."""
     name = name_of(error)
-    for prefix, advice in _ADVICE:
+    for prefix, remedy in _REMEDIES:
         if name.startswith(prefix):
-            return StoreError(f"writing to {path} failed: {error}; {advice}")
-    return StoreError(f"writing to {path} failed: {error}; reads go on")
+            return StoreError(f"writing to {path} failed: {error}; {remedy} ({_WHILE_IT_RUNS})")
+    return StoreError(f"writing to {path} failed: {error}; a plane that runs is read meanwhile")
