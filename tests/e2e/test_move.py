@@ -52,6 +52,12 @@ def test_a_cluster_moves_to_another_plane_and_is_reached_there(tmp_path: Path) -
         itself = shell.run("kapy", "move", "--to-kubeconfig", ".kube/config")
         assert "the source and the target are the same cluster" in itself.stderr
 
+        alone = shell.run("kapy", "pivot", "capybara", "--dry-run")
+        assert alone.returncode == 1
+        assert alone.stderr.splitlines()[-1].startswith(
+            "Error: the machines of Cluster default/capybara exist in memory only, and run no Pods"
+        )
+
         saved = tmp_path / "saved"
         saved.mkdir()
         shell.ok("kapy", "move", "--to-directory", "saved")

@@ -22,7 +22,7 @@ from kapy.client.client import Client
 from kapy.conditions.lookup import get, is_true
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, TooManyRequests
-from kapy.kube.names import DAEMON_SETS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Resource
+from kapy.kube.names import DAEMON_SETS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS, Resource
 from kapy.kube.patch.merge_patch import apply as merged
 from kapy.testing.story import Story
 
@@ -173,6 +173,37 @@ async def test_daemons_run_on_every_node_and_follow_them() -> None:
         await scale(running, workers=1)
         await asyncio.sleep(120)
         assert len(await pods(client, "agent")) == 1
+
+
+async def test_pods_wait_for_a_node_with_what_they_request() -> None:
+    async with cluster() as (running, client):
+        whole = {"resources": {"requests": {"memory": "5Gi"}}}
+        template = {"spec": {"containers": [{"name": "main", "image": "x", **whole}]}}
+        await client.create(
+            DEPLOYMENTS, workload(DEPLOYMENTS, "big", replicas=3, template=template)
+        )
+        await asyncio.sleep(1)
+        found = await pods(client, "big")
+        (waiting,) = [one for one in found if "nodeName" not in one["spec"]]
+        assert waiting["status"]["phase"] == "Pending"
+        (condition,) = waiting["status"]["conditions"]
+        message = (
+            "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient memory."
+        )
+        assert condition | {"lastTransitionTime": ""} == {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+            "lastTransitionTime": "",
+        }
+        (event,) = (await client.list(EVENTS, "default")).items
+        assert (event["reason"], event["type"]) == ("FailedScheduling", "Warning")
+        assert event["message"] == message
+        assert event["involvedObject"]["uid"] == waiting["metadata"]["uid"]
+        await scale(running, workers=3)
+        await asyncio.sleep(60)
+        assert len({*nodes_of(await pods(client, "big"))} - {""}) == 3
 
 
 async def scale(running: Plane, **replicas: int) -> None:

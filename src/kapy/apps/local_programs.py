@@ -76,6 +76,20 @@ def local_programs(
         raise
 
 
+async def programs_of(client: Client, folder: Path) -> dict[str, str]:
+    """The programs that run in place of images, by the labels of their providers. Raises
+    BadPrograms, ApiError."""
+    labels = {
+        Key.of(one): (one["metadata"].get("labels") or {}).get(PROVIDER_LABEL, "")
+        for one in (await client.list(DEPLOYMENTS, labels=PROVIDER_LABEL)).items
+    }
+    return {
+        labels[key]: one.command[0]
+        for one in programs.read(folder)
+        if (key := Key(one.namespace, one.deployment)) in labels
+    }
+
+
 async def run_instead(client: Client, folder: Path, label: str, command: Command) -> list[Key]:
     """Let a program run in place of an installed provider's image; its Deployments. Raises
     CannotRun, ApiError."""

@@ -41,6 +41,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "get": ("kapy.cli.groups:GET", "Get info of a workload cluster."),
         "exec": ("kapy.cli.exec_machine:exec_machine", "Run a command in a Machine."),
         "debug": ("kapy.cli.groups:DEBUG", "Gather what a bug report needs."),
+        "pivot": ("kapy.cli.pivot:pivot", "Let a workload cluster manage itself."),
         "move": ("kapy.cli.move:move", "Move clusters between management clusters."),
         "alpha": ("kapy.cli.groups:ALPHA", "Commands that may still change."),
     },

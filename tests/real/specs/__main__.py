@@ -13,9 +13,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.real.specs import parts
+from tests.real.specs import containers, parts
 from tests.real.specs.catalogue import SPECS, runnable
 from tests.real.specs.run import Result, runner
+from tests.real_clusters.parts import missing as needed_of_clusters
 
 
 def main() -> int:
@@ -27,15 +28,21 @@ def main() -> int:
     told = parser.parse_args()
     if told.names == ["list"]:
         for name, spec in SPECS.items():
-            print(f"{name:26} {spec.needs and 'needs ' + spec.needs}".rstrip())  # noqa: T201
+            needs = spec.needs and f"needs {spec.needs}"
+            print(f"{name:26} {spec.machines:10} {needs}".rstrip())  # noqa: T201
         return 0
     if unknown := [one for one in told.names if one not in SPECS]:
         sys.exit(f"no spec is called {', '.join(unknown)}; `list` prints all names")
     if lack := parts.missing():
         sys.exit(lack)
     wanted = told.names or runnable()
+    if not containers.is_inside() and any(SPECS[one].machines == "containers" for one in wanted):
+        if lack := needed_of_clusters():
+            sys.exit(lack)
+        parts.build()
+        containers.enter()
     failed = []
-    with runner(told.folder) as run, ThreadPoolExecutor(told.jobs) as pool:
+    with runner(told.folder, wanted) as run, ThreadPoolExecutor(told.jobs) as pool:
         for result in pool.map(run, wanted):
             parts.tell(_line(result))
             failed += [] if result.passed else [result.name]

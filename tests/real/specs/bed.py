@@ -23,6 +23,8 @@ from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kapy.kube.yaml import dump
 from tests.real.servers import free_port
 from tests.real.specs import parts
+from tests.real.specs.catalogue import Spec
+from tests.real.specs.containers import containers
 from tests.real.specs.machines import machines
 
 PATIENCE: Final = 180.0
@@ -40,10 +42,11 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bed:
-    """Where a spec runs. folder: of its files."""
+    """Where a spec runs. folder: of its files. engine: the container engine's address."""
 
     folder: Path
     kubeconfig: Path
+    engine: str
 
 
 def kapy() -> str:
@@ -52,25 +55,38 @@ def kapy() -> str:
 
 
 @contextmanager
-def bed(folder: Path) -> Iterator[Bed]:
-    """A plane that serves, with the extension; both end with the context."""
+def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
+    """A plane that serves, with the extension, and an engine for machines in containers; all of
+    them end with the context."""
     folder.mkdir(parents=True, exist_ok=True)
-    made, port = Bed(folder, folder / "kubeconfig"), free_port()
+    with ExitStack() as stack:
+        engine = f"unix://{folder / 'no-docker.sock'}"
+        if spec.machines == "containers":
+            engine = stack.enter_context(containers(folder, managers=spec.managers))
+        made = Bed(folder, folder / "kubeconfig", engine)
+        _begin(made, stack)
+        yield made
+
+
+def _begin(made: Bed, stack: ExitStack) -> None:
+    folder, port = made.folder, free_port()
     command = [
         *(kapy(), "up", "--name", f"specs-{folder.name}", "--data-dir", str(folder / "plane")),
         *("--port", "0", "--kubeconfig", str(made.kubeconfig), "--feature-gates", GATES),
         *("--webhook-service", f"{NAMESPACE}/{SERVICE}=127.0.0.1:{port}"),
         *("--audit-log-path", str(folder / "audit.log")),
     ]
-    with ExitStack() as stack:
-        environment = {**os.environ, "POD_IP": "127.0.0.1"}  # a port for each workload cluster
-        stack.enter_context(process(folder / "plane.log", command, environment))
-        _wait(lambda: _serves(made.kubeconfig), folder / "plane.log")
-        _furnish(made)
-        stack.enter_context(_extension(made, port))
-        access = kubeconfig_files.load([made.kubeconfig], "")
-        stack.enter_context(machines(access, folder / "machines"))
-        yield made
+    environment = {
+        **os.environ,
+        "DOCKER_HOST": made.engine,
+        "POD_IP": "127.0.0.1",  # a port for each workload cluster in memory
+    }
+    stack.enter_context(process(folder / "plane.log", command, environment))
+    _wait(lambda: _serves(made.kubeconfig), folder / "plane.log")
+    _furnish(made)
+    stack.enter_context(_extension(made, port))
+    access = kubeconfig_files.load([made.kubeconfig], "")
+    stack.enter_context(machines(access, folder / "machines"))
 
 
 def _furnish(made: Bed) -> None:

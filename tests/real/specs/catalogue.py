@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
+
+Machines = Literal["memory", "containers"]
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One spec. focus: a pattern of Ginkgo's that selects it alone. needs: "" where a plane with
-    in-memory machines is enough, else what is missing there, in one line."""
+    """One spec. focus: a pattern of Ginkgo's that selects it alone. needs: what is missing to run
+    it, in one line, "" where nothing is. machines: in memory, or in containers. managers: whether
+    they run as Pods of a cluster of containers."""
 
     focus: str
     needs: str = ""
+    machines: Machines = "memory"
+    managers: bool = False
 
 
-NODES: Final = "containers as machines, in which the spec runs commands"
-OUTLIVING: Final = "machines that outlive their objects, as containers do"
 AUTOSCALER: Final = "a scheduler that counts what Pods request, and the cluster autoscaler's image"
 DOCKER: Final = "real nodes: images of nodes, and a management cluster that runs Pods"
 KUBETEST: Final = "Kubernetes' conformance tests, an image that runs on real nodes"
@@ -46,24 +49,30 @@ SPECS: Final = {
     "workers-remediation": Spec("MachineDeployment remediation"),
     "rollout-taints": Spec("KCP and MachineDeployment rolling upgrades"),
     "control-plane-adoption": Spec("KCP adoption"),
-    "infrastructure-adoption": Spec("KCP infra adoption", OUTLIVING),
+    "infrastructure-adoption": Spec("KCP infra adoption", machines="containers"),
     "control-plane-remediation": Spec("KCP remediation"),
     "machine-pool": Spec("MachinePools"),
     "node-drain": Spec("Node drain"),
     "autoscaler": Spec("autoscaler", AUTOSCALER),
-    "join-old-nodes": Spec("kubeadm with an older version", NODES),
+    "join-old-nodes": Spec("kubeadm with an older version", machines="containers"),
     "clusterctl-upgrade-1.11": Spec("v1.11=>current", DOCKER),
     "clusterctl-upgrade-1.12": Spec("v1.12=>current", DOCKER),
     "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass", DOCKER),
     "clusterctl-upgrade-latest": Spec("on K8S latest ci mgmt cluster", DOCKER),
-    "self-hosted": Spec("self-hosted clusters using ClusterClass .ClusterClass", DOCKER),
-    "self-hosted-ha": Spec("self-hosted clusters using ClusterClass with a HA", DOCKER),
-    "self-hosted-single": Spec("single-node self-hosted", DOCKER),
+    "self-hosted": Spec(
+        "self-hosted clusters using ClusterClass .ClusterClass",
+        machines="containers",
+        managers=True,
+    ),
+    "self-hosted-ha": Spec(
+        "self-hosted clusters using ClusterClass with a HA", machines="containers", managers=True
+    ),
+    "self-hosted-single": Spec("single-node self-hosted", machines="containers", managers=True),
     "conformance": Spec("testing K8S conformance .Conformance. .K8s-Install. ", KUBETEST),
     "conformance-latest": Spec("K8S conformance with K8S latest ci", KUBETEST),
 }
 
 
-def runnable() -> list[str]:
-    """The specs that planes with machines in memory are enough for."""
-    return [name for name, spec in SPECS.items() if not spec.needs]
+def runnable(machines: Machines = "memory") -> list[str]:
+    """The specs that planes with machines of that kind are enough for."""
+    return [name for name, one in SPECS.items() if one.machines == machines and not one.needs]

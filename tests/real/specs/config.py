@@ -1,4 +1,4 @@
-"""The configuration of upstream's specs: upstream's own, for a plane with in-memory machines."""
+"""The configuration of upstream's specs: upstream's own, for a plane of kapy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.kube.yaml import dump, load
-from tests.real.specs import parts
+from tests.real.specs import containers, parts
+from tests.real.specs.catalogue import Machines
 from tests.real.specs.templates import in_memory
 
 RELEASES: Final = {
@@ -18,20 +19,28 @@ RELEASES: Final = {
 }
 """Whose components kapy prints, by the provider's name and type."""
 
+EXTENSION: Final = "RuntimeExtensionProvider"
+"""Its release wants cert-manager. Beside a plane it is a process; a cluster of containers that
+becomes its own management cluster has none."""
 STEPS: Final = {"kcp-adoption": ("step1", "step2")}
 POLL: Final = "2s"
 """How often the specs look; upstream's ten seconds suit slower clusters."""
 
 
-def written(folder: Path, kapy: str, *, old: bool = False) -> Path:
-    """The configuration, written into a folder with all that it names. old: with upstream's old
-    releases, too."""
+def written(folder: Path, kapy: str, machines: Machines) -> Path:
+    """The configuration for machines of a kind, written into a folder with all that it names."""
     document = load((_upstream() / "config" / "docker.yaml").read_text())
-    document["images"] = []
-    document["providers"] = [_provider(one, folder, kapy, old=old) for one in document["providers"]]
+    document["images"] = containers.images() if machines == "containers" else []
+    document["providers"] = [
+        _provider(one, folder, kapy, machines)
+        for one in document["providers"]
+        if machines == "memory" or one["type"] != EXTENSION
+    ]
     variables = document["variables"]
     for name in ("CNI", "KUBETEST_CONFIGURATION", "AUTOSCALER_WORKLOAD"):
         variables[name] = str(_upstream() / variables[name])
+    if machines == "containers":
+        variables |= containers.VARIABLES
     document["intervals"] = {
         name: [limit, POLL if step == "10s" else step]
         for name, (limit, step) in document["intervals"].items()
@@ -41,35 +50,37 @@ def written(folder: Path, kapy: str, *, old: bool = False) -> Path:
     return path
 
 
-def _provider(provider: dict[str, Any], folder: Path, kapy: str, *, old: bool) -> dict[str, Any]:
-    """A provider's current version; with old ones where they are wanted."""
-    *before, current = provider["versions"]
+def _provider(
+    provider: dict[str, Any], folder: Path, kapy: str, machines: Machines
+) -> dict[str, Any]:
+    """A provider's current version."""
+    *_, current = provider["versions"]
     current["name"] = parts.VERSION  # as the inventory of a plane has it
     if release := RELEASES.get((provider["name"], provider["type"])):
         made = folder / "components" / f"{release}.yaml"
         made.parent.mkdir(parents=True, exist_ok=True)
-        printed = subprocess.run([kapy, "components", release], capture_output=True, check=True)
+        options = containers.components(release) if machines == "containers" else ()
+        command = [kapy, "components", release, *options]
+        printed = subprocess.run(command, capture_output=True, check=True)
         made.write_bytes(printed.stdout)
         current |= {"type": "url", "value": f"file://{made}"}
     else:
         current["value"] = str(_path(current["value"]))
-    for version in before if old else []:
-        version["files"] = [
-            {"sourcePath": str(_path(one["sourcePath"]))} for one in version["files"]
-        ]
     current["files"] = [
-        {"sourcePath": str(_file(_path(one["sourcePath"]), folder))} for one in current["files"]
+        {"sourcePath": str(_file(_path(one["sourcePath"]), folder, machines))}
+        for one in current["files"]
     ]
-    return {**provider, "versions": [*(before if old else []), current]}
+    return {**provider, "versions": [current]}
 
 
-def _file(path: Path, folder: Path) -> Path:
-    """A file of the release; templates are made from upstream's bases, for in-memory machines."""
+def _file(path: Path, folder: Path, machines: Machines) -> Path:
+    """A file of the release; templates are made from upstream's bases."""
     if path.name == "metadata.yaml":
         return path
     made = folder / "templates" / path.name
     made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_text(in_memory(path.read_text() if path.exists() else _rendered(path)))
+    text = path.read_text() if path.exists() else _rendered(path)
+    made.write_text(in_memory(text) if machines == "memory" else text)
     return made
 
 

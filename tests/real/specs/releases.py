@@ -50,7 +50,7 @@ def released(versions: tuple[str, ...], file: File, folder: Path) -> Iterator[di
             yield {
                 "GOPROXY": here,
                 "HTTPS_PROXY": here,
-                "NO_PROXY": "127.0.0.0/8,localhost",
+                "NO_PROXY": "localhost,127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16",
                 "SSL_CERT_FILE": str(folder / "releases.crt"),
             }
         finally:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,20 +33,21 @@ class Result:
 
 
 @contextmanager
-def runner(folder: Path) -> Iterator[Callable[[str], Result]]:
+def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Result]]:
     """Runs specs by name. folder: of everything that they write."""
     parts.build()
     folder.mkdir(parents=True, exist_ok=True)
-    settings = config.written(folder, kapy())
+    kinds = {SPECS[name].machines for name in names}
+    settings = {one: config.written(folder / one, kapy(), one) for one in kinds}
     with released(OLD, _file_of_release, folder) as environment:
-        yield lambda name: _run(name, folder / name, settings, environment)
+        yield lambda name: _run(name, folder / name, settings[SPECS[name].machines], environment)
 
 
 def _run(name: str, folder: Path, settings: Path, environment: dict[str, str]) -> Result:
     shutil.rmtree(folder, ignore_errors=True)
     log, begun = folder / "spec.log", time.monotonic()
     try:
-        with bed(folder) as made:
+        with bed(folder, SPECS[name]) as made:
             begun = time.monotonic()
             passed = _passes(name, made, log, settings, environment)
     except NotReady as error:
@@ -68,7 +69,7 @@ def _passes(name: str, made: Bed, log: Path, settings: Path, environment: dict[s
         **environment,
         "KUBECONFIG": str(made.kubeconfig),
         "CAPI_KUSTOMIZE_PATH": str(parts.kustomize()),
-        "DOCKER_HOST": f"unix://{made.folder / 'no-docker.sock'}",
+        "DOCKER_HOST": made.engine,
         "HOME": str(made.folder),
     }
     with log.open("wb") as said:

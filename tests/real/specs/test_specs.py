@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.real.specs import parts
+from tests.real.specs import containers, parts
 from tests.real.specs.catalogue import SPECS, runnable
 from tests.real.specs.run import Result, runner
 
@@ -27,7 +27,9 @@ def run() -> Iterator[Callable[[str], Result]]:
     assert not lack, lack
     unknown = sorted(set(NAMES) - SPECS.keys())
     assert not unknown, f"no spec is called {', '.join(unknown)}; there are {', '.join(SPECS)}"
-    with runner(parts.CACHE / "runs") as found:
+    if any(SPECS[one].machines == "containers" for one in NAMES):
+        assert containers.is_inside(), "machines in containers: python -m tests.real.specs NAME"
+    with runner(parts.CACHE / "runs", NAMES) as found:
         yield found
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from kapy.clusterctl.errors import ConfigError
 from kapy.clusterctl.inventory import Installed, default_name
-from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import Reference, parse_reference
 
 NONE: Final = "-"
@@ -22,10 +22,12 @@ _USUAL: Final = {
 
 @dataclass(frozen=True)
 class Asked:
-    """Providers to install. names: `aws` or `aws:v2.11.0`, by type."""
+    """Providers to install. names: `aws` or `aws:v2.11.0`, by type. target_namespace: of all of
+    them; namespaces: of single ones, by their labels."""
 
     names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
     target_namespace: str = ""
+    namespaces: Mapping[str, str] = field(default_factory=dict)
 
     def with_usual(self, installed: Sequence[Installed]) -> Asked:
         """The usual providers too, where no core provider is installed yet."""
@@ -33,6 +35,10 @@ class Asked:
             return self
         usual = {of_type: (name,) for of_type, name in _USUAL.items() if not self.of(of_type)}
         return replace(self, names={**self.names, **usual})
+
+    def namespace_of(self, name: str, of_type: ProviderType) -> str:
+        """The namespace that a provider is to have, "" for that of its components."""
+        return self.namespaces.get(manifest_label(name, of_type), self.target_namespace)
 
     def of(self, of_type: ProviderType) -> list[str]:
         """What is asked for of one type."""

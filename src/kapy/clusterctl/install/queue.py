@@ -43,7 +43,7 @@ async def queue(
             reference,
             of_type,
             config,
-            asked.target_namespace,
+            asked.namespace_of(reference.name, of_type),
             substitute=substitute,
         )
         for text, reference, of_type in wanted

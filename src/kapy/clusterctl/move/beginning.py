@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -26,10 +27,21 @@ _REHEARSAL: Final = (
 )
 
 
-async def begin(source: Client, target: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
-    """The journal of a new move; nothing is changed yet. Raises MoveError where it cannot be."""
+async def begin(
+    source: Client,
+    target: Client,
+    begun: Begun,
+    path: Path,
+    tell: Tell,
+    *,
+    besides: Collection[str] = (),
+) -> Journal:
+    """The journal of a new move; nothing is changed yet. Raises MoveError where it cannot be.
+
+    besides: labels of providers that the target does not need.
+    """
     tell(0, "Performing move...")
-    await check_providers(source, target)
+    await check_providers(source, target, besides)
     graph = await discovered(source, begun.namespace, tell)
     check_ready(graph)
     tell_counts(graph, tell)
@@ -42,6 +54,14 @@ async def begin(source: Client, target: Client, begun: Begun, path: Path, tell: 
     journal = Journal.new(path, begun)
     journal.write(Pausing(paused_by(graph)))
     return journal
+
+
+async def check_source(source: Client, namespace: str) -> None:
+    """Raises MoveError where the objects of a namespace cannot be moved now."""
+    graph = await discovered(source, namespace)
+    check_ready(graph)
+    check_unpaused(graph)
+    check_undeleted(planned(graph))
 
 
 async def rehearse(source: Client, namespace: str, tell: Tell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
@@ -50,9 +51,18 @@ def begun(mode: Mode, namespace: str, source: Place, target: Place) -> Begun:
 
 
 async def journal_of(
-    move: Begun, source: Client | None, target: Client | None, path: Path, tell: Tell
+    move: Begun,
+    source: Client | None,
+    target: Client | None,
+    path: Path,
+    tell: Tell,
+    *,
+    besides: Collection[str] = (),
 ) -> Journal:
-    """Look at what would be moved, and begin. Nothing is changed yet. Raises MoveError."""
+    """Look at what would be moved, and begin. Nothing is changed yet. Raises MoveError.
+
+    besides: labels of providers that the target does not need.
+    """
     _refuse_second(path.parent, move)
     match move.mode:
         case Mode.TO_DIRECTORY:
@@ -64,7 +74,7 @@ async def journal_of(
         case Mode.CLUSTERS:
             assert source is not None
             assert target is not None
-            return await begin(source, target, move, path, tell)
+            return await begin(source, target, move, path, tell, besides=besides)
 
 
 def operation(

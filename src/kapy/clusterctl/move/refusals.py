@@ -31,12 +31,16 @@ async def identity(client: Client) -> str:
     return str(found["metadata"]["uid"])
 
 
-async def check_providers(source: Client, target: Client) -> None:
-    """Raises MoveError unless the target has every provider, at least as new as the source."""
+async def check_providers(source: Client, target: Client, besides: Collection[str] = ()) -> None:
+    """Raises MoveError unless the target has every provider, at least as new as the source.
+
+    besides: labels of providers that the target does not need.
+    """
     there = await Inventory(target).installed()
     wrong = [
         problem
         for one in await Inventory(source).installed()
+        if one.label not in besides
         for problem in _provider_problems(one, there)
     ]
     if wrong:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Final
 
 from kapy.kube import Document
+
+SCHEDULER: Final = "default-scheduler"
+"""The name of the scheduler in Events."""
 
 
 def is_ready(pod: Document) -> bool:
@@ -13,8 +18,8 @@ def is_ready(pod: Document) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def unschedulable(pod: Document, nodes: int, now: str) -> Document:
-    """The status of a Pod for which no Node fits."""
+def unschedulable(pod: Document, message: str, now: str) -> Document:
+    """The status of a Pod for which no Node fits. message: why."""
     before = pod.get("status") or {}
     conditions = before.get("conditions") or ()
     there: Document = next((one for one in conditions if one["type"] == "PodScheduled"), {})
@@ -23,9 +28,37 @@ def unschedulable(pod: Document, nodes: int, now: str) -> Document:
         "status": "False",
         "lastTransitionTime": there.get("lastTransitionTime", now),
         "reason": "Unschedulable",
-        "message": f"0/{nodes} nodes are available to this Pod",
+        "message": message,
     }
     return {**before, "phase": "Pending", "conditions": [condition]}
+
+
+def failed_scheduling(pod: Document, message: str, now: str) -> Document:
+    """The Event of a Pod for which no Node fits; its name is the same for the same message."""
+    metadata = pod["metadata"]
+    digest = blake2b(f"{metadata['uid']} {message}".encode(), digest_size=8).hexdigest()
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.{digest}", "namespace": metadata["namespace"]},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+        },
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "action": "Scheduling",
+        "message": message,
+        "source": {"component": SCHEDULER},
+        "reportingComponent": SCHEDULER,
+        "reportingInstance": SCHEDULER,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
 
 
 def trouble(pod: Document) -> str:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from kapy.apiserver.controllers.workloads.pod_requests import (
+    Amounts,
+    add,
+    amounts,
+    lacking,
+    requests_of,
+)
 from kapy.kube import Document
 from kapy.kube.selectors import selector_of
 
 MOST_PODS: Final = 110
-"""Pods of one Node, as a kubelet has it."""
+"""Pods of a Node that does not tell how many it has room for, as a kubelet has it."""
+_ENDED: Final = ("Succeeded", "Failed")
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _FORBID: Final = ("NoSchedule", "NoExecute")
 _OF_DAEMONS: Final = tuple(
@@ -21,51 +30,94 @@ _OF_DAEMONS: Final = tuple(
 
 def accepts(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> bool:
     """Whether a Pod with this spec may run on a Node. daemon: it is one of a DaemonSet."""
-    if node["metadata"].get("deletionTimestamp"):
-        return False
+    return not refusal(node, spec, daemon=daemon)
+
+
+def refusal(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> str:
+    """Why a Pod with this spec may not run on a Node, as kube-scheduler says it; "": it may."""
     own = node.get("spec") or {}
-    if not daemon and (own.get("unschedulable") or not _is_ready(node)):
-        return False
+    if node["metadata"].get("deletionTimestamp"):
+        return "node(s) are being deleted"
+    if not daemon and own.get("unschedulable"):
+        return "node(s) were unschedulable"
     tolerations = [*(spec.get("tolerations") or ()), *(_OF_DAEMONS if daemon else ())]
-    for taint in own.get("taints") or ():
-        if taint.get("effect") in _FORBID and not any(
-            _tolerates(one, taint) for one in tolerations
-        ):
-            return False
+    forbidding = [one for one in own.get("taints") or () if one.get("effect") in _FORBID]
+    is_untolerated = any(
+        not any(_tolerates(one, taint) for one in tolerations) for taint in forbidding
+    )
+    if is_untolerated or not (daemon or _is_ready(node)):
+        return "node(s) had untolerated taint(s)"
     labels = node["metadata"].get("labels") or {}
     wanted = spec.get("nodeSelector") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return _has_affinity(node, spec)
+    is_selected = all(labels.get(key) == value for key, value in wanted.items())
+    if not is_selected or not _has_affinity(node, spec):
+        return "node(s) didn't match Pod's node affinity/selector"
+    return ""
+
+
+class _Node:
+    """A Node, its Pods that have not ended, and what they request."""
+
+    __slots__ = ("_allocatable", "_used", "document", "name", "pods")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.name: str = document["metadata"]["name"]
+        self.pods: list[Document] = []
+        self._allocatable = amounts((document.get("status") or {}).get("allocatable"))
+        self._used: Amounts = {}
+
+    def add(self, pod: Document, wanted: Amounts) -> None:
+        """Count a Pod."""
+        self.pods.append(pod)
+        add(self._used, wanted)
+
+    def refusals(
+        self, pod: Document, wanted: Amounts, apart: Callable[[Document], bool] | None
+    ) -> list[str]:
+        """Why a Pod does not get this Node. A Node that tells no allocatable has enough of all."""
+        if why := refusal(self.document, pod["spec"]):
+            return [why]
+        most = self._allocatable.get("pods", MOST_PODS)
+        reasons = ["Too many pods"] if len(self.pods) >= most else []
+        if self._allocatable:
+            lacks = lacking(self._allocatable, self._used, wanted)
+            reasons += [f"Insufficient {one}" for one in lacks]
+        if not reasons and apart and any(map(apart, self.pods)):
+            return ["node(s) didn't match pod anti-affinity rules"]
+        return reasons
 
 
 class Room:
-    """The Nodes, and how many Pods each has. pods: all that there are."""
+    """The Nodes, and what is left of each. pods: all that there are."""
 
     def __init__(self, nodes: Sequence[Document], pods: Iterable[Document]) -> None:
-        self.nodes = nodes
-        self._pods: dict[str, list[Document]] = {one["metadata"]["name"]: [] for one in nodes}
+        self._nodes = {one["metadata"]["name"]: _Node(one) for one in nodes}
         for one in pods:
-            self._add((one.get("spec") or {}).get("nodeName", ""), one)
+            node = self._nodes.get((one.get("spec") or {}).get("nodeName", ""))
+            if node is not None and (one.get("status") or {}).get("phase") not in _ENDED:
+                node.add(one, requests_of(one))
 
-    def choose(self, pod: Document) -> str:
-        """The name of the Node that a Pod gets, the one with the fewest; "" where none fits."""
-        spec = pod["spec"]
-        apart = _kept_apart(pod)
-        fitting = [
-            (len(there), name)
-            for node in self.nodes
-            if accepts(node, spec)
-            and len(there := self._pods[name := node["metadata"]["name"]]) < MOST_PODS
-            and not (apart and any(map(apart, there)))
-        ]
-        name = min(fitting, default=(0, ""))[1]
-        self._add(name, pod)
-        return name
+    def choose(self, pod: Document) -> tuple[str, str]:
+        """The name of the Node that a Pod gets, the one with the fewest Pods. Where none fits: "",
+        and why."""
+        apart, wanted = _kept_apart(pod), requests_of(pod)
+        reasons = Counter[str]()
+        fitting = []
+        for one in self._nodes.values():
+            refusals = one.refusals(pod, wanted, apart)
+            reasons.update(refusals)
+            if not refusals:
+                fitting.append((len(one.pods), one.name))
+        if not fitting:
+            return "", self._message(reasons)
+        name = min(fitting)[1]
+        self._nodes[name].add(pod, wanted)
+        return name, ""
 
-    def _add(self, node: str, pod: Document) -> None:
-        if node in self._pods:
-            self._pods[node].append(pod)
+    def _message(self, reasons: Mapping[str, int]) -> str:
+        said = ", ".join(sorted(f"{count} {why}" for why, count in reasons.items()))
+        return f"0/{len(self._nodes)} nodes are available:" + (f" {said}." if said else "")
 
 
 def _is_ready(node: Document) -> bool:

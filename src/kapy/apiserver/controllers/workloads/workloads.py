@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from kapy.apiserver.controllers.workloads.pod_conditions import unschedulable
+from kapy.apiserver.controllers.workloads.pod_conditions import failed_scheduling, unschedulable
 from kapy.apiserver.controllers.workloads.scheduling import Room
 from kapy.apiserver.controllers.writing import changed, made, removed
 from kapy.apiserver.metadata import stamp
@@ -246,17 +246,26 @@ class Workloads:
         if not waiting:
             return
         room = Room(list(self.all("nodes")), pods)
-        full = set[str]()
+        refused: dict[str, str] = {}
         for pod in waiting:
             # The Pods of an owner are alike: where one does not fit, none does.
             owner = controller_of(pod) or pod["metadata"]["uid"]
-            node = "" if owner in full else room.choose(pod)
+            node, why = ("", refused[owner]) if owner in refused else room.choose(pod)
             if node:
                 self.place(pod, node)
             else:
-                full.add(owner)
-                status = unschedulable(pod, len(room.nodes), self.now())
-                self.write("pods", pod, status=status)
+                refused[owner] = why
+                self._refuse(pod, why)
+
+    def _refuse(self, pod: Document, why: str) -> None:
+        """Tell in the status of a Pod, and in an Event, that no Node fits."""
+        status = unschedulable(pod, why, self.now())
+        if status == pod.get("status"):
+            return
+        self.write("pods", pod, status=status)
+        event = failed_scheduling(pod, why, self.now())
+        if self.latest("events", event) is None:
+            made(self.plane, self._kind("events"), pod["metadata"]["namespace"], event)
 
     def _kind(self, table: str) -> Kind:
         kind = self.plane.registry.in_table(table)

@@ -1,0 +1,82 @@
+"""The resources that a Pod requests of its Node, as kube-scheduler counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from kapy.kube import Document
+from kapy.kube.quantity import InvalidQuantity, parse
+
+Amounts = dict[str, Decimal]
+"""Amounts by the name of their resource."""
+_NOTHING = Decimal(0)
+_OF_PODS = ("cpu", "memory")
+"""Resources that a Pod may request as a whole (also `hugepages-*`)."""
+
+
+def requests_of(pod: Document) -> Amounts:
+    """The requests of all containers of a Pod that run at the same time, with its overhead."""
+    spec = pod["spec"]
+    wanted = _sum(_requests(one) for one in spec.get("containers") or ())
+    beside: Amounts = {}
+    first: Amounts = {}
+    for one in spec.get("initContainers") or ():
+        if one.get("restartPolicy") == "Always":
+            beside = _sum((beside, _requests(one)))
+            first = _larger(first, beside)
+        else:
+            first = _larger(first, _sum((beside, _requests(one))))
+    wanted = _larger(_sum((wanted, beside)), first)
+    wanted |= {
+        name: amount
+        for name, amount in _requests(spec).items()
+        if name in _OF_PODS or name.startswith("hugepages-")
+    }
+    return _sum((wanted, amounts(spec.get("overhead"))))
+
+
+def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
+    """The amounts of a list of resources."""
+    return {name: _amount(str(text)) for name, text in (quantities or {}).items()}
+
+
+def lacking(allocatable: Amounts, used: Amounts, wanted: Amounts) -> list[str]:
+    """The resources of which a Node has less left than a Pod wants."""
+    return [
+        name
+        for name, amount in wanted.items()
+        if amount > 0 and amount > allocatable.get(name, _NOTHING) - used.get(name, _NOTHING)
+    ]
+
+
+def add(used: Amounts, more: Amounts) -> None:
+    """Count more as used."""
+    for name, amount in more.items():
+        used[name] = used.get(name, _NOTHING) + amount
+
+
+def _requests(holder: Mapping[str, Any]) -> Amounts:
+    return amounts((holder.get("resources") or {}).get("requests"))
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    found: Amounts = {}
+    for one in parts:
+        add(found, one)
+    return found
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    names = one.keys() | other.keys()
+    return {name: max(one.get(name, _NOTHING), other.get(name, _NOTHING)) for name in names}
+
+
+@lru_cache(maxsize=1024)
+def _amount(text: str) -> Decimal:
+    try:
+        return parse(text)
+    except InvalidQuantity:
+        return _NOTHING

@@ -1,0 +1,186 @@
+"""`kapy pivot`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kapy.cli.flags import command
+from kapy.cli.reaching import reached_async, reaching
+from kapy.cli.working import Steps, certificates, finished
+
+if TYPE_CHECKING:
+    from kapy.client.client import Client
+    from kapy.clusterctl.pivot.operation import Pivot, Remains
+
+_AGAIN = "run the same command again: it goes on where this one ended"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was asked for; the names are those of the arguments and flags."""
+
+    cluster: str
+    kubeconfig: str
+    kubeconfig_context: str
+    namespace: str
+    to_kubeconfig: str
+    back: bool
+    dry_run: bool
+    wait_provider_timeout: int
+    certificates: Any
+
+
+@command()
+@click.argument("cluster")
+@reaching
+@click.option(
+    "--to-kubeconfig",
+    default="",
+    help="Kubeconfig of the cluster, instead of that of its Secret.",
+)
+@click.option("--back", is_flag=True, help="Take the cluster back to this management cluster.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option(
+    "--wait-provider-timeout",
+    type=int,
+    default=300,
+    show_default=True,
+    help="Seconds to wait for each provider, and for the cluster at the end.",
+)
+@certificates
+def pivot(**given: Any) -> None:
+    """Let a workload cluster manage itself.
+
+    Installs the providers of this management cluster in CLUSTER, waits for them, and moves the
+    objects of its namespace there. Run it again after an interruption: it goes on where it ended.
+    --back takes the cluster back, to repair what it cannot repair itself.
+    """
+    asked = Given(**given)
+    if asked.back and asked.dry_run:
+        raise click.UsageError("--dry-run tells of a pivot, not of its way back; leave out --back")
+    for line in finished(partial(_run, asked), again=_AGAIN):
+        click.echo(line)
+
+
+async def _run(asked: Given, say: Steps) -> list[str]:
+    from kapy._aio.clock import system_clock
+    from kapy.apps.settings import folder_of
+    from kapy.cli.configured import config, verbosity
+    from kapy.clusterctl.pivot.access import kubeconfig_file
+    from kapy.clusterctl.pivot.operation import Pivot, Side, Way
+    from kapy.kube import Key
+
+    settings = config()
+    most = verbosity(settings)
+
+    def tell(level: int, message: str, /, **values: Any) -> None:
+        if level <= most:
+            say(message, **values)
+
+    async with AsyncExitStack() as stack:
+        place = asked.kubeconfig, asked.kubeconfig_context, asked.namespace
+        plane = await stack.enter_async_context(reached_async(*place))
+        cluster = Key(plane.namespace, asked.cluster)
+        path = _absolute(asked.to_kubeconfig)
+        if path is None:
+            kept = folder_of("pivots", os.environ, Path.home()).path
+            path = await kubeconfig_file(plane.client, cluster, kept)
+        itself = await stack.enter_async_context(reached_async(str(path), "", asked.namespace))
+        folder = await _plane_folder(plane.client)
+        way = Way(
+            config=settings,
+            clock=system_clock,
+            journals=folder_of("moves", os.environ, Path.home()).path,
+            say=say,
+            tell=tell,
+            wait=float(asked.wait_provider_timeout),
+            certificates=asked.certificates,
+            local=await _programs(plane.client, folder),
+        )
+        kubeconfig = str(_absolute(asked.kubeconfig) or "")
+        one = Pivot(
+            cluster,
+            Side(plane.client, kubeconfig, asked.kubeconfig_context),
+            Side(itself.client, str(path)),
+            way,
+        )
+        return await _done(one, asked, path, folder)
+
+
+def _absolute(path: str) -> Path | None:
+    return Path(path).absolute() if path else None
+
+
+async def _done(one: Pivot, asked: Given, path: Path, folder: Path | None) -> list[str]:
+    if asked.dry_run:
+        await one.rehearse()
+        return []
+    if asked.back:
+        await one.back()
+        return _after_back(asked.cluster, path)
+    await one.forth()
+    return _after_forth(asked, path, folder, await one.remains())
+
+
+async def _plane_folder(client: Client) -> Path | None:
+    """The folder of an embedded plane of this machine, None for any other management cluster."""
+    from kapy.apps.local_programs import CannotRun, plane_folder
+
+    try:
+        return await plane_folder(client)
+    except CannotRun:
+        return None
+
+
+async def _programs(client: Client, folder: Path | None) -> Mapping[str, str]:
+    from kapy.apps.local_programs import programs_of
+
+    return {} if folder is None else await programs_of(client, folder)
+
+
+def _after_back(cluster: str, path: Path) -> list[str]:
+    return [
+        f"This management cluster looks after {cluster} again.",
+        f"Its providers stay in {cluster}, without objects; they are used again by `kapy pivot "
+        f"{cluster}`, and `kapy delete --all --kubeconfig {path}` removes them.",
+    ]
+
+
+def _after_forth(asked: Given, path: Path, folder: Path | None, left: Remains) -> list[str]:
+    told = [
+        f"{asked.cluster} manages itself now.",
+        f"  kubectl --kubeconfig {path} get clusters -A",
+        f"  kapy pivot {asked.cluster} --back    takes it back, should it need a repair",
+        "This management cluster still has:",
+        *(f"  Cluster {one}" for one in left.clusters),
+        f"  its providers ({', '.join(one.label for one in left.providers)})",
+    ]
+    if left.clusters:
+        names = " ".join(sorted({one.namespace for one in left.clusters}))
+        return [*told, f"Keep it as long as it looks after Clusters (namespaces: {names})."]
+    return [*told, f"Nothing needs it any more; `{_removal(asked, folder)}` removes it."]
+
+
+def _removal(asked: Given, folder: Path | None) -> str:
+    """The command that removes a management cluster, or what it has of Cluster API."""
+    from kapy.apps.settings import base_of_planes
+    from kapy.cli.running import flags_of
+
+    if folder is not None:
+        if folder.parent == base_of_planes(os.environ, Path.home()):
+            flags = flags_of("" if folder.name == "default" else folder.name, "")
+        else:
+            flags = flags_of("", str(folder))
+        return f"kapy down --delete{flags}"
+    named = f" --kubeconfig {asked.kubeconfig}" if asked.kubeconfig else ""
+    context = asked.kubeconfig_context
+    named += f" --kubeconfig-context {context}" if context else ""
+    return f"kapy delete --all --include-crd --include-namespace{named}"

@@ -1,0 +1,39 @@
+"""The kubeconfig of a workload cluster, kept in a file.
+
+The Secret `<cluster>-kubeconfig` moves with the cluster. A pivot that goes on after that, and its
+way back, need the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.kubeconfig import NoKubeconfig, admin_kubeconfig
+from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.whole_file import whole_file
+from kapy.kube import Key
+
+
+async def kubeconfig_file(source: Client, cluster: Key, folder: Path) -> Path:
+    """The file with the kubeconfig of a cluster, as fresh as it can be. Raises MoveError."""
+    plane = (await identity(source))[:8] or "plane"
+    path = folder / f"{plane}-{cluster.namespace}-{cluster.name}.kubeconfig"
+    try:
+        text = await admin_kubeconfig(source, cluster)
+    except NoKubeconfig as error:
+        if path.exists():
+            return path  # the cluster has taken its Secret along
+        raise MoveError(
+            f"there is no kubeconfig of Cluster {cluster} here: {error}; where it manages itself "
+            "already, name its kubeconfig with --to-kubeconfig"
+        ) from None
+    _keep(path, text)
+    return path
+
+
+def _keep(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with whole_file(path, mode=0o600) as file:
+        file.write(text.encode())

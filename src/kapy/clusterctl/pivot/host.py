@@ -1,0 +1,97 @@
+"""Checks of a workload cluster that is to run the providers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.move.kinds import CLUSTER
+from kapy.clusterctl.move.pausing import is_paused
+from kapy.clusterctl.waiting import holds
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import NODES, Resource
+
+CLUSTERS: Final = Resource(CLUSTER.group, "v1beta2", "clusters", CLUSTER.kind)
+_DEV_CLUSTERS: Final = Resource(
+    "infrastructure.cluster.x-k8s.io", "v1beta2", "devclusters", "DevCluster"
+)
+_NO_NETWORK: Final = ("cni", "network plugin", "networkplugin")
+
+
+def check_cluster(cluster: Document) -> None:
+    """Raises MoveError unless a Cluster can take over its own management now."""
+    name = f"Cluster {Key.of(cluster)}"
+    if "deletionTimestamp" in cluster["metadata"]:
+        raise MoveError(f"{name} is being deleted; there is nothing to pivot")
+    if is_paused(cluster):
+        raise MoveError(
+            f"{name} is paused, so that nobody would look after it; resume it with `kubectl patch "
+            f"cluster {cluster['metadata']['name']} -n {cluster['metadata']['namespace']} "
+            """--type merge -p '{"spec":{"paused":null}}'`, or finish the move that paused it"""
+        )
+    if not holds(cluster, "Available"):
+        raise MoveError(
+            f"{name} is not Available, and cannot look after itself: {unavailable(cluster)}; "
+            f"`kapy describe cluster {cluster['metadata']['name']}` tells what it waits for"
+        )
+
+
+def unavailable(cluster: Document) -> str:
+    """The reason for which a Cluster is not Available, in one line."""
+    conditions: Sequence[Document] = (cluster.get("status") or {}).get("conditions") or ()
+    for one in conditions:
+        if one["type"] == "Available" and one["status"] != "True":
+            said = str(one.get("message") or one.get("reason") or "")
+            return " ".join(part.strip("* ") for part in said.splitlines() if part.strip())
+    return "it has no condition Available yet"
+
+
+async def check_not_in_memory(source: Client, cluster: Document) -> None:
+    """Raises MoveError for a cluster whose machines exist in the memory of a plane."""
+    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
+    if reference.get("kind") != _DEV_CLUSTERS.kind:
+        return
+    key = Key(cluster["metadata"]["namespace"], reference.get("name", ""))
+    try:
+        found = await source.get(_DEV_CLUSTERS, key)
+    except NotFound:
+        return
+    backend: dict[str, Any] = (found.get("spec") or {}).get("backend") or {}
+    if "inMemory" in backend:
+        raise MoveError(
+            f"the machines of Cluster {Key.of(cluster)} exist in memory only, and run no Pods; "
+            "a cluster of real machines can manage itself (`kapy generate cluster` with another "
+            "--infrastructure). `kapy move` moves it to another management cluster"
+        )
+
+
+async def check_nodes(target: Client, name: str, kubeconfig: str) -> None:
+    """Raises MoveError unless Pods can run in the cluster. kubeconfig: its file."""
+    nodes = (await target.list(NODES)).items
+    ready = [one for one in nodes if holds(one, "Ready")]
+    if not nodes:
+        raise MoveError(f"cluster {name} has no Node; wait until one of its Machines has joined it")
+    if not ready:
+        said = next(_unready(nodes), "no Node tells why")
+        way = f"`kubectl --kubeconfig {kubeconfig} describe nodes` tells more"
+        if any(one in said.lower() for one in _NO_NETWORK):
+            way = (
+                "it has no network for Pods (CNI); install one with `kubectl --kubeconfig "
+                f"{kubeconfig} apply -f …`, then run this again"
+            )
+        raise MoveError(f"no Node of cluster {name} is Ready: {said}; {way}")
+    if all((one.get("spec") or {}).get("unschedulable") for one in ready):
+        raise MoveError(
+            f"all Nodes of cluster {name} that are Ready are cordoned; `kubectl --kubeconfig "
+            f"{kubeconfig} uncordon {ready[0]['metadata']['name']}` lets Pods run there"
+        )
+
+
+def _unready(nodes: Sequence[Document]) -> Iterator[str]:
+    for node in nodes:
+        for one in (node.get("status") or {}).get("conditions") or ():
+            if one["type"] == "Ready" and one.get("message"):
+                yield f"{node['metadata']['name']}: {one['message']}"

@@ -1,0 +1,289 @@
+"""A pivot as a whole, and its way back; each begins with what is done already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.clusterctl import install
+from kapy.clusterctl.certificates.choice import Choice
+from kapy.clusterctl.components import PROVIDER_LABEL
+from kapy.clusterctl.config import Config
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.install.queue import queue
+from kapy.clusterctl.inventory import Installed, Inventory
+from kapy.clusterctl.move.beginning import check_source, rehearse
+from kapy.clusterctl.move.discovery import listed
+from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place, unfinished
+from kapy.clusterctl.move.kinds import resource_of
+from kapy.clusterctl.move.mover import Mover
+from kapy.clusterctl.move.operation import begun, journal_of, new_path
+from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.pivot.host import (
+    CLUSTERS,
+    check_cluster,
+    check_nodes,
+    check_not_in_memory,
+    unavailable,
+)
+from kapy.clusterctl.pivot.managers import until_managers_run
+from kapy.clusterctl.pivot.needed import Needed, needed
+from kapy.clusterctl.progress import Say
+from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.waiting import NotInTime, holds, until
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.names import CRDS
+
+_AGAIN: Final = "run the same command again: it goes on where this one ended"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One management cluster. kubeconfig, context: how a later command reaches it."""
+
+    client: Client
+    kubeconfig: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a pivot works. wait: seconds for each provider, and for the Cluster at the end. journals:
+    the folder of journals of moves. local: programs by the labels of providers that the management
+    cluster runs as local programs, in place of images.
+    """
+
+    config: Config
+    clock: Clock
+    journals: Path
+    say: Say
+    tell: Tell
+    wait: float = install.providers.WAIT
+    certificates: Choice = "auto"
+    local: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What a management cluster still has after a pivot."""
+
+    clusters: tuple[Key, ...]
+    providers: tuple[Installed, ...]
+
+
+class Pivot:
+    """A pivot of one Cluster. plane: the management cluster that it comes from. itself: the
+    workload cluster.
+
+    All methods raise MoveError, other ClusterctlErrors, ApiErrors and Unreachable, and may be
+    called again after that.
+    """
+
+    def __init__(self, cluster: Key, plane: Side, itself: Side, way: Way) -> None:
+        self._cluster = cluster
+        self._plane = plane
+        self._itself = itself
+        self._way = way
+
+    async def rehearse(self) -> None:
+        """Tell what `forth` would do, and change nothing."""
+        if not await self._is_new():
+            self._way.say(f"Cluster {self._cluster} manages itself already")
+            return
+        wanted = await self._checked()
+        for one in wanted.there:
+            self._way.say("Would keep", provider=one.label, version=one.version)
+        components = await queue(
+            wanted.asked, await self._installed_there(), self._way.config, self._way.say
+        )
+        for each in components:
+            label = each.provider.label
+            told = {"program": self._way.local[label]} if label in self._way.local else {}
+            namespace = each.target_namespace
+            self._way.say(
+                "Would install", provider=label, version=each.version, namespace=namespace, **told
+            )
+            if told:
+                self._way.say(
+                    f"{label} runs here as a local program; the cluster will need its image",
+                    images=", ".join(each.images),
+                )
+        await rehearse(self._plane.client, self._cluster.namespace, self._way.tell)
+
+    async def forth(self) -> None:
+        """Let the cluster manage itself."""
+        if await self._finish_earlier(forth=True) or not await self._is_new():
+            await self._until_available(self._itself)
+            return
+        wanted = await self._checked()
+        await self._install(wanted)
+        besides = frozenset(one.label for one in wanted.unused)
+        await self._move(self._plane, self._itself, besides)
+        await self._until_available(self._itself)
+
+    async def back(self) -> None:
+        """Let the management cluster that the cluster came from manage it again."""
+        if not await self._finish_earlier(forth=False):
+            if await self._found(self._itself) is None:
+                if await self._found(self._plane) is None:
+                    raise self._nowhere()
+            else:
+                labels = [one.label for one in await Inventory(self._plane.client).installed()]
+                await self._until_run(self._plane, labels)
+                await self._move(self._itself, self._plane, frozenset())
+        await self._until_available(self._plane)
+
+    async def remains(self) -> Remains:
+        """What the management cluster still has."""
+        client = self._plane.client
+        clusters = [Key.of(one) for one in await listed(client, CLUSTERS, "")]
+        return Remains(tuple(clusters), tuple(await Inventory(client).installed()))
+
+    async def _is_new(self) -> bool:
+        """Whether the Cluster has still to be moved. Raises MoveError where it is nowhere."""
+        if await self._found(self._plane) is not None:
+            return True
+        if await self._found(self._itself) is not None:
+            return False
+        raise self._nowhere()
+
+    def _nowhere(self) -> MoveError:
+        return MoveError(
+            f"there is no Cluster {self._cluster.name} in namespace {self._cluster.namespace}, "
+            "here or in the cluster itself; `kubectl get clusters -A` lists those there are"
+        )
+
+    async def _found(self, side: Side) -> Document | None:
+        try:
+            return await persistently(partial(side.client.get, CLUSTERS, self._cluster))
+        except NotFound:
+            return None
+
+    async def _checked(self) -> Needed:
+        """The providers that the cluster needs. Raises MoveError where it cannot be pivoted now."""
+        plane, itself = self._plane.client, self._itself.client
+        cluster = await persistently(partial(plane.get, CLUSTERS, self._cluster))
+        check_cluster(cluster)
+        await check_not_in_memory(plane, cluster)
+        await check_nodes(itself, self._cluster.name, self._itself.kubeconfig)
+        await check_source(plane, self._cluster.namespace)
+        source = await Inventory(plane, reached=True).installed()
+        used = await side_by_side(partial(self._uses, one) for one in source if one.built_in)
+        labels = {label for label in used if label}
+        found = needed(source, await self._installed_there(), labels)
+        for one in found.unused:
+            self._way.say(f"Skipping {one.label}: a part of this plane that nothing here uses")
+        await self._tell_others()
+        return found
+
+    async def _installed_there(self) -> list[Installed]:
+        return await Inventory(self._itself.client).installed()
+
+    async def _uses(self, provider: Installed) -> str:
+        """The label of a provider that has objects here, "" without any."""
+        client = self._plane.client
+        selector = f"{PROVIDER_LABEL}={provider.label}"
+        crds = await persistently(partial(client.list, CRDS, labels=selector))
+        for one in crds.items:
+            if await listed(client, resource_of(one), ""):
+                return provider.label
+        return ""
+
+    async def _tell_others(self) -> None:
+        found = await listed(self._plane.client, CLUSTERS, self._cluster.namespace)
+        others = sorted(Key.of(one).name for one in found if Key.of(one) != self._cluster)
+        if others:
+            self._way.say(
+                f"Clusters of namespace {self._cluster.namespace} move together",
+                alsoMoved=", ".join(others),
+            )
+
+    async def _install(self, wanted: Needed) -> None:
+        way = self._way
+        if wanted.missing:
+            how = install.How(certificates=way.certificates)
+            await install.init(
+                self._itself.client, way.config, wanted.asked, how=how, clock=way.clock, say=way.say
+            )
+        await self._until_run(self._itself, wanted.labels)
+
+    async def _until_run(self, side: Side, labels: frozenset[str] | list[str]) -> None:
+        local = self._way.local if side is self._itself else {}
+        await until_managers_run(
+            side.client, frozenset(labels), local, within=self._way.wait, say=self._way.say
+        )
+
+    async def _move(self, source: Side, target: Side, besides: frozenset[str]) -> None:
+        way, namespace = self._way, self._cluster.namespace
+        places = [
+            Place(one.kubeconfig, one.context, await identity(one.client))
+            for one in (source, target)
+        ]
+        new = begun(Mode.CLUSTERS, namespace, *places)
+        path = new_path(way.journals, namespace, way.clock())
+        journal = await journal_of(
+            new, source.client, target.client, path, way.tell, besides=besides
+        )
+        await self._worked(journal, source, target, undo=False)
+
+    async def _finish_earlier(self, *, forth: bool) -> bool:
+        """Finish a move between the two that was interrupted: one in the same direction goes on,
+        one in the other direction is undone. Whether the Cluster is where it should be now."""
+        found = await self._earlier()
+        if found is None:
+            return False
+        path, move = found
+        is_forth = move.target.identity == await identity(self._itself.client)
+        ways = (self._plane, self._itself) if is_forth else (self._itself, self._plane)
+        undo = is_forth is not forth
+        verb = "Undoing" if undo else "Going on with"
+        self._way.say(f"{verb} a move that did not end", journal=str(path))
+        journal = Journal.opened(path)
+        undone = undo or journal.state.turned_back
+        await self._worked(journal, *ways, undo=undo)
+        return (is_forth is not undone) is forth
+
+    async def _earlier(self) -> tuple[Path, Begun] | None:
+        ids = {await identity(one.client) for one in (self._plane, self._itself)}
+        for path, move in unfinished(self._way.journals).items():
+            sides = {move.source.identity, move.target.identity}
+            if sides == ids and move.namespace == self._cluster.namespace:
+                return path, move
+        return None
+
+    async def _worked(self, journal: Journal, source: Side, target: Side, *, undo: bool) -> None:
+        try:
+            mover = Mover(source.client, target.client, journal, self._way.tell)
+            await (mover.roll_back() if undo else mover.go_on())
+        except KapyError as error:
+            if journal.ended:
+                raise
+            raise MoveError(f"{error}; {_AGAIN} (journal {journal.path})") from None
+        finally:
+            journal.close()
+
+    async def _until_available(self, side: Side) -> None:
+        """Wait until the Cluster is looked after where it is now. Raises NotInTime."""
+        seen: Document = {}
+
+        def available(cluster: Document | None) -> bool:
+            seen.update(cluster or {})
+            return cluster is not None and holds(cluster, "Available")
+
+        self._way.say(f"Waiting for Cluster {self._cluster} to be Available")
+        try:
+            await until(side.client, CLUSTERS, self._cluster, available, within=self._way.wait)
+        except TimeoutError:
+            raise NotInTime(
+                f"Cluster {self._cluster} was moved, and is not Available after "
+                f"{self._way.wait:.0f} s: {unavailable(seen)}; look at the managers there, then "
+                "run this again, or the other way (`--back`)"
+            ) from None

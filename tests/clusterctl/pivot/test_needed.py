@@ -1,0 +1,56 @@
+"""Which providers a pivot installs, and which refusals inventories cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapy.clusterctl.errors import MoveError
+from kapy.clusterctl.inventory import Installed
+from kapy.clusterctl.pivot.needed import needed
+from kapy.clusterctl.provider import ProviderType
+
+CORE = Installed("cluster-api", ProviderType.CORE, "v1.14.0", "capi-system", built_in=True)
+KUBEADM = Installed("kubeadm", ProviderType.BOOTSTRAP, "v1.14.0", "b-system", built_in=True)
+DOCKER = Installed("docker", ProviderType.INFRASTRUCTURE, "v1.14.0", "capd-system", built_in=True)
+METAL = Installed("metal3", ProviderType.INFRASTRUCTURE, "v1.12.0", "metal")
+ALL = [CORE, KUBEADM, DOCKER, METAL]
+
+
+def installed(of: Installed, version: str) -> Installed:
+    return Installed(of.name, of.type, version, of.namespace)
+
+
+def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> None:
+    found = needed(ALL, [], {KUBEADM.label})
+    assert (found.missing, found.unused) == ((CORE, KUBEADM, METAL), (DOCKER,))
+    assert found.asked.names == {
+        ProviderType.CORE: ["cluster-api:v1.14.0"],
+        ProviderType.BOOTSTRAP: ["-", "kubeadm:v1.14.0"],
+        ProviderType.CONTROL_PLANE: ["-"],
+        ProviderType.INFRASTRUCTURE: ["metal3:v1.12.0"],
+    }
+
+
+def test_a_namespace_is_kept_where_somebody_chose_it() -> None:
+    asked = needed(ALL, [], {}).asked
+    assert asked.namespace_of("metal3", ProviderType.INFRASTRUCTURE) == "metal"
+    assert asked.namespace_of("cluster-api", ProviderType.CORE) == ""
+
+
+def test_what_is_there_stays_in_a_newer_version() -> None:
+    there = [installed(CORE, "v1.14.0"), installed(METAL, "v1.13.0")]
+    found = needed(ALL, there, {DOCKER.label})
+    assert (found.missing, found.there) == ((DOCKER,), tuple(there))
+    assert found.labels == {"cluster-api", "infrastructure-docker", "infrastructure-metal3"}
+
+
+@pytest.mark.parametrize(
+    ("version", "sentence"),
+    [
+        ("v1.11.9", r"infrastructure-metal3 is v1\.12\.0 here and v1\.11\.9 in the cluster"),
+        ("newest", r'Provider object metal/infrastructure-metal3 has the version "newest"'),
+    ],
+)
+def test_an_older_version_in_the_cluster_is_refused(version: str, sentence: str) -> None:
+    with pytest.raises(MoveError, match=sentence):
+        needed(ALL, [installed(METAL, version)], {})

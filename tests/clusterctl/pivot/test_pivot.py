@@ -1,0 +1,284 @@
+"""Pivots: a cluster takes over its own management, gives it back, and is interrupted anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.inventory import PROVIDERS, Inventory
+from kapy.clusterctl.pivot.access import kubeconfig_file
+from kapy.clusterctl.pivot.host import CLUSTERS
+from kapy.kube import Document, Key
+from kapy.kube.names import DEPLOYMENTS, NODES, PODS, SECRETS, Resource
+from tests.clusterctl.move.death import Killed, Life
+from tests.clusterctl.pivot.scene import PROD, Scene, node, scene
+
+EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))
+Names = tuple[list[str], list[str]]
+
+HERE: Final[Names] = (["prod"], [])
+THERE: Final[Names] = ([], ["prod"])
+INSTALLED: Final = {
+    "bootstrap-kubeadm", "cluster-api", "control-plane-kubeadm", "infrastructure-acme",
+}  # fmt: skip
+
+
+async def labels(client: Client) -> set[str]:
+    return {one.label for one in await Inventory(client).installed()}
+
+
+async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        await seen.pivot().forth()
+        assert await seen.clusters() == await seen.things() == THERE
+        assert await labels(seen.itself) == INSTALLED
+        left = await seen.pivot().remains()
+        assert (left.clusters, {one.label for one in left.providers}) == ((), INSTALLED)
+        await seen.pivot().back()
+        assert await seen.clusters() == await seen.things() == HERE
+        await seen.pivot().forth()
+        assert await seen.clusters() == THERE
+
+
+async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        await seen.pivot().forth()
+        before = [one["metadata"]["uid"] for one in (await seen.itself.list(CLUSTERS)).items]
+        seen.said.clear()
+        await seen.pivot().forth()
+        await seen.pivot().rehearse()
+        assert seen.said == [
+            "Waiting for Cluster default/prod to be Available",
+            "Cluster default/prod manages itself already",
+        ]
+        assert before == [
+            one["metadata"]["uid"] for one in (await seen.itself.list(CLUSTERS)).items
+        ]
+
+
+async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        await seen.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
+        assert await seen.clusters() == HERE
+        assert await labels(seen.itself) == set()
+        told = "\n".join(seen.said)
+        assert (
+            'Would install provider="infrastructure-acme" version="v1.0.0" '
+            'namespace="infrastructure-acme-system" program="/bin/acme"' in told
+        )
+        assert 'the cluster will need its image images="registry.example/acme:v1.0.0"' in told
+        assert "This is a dry-run move" in told
+
+
+@pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
+async def test_a_pivot_that_ends_anywhere_goes_on(tmp_path: Path, *, acted_on: bool) -> None:
+    """A sample of the moments; all of them where KAPY_SOAK is set."""
+    async with scene(tmp_path / "whole") as seen:
+        whole = Life()
+        await seen.pivot(whole).forth()
+    step = 1 if EVERY_MOMENT else whole.used // 4
+    for requests in range(int(acted_on), whole.used, step):
+        async with scene(tmp_path / str(requests)) as seen:
+            with pytest.raises(Killed):
+                await seen.pivot(Life(requests, acted_on=acted_on)).forth()
+            await seen.pivot().forth()
+            assert await seen.clusters() == await seen.things() == THERE, requests
+            assert await labels(seen.itself) == INSTALLED, requests
+            assert not list((seen.folder / "moves").glob("*")), requests
+
+
+def removes_a_cluster(request: Any) -> bool:
+    return request.method == "DELETE" and "/clusters/" in request.path
+
+
+async def test_a_pivot_that_ended_in_the_move_can_be_taken_back(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        with pytest.raises(Killed):
+            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).forth()
+        await seen.pivot().back()
+        assert seen.said.count("Waiting for all resources to be ready to move") == 1
+        assert any(one.startswith("Undoing a move that did not end") for one in seen.said)
+        assert await seen.clusters() == await seen.things() == HERE
+        with pytest.raises(Killed):
+            await seen.pivot(Life(last=removes_a_cluster)).forth()
+        await seen.pivot().back()
+        await seen.pivot().forth()
+        assert await seen.clusters() == await seen.things() == THERE
+        with pytest.raises(Killed):
+            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).back()
+        await seen.pivot().forth()
+        assert await seen.clusters() == await seen.things() == THERE
+
+
+UNAVAILABLE: Final = {
+    "type": "Available",
+    "status": "False",
+    "reason": "NotAvailable",
+    "message": "* WorkersAvailable: 1 of 3\n* InfrastructureReady: no",
+}
+
+
+@pytest.mark.parametrize(
+    ("side", "resource", "key", "patch", "sentence"),
+    [
+        (
+            "plane",
+            CLUSTERS,
+            PROD,
+            {"spec": {"paused": True}, "status": {"conditions": [UNAVAILABLE]}},
+            "Cluster default/prod is paused, so that nobody would look after it; resume it",
+        ),
+        (
+            "plane",
+            CLUSTERS,
+            PROD,
+            {"metadata": {"annotations": {"x": "y"}}, "status": {"conditions": [UNAVAILABLE]}},
+            "Cluster default/prod is not Available, and cannot look after itself: "
+            "WorkersAvailable: 1 of 3 InfrastructureReady: no; `kapy describe cluster prod`",
+        ),
+        (
+            "itself",
+            NODES,
+            Key("", "prod-0"),
+            node(ready="False", message="network plugin is not ready: cni config uninitialized"),
+            "no Node of cluster prod is Ready: prod-0: network plugin is not ready: cni config "
+            "uninitialized; it has no network for Pods (CNI); install one with `kubectl "
+            "--kubeconfig prod.conf apply -f …`",
+        ),
+        (
+            "itself",
+            NODES,
+            Key("", "prod-0"),
+            node(ready="Unknown", message="Kubelet stopped posting node status."),
+            "no Node of cluster prod is Ready: prod-0: Kubelet stopped posting node status.; "
+            "`kubectl --kubeconfig prod.conf describe nodes` tells more",
+        ),
+        (
+            "itself",
+            NODES,
+            Key("", "prod-0"),
+            node(unschedulable=True),
+            "all Nodes of cluster prod that are Ready are cordoned; `kubectl --kubeconfig prod.conf"
+            " uncordon prod-0`",
+        ),
+    ],
+    ids=["paused", "unavailable", "no network", "no kubelet", "cordoned"],
+)
+async def test_what_prevents_a_pivot_is_one_sentence(
+    tmp_path: Path, side: str, resource: Resource, key: Key, patch: Document, sentence: str
+) -> None:
+    async with scene(tmp_path) as seen:
+        client: Client = getattr(seen, side)
+        await client.patch(resource, key, patch)
+        if resource is NODES:
+            status = {"status": patch["status"]}
+            await client.patch(resource, key, status, subresource="status")
+        with pytest.raises(ClusterctlError, match=re.escape(sentence)):
+            await seen.pivot().forth()
+        assert await seen.clusters() == HERE
+        assert await labels(seen.itself) == set()
+
+
+async def test_a_cluster_without_nodes_hosts_nothing(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        await seen.itself.delete(NODES, Key("", "prod-0"))
+        with pytest.raises(ClusterctlError, match="cluster prod has no Node; wait until"):
+            await seen.pivot().forth()
+
+
+async def test_an_older_provider_in_the_cluster_is_told(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        await seen.pivot().forth()
+        await seen.pivot().back()
+        key = Key("infrastructure-acme-system", "infrastructure-acme")
+        await seen.itself.patch(PROVIDERS, key, {"version": "v0.9.0"})
+        with pytest.raises(ClusterctlError, match=r"is v1\.0\.0 here and v0\.9\.0 in the cluster"):
+            await seen.pivot().forth()
+        assert await seen.clusters() == HERE
+
+
+def pod_that_waits(reason: str) -> Document:
+    labels = {"app": "infrastructure-acme"}
+    waiting = {"reason": reason, "message": "registry.example: no such host"}
+    status = {"containerStatuses": [{"name": "manager", "state": {"waiting": waiting}}]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "acme-1", "namespace": "infrastructure-acme-system", "labels": labels},
+        "spec": {"containers": [{"name": "manager", "image": "registry.example/acme:v1.0.0"}]},
+        "status": status,
+    }
+
+
+@pytest.mark.parametrize(
+    ("local", "sentence"),
+    [
+        (
+            {"infrastructure-acme": "/bin/acme"},
+            "infrastructure-acme runs here as the program /bin/acme, and the cluster cannot get "
+            "its image: ImagePullBackOff: registry.example: no such host; push an image",
+        ),
+        (
+            {},
+            'deployment "infrastructure-acme-manager" is not ready after 60 s: ImagePullBackOff: '
+            "registry.example: no such host; `kubectl describe pods -n infrastructure-acme-system`",
+        ),
+    ],
+    ids=["a local program", "an image"],
+)
+async def test_a_manager_that_cannot_start_is_told_and_nothing_moves(
+    tmp_path: Path, local: dict[str, str], sentence: str
+) -> None:
+    async with scene(tmp_path, kubelet=False) as seen, asyncio.TaskGroup() as group:
+        pivoting = group.create_task(refused(seen, local))
+        while await labels(seen.itself) != INSTALLED:  # noqa: ASYNC110
+            await asyncio.sleep(1)
+        for one in (await seen.itself.list(DEPLOYMENTS)).items:
+            if Key.of(one).name != "infrastructure-acme-manager":
+                await available(seen, Key.of(one))
+        made = await seen.itself.create(PODS, pod_that_waits("ImagePullBackOff"))
+        status = {"status": pod_that_waits("ImagePullBackOff")["status"]}
+        await seen.itself.patch(PODS, Key.of(made), status, subresource="status")
+        assert sentence in await pivoting
+        assert await seen.clusters() == HERE
+        await available(seen, Key("infrastructure-acme-system", "infrastructure-acme-manager"))
+        await seen.pivot().forth()
+        assert await seen.clusters() == THERE
+
+
+async def refused(seen: Scene, local: dict[str, str]) -> str:
+    with pytest.raises(ClusterctlError) as told:
+        await seen.pivot(local=local).forth()
+    return str(told.value)
+
+
+async def available(seen: Scene, key: Key) -> None:
+    conditions = [{"type": "Available", "status": "True"}]
+    patch = {"status": {"conditions": conditions}}
+    await seen.itself.patch(DEPLOYMENTS, key, patch, subresource="status")
+
+
+async def test_the_kubeconfig_is_kept_when_its_secret_has_moved(tmp_path: Path) -> None:
+    async with scene(tmp_path) as seen:
+        folder = tmp_path / "pivots"
+        path = await kubeconfig_file(seen.plane, PROD, folder)
+        assert (path.read_text(), path.stat().st_mode & 0o777) == ("x", 0o600)
+        await seen.plane.patch(
+            SECRETS, Key("default", "prod-kubeconfig"), {"data": {"value": "eQ=="}}
+        )
+        assert (await kubeconfig_file(seen.plane, PROD, folder)).read_text() == "y"
+        await seen.plane.delete(SECRETS, Key("default", "prod-kubeconfig"))
+        assert await kubeconfig_file(seen.plane, PROD, folder) == path
+        with pytest.raises(
+            ClusterctlError, match="there is no kubeconfig of Cluster default/other"
+        ):
+            await kubeconfig_file(seen.plane, Key("default", "other"), folder)
+        with pytest.raises(ClusterctlError, match="there is no kubeconfig of Cluster default/prod"):
+            await kubeconfig_file(seen.itself, PROD, folder)
