@@ -2,7 +2,8 @@
 
     KUBEBUILDER_ASSETS=… python -m tests.differential --area apply --count 2000 --seed 1 --jobs 2
 
-Prints for each area how many answers were equal, and the classes of differences. `--shrink N` shows
+Prints for each area how many answers were equal, and the classes of differences; how far it is, on
+standard error. `--shrink N` shows
 the smallest case of the N most frequent classes, `--keep` adds these to `tests/data/differential`.
 `--case AREA:NUMBER` plays one case and prints every difference.
 """

@@ -113,6 +113,12 @@ class Remote:
 
     def __init__(self, url: str, session: aiohttp.ClientSession, tasks: asyncio.TaskGroup) -> None:
         self._url, self._session, self._tasks = url, session, tasks
+        self._opened: set[asyncio.Task[None]] = set()
+
+    def leave(self) -> None:
+        """End all watches that are still open."""
+        for task in self._opened:
+            task.cancel()
 
     async def call(self, asked: Json) -> Json:
         async with asyncio.timeout(PATIENCE), self._asked(asked) as response:
@@ -125,7 +131,10 @@ class Remote:
         if response.status != 200:
             return Opened(reply(response.status, headers, await response.read()), ended=True)
         opened = Opened(reply(response.status, headers, None))
-        opened.leave = self._tasks.create_task(self._follow(response, opened)).cancel
+        following = self._tasks.create_task(self._follow(response, opened))
+        self._opened.add(following)
+        following.add_done_callback(self._opened.discard)
+        opened.leave = following.cancel
         return opened
 
     async def _follow(self, response: aiohttp.ClientResponse, opened: Opened) -> None:
@@ -159,8 +168,12 @@ async def remote(url: str, ca: str) -> AsyncIterator[Remote]:
         aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
         asyncio.TaskGroup() as tasks,
     ):
-        yield Remote(url, session, tasks)
-        await session.close()
+        peer = Remote(url, session, tasks)
+        try:
+            yield peer
+        finally:
+            peer.leave()
+            await session.close()
 
 
 class Embedded:
@@ -209,7 +222,8 @@ class Embedded:
             begun.set()
 
         self._tasks.create_task(follow())
-        await begun.wait()
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
         await asyncio.sleep(0)
         return opened
 

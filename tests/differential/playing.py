@@ -138,7 +138,10 @@ class Play:
         if "watch" in step:
             asked = dict(self._filled(step["watch"]))
             opened = await self._peer.watch(asked)
-            self._watches[asked.pop("id", "w")] = opened
+            name = asked.pop("id", "w")
+            if name in self._watches:
+                self._watches[name].leave()
+            self._watches[name] = opened
             return opened.answer
         if "collect" in step:
             return await self._collect(number, step["collect"])

@@ -15,6 +15,7 @@ from tests.differential.comparing import Pair
 from tests.differential.draw import Draw
 from tests.differential.ground import prepare
 from tests.differential.peers import embedded, remote
+from tests.differential.progress import Progress
 
 AREAS: Final[tuple[str, ...]] = (
     "crud",
@@ -92,10 +93,13 @@ async def pair(url: str, ca: str, *, hooks: bool) -> AsyncIterator[Pair]:
 
 async def _compare(part: Part) -> Found:
     found, numbers = Found(), iter(part.numbers)
+    progress = Progress(part.area, part.numbers)
 
     async def work(both: Pair) -> None:
         for number in numbers:
-            outcome = await both.compare(generated(part.area, part.seed, number))
+            with progress.case(number):
+                outcome = await both.compare(generated(part.area, part.seed, number))
+            progress.count(outcome.answers, len(outcome.unequal))
             found.answers += outcome.answers
             found.dropped += outcome.dropped
             found.equal += outcome.answers - len(outcome.unequal)
@@ -106,6 +110,7 @@ async def _compare(part: Part) -> Found:
 
     at_a_time = AT_A_TIME * 4 if part.area in WAITING else AT_A_TIME
     async with (
+        progress.reported(),
         pair(part.url, part.ca, hooks=part.area in HOOKED) as both,
         asyncio.TaskGroup() as group,
     ):
