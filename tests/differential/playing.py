@@ -17,6 +17,8 @@ _compare: Any = importlib.import_module("tests.data.apiserver.compare")
 
 INITIAL_END = "k8s.io/initial-events-end"
 PAUSE = 0.05
+PREPARING = 10
+"""Tries, a second between two: as the answer's Retry-After says."""
 _CURRENT = re.compile(r"current: (\$\{rv:\w+\}|\d+)")
 _IN_YAML = re.compile(r'resourceVersion: "?(\d+|\$\{[^}]*rv[^}]*\})"?')
 _CONTINUE = re.compile(r"continue: ey[\w-]+")
@@ -159,7 +161,7 @@ class Play:
         asked, until = self._filled(step["request"]), self._filled(step.get("until", {}))
         left = until.get("seconds", 30) / PAUSE
         while True:
-            answer = await self._peer.call(asked)
+            answer = await self._prepared(asked)
             if until.get("status", answer["status"]) == answer["status"] and (
                 "at" not in until or at(answer["body"], until["at"]) == until.get("value")
             ):
@@ -173,6 +175,15 @@ class Play:
         self._saved |= saved
         if "pick" in step:
             _compare.pick(self._filled(step["pick"]), answer["body"])
+        return answer
+
+    async def _prepared(self, asked: Json) -> Json:
+        """The answer to a request, asked again while kube-apiserver prepares a kind anew."""
+        for _ in range(PREPARING):
+            answer = await self._peer.call(asked)
+            if answer["status"] != 429 or "(re)initializing" not in str(answer["body"]):
+                break
+            await asyncio.sleep(1)
         return answer
 
     async def _collect(self, number: int, spec: Json) -> Json:

@@ -61,8 +61,9 @@ class Progress:
                 sys.stderr.write(f"{self.line(time.monotonic())}\n")
                 sys.stderr.flush()
 
-        reporting = asyncio.create_task(report())
-        try:
-            yield
-        finally:
-            reporting.cancel()
+        async with asyncio.TaskGroup() as tasks:
+            reporting = tasks.create_task(report())
+            try:
+                yield
+            finally:
+                reporting.cancel()

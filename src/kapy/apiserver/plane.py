@@ -93,15 +93,24 @@ class Plane:
             group, version = split_api_version(stored)
             source = replace(target, group=group, version=version)
             places = [at for at, one in enumerate(documents) if one["apiVersion"] == stored]
-            found = await self.converted([documents[at] for at in places], source, target)
+            chosen = [documents[at] for at in places]
+            found = await self.converted(chosen, source, target, stored=True)
             for at, one in zip(places, found, strict=True):
                 shown[at] = one
         return shown
 
     async def converted(
-        self, documents: Sequence[Document], source: Resource, target: Resource
+        self,
+        documents: Sequence[Document],
+        source: Resource,
+        target: Resource,
+        *,
+        stored: bool = False,
     ) -> Sequence[Document]:
-        """The objects in another version of their kind (themselves when it is the same)."""
+        """The objects in another version of their kind (themselves when it is the same).
+
+        stored: on the way from or to the storage, where webhooks see no resourceVersion, and
+        what they answer is read as the schema lets it; elsewhere it is taken as it is."""
         if source == target or not documents:
             return documents
         kind = self.registry.find(target.group, target.version, target.plural)
@@ -112,7 +121,11 @@ class Plane:
         if found is None and hook is None:
             return [_read(kind, _renamed(one, target)) for one in documents]
         if found is None and hook is not None and self.following is not None:
-            found = await self.following.convert(hook, documents, source, target)
+            given = [_unversioned(one) for one in documents] if stored else documents
+            found = await self.following.convert(hook, given, source, target)
+            if not stored:
+                return found
+            found = [_versioned(*pair) for pair in zip(found, documents, strict=True)]
         if found is None:
             raise ConversionFailed(
                 f"conversion of {source.group_resource} to {target.api_version} failed: "
@@ -138,6 +151,24 @@ class Plane:
         definition = self.definition(resource.group_resource) or {}
         found: Document = definition.get("spec", {}).get("conversion") or {}
         return found if found.get("strategy") == "Webhook" else None
+
+
+def _unversioned(document: Document) -> Document:
+    """An object without resourceVersion."""
+    meta = {key: one for key, one in document["metadata"].items() if key != "resourceVersion"}
+    return {**document, "metadata": meta}
+
+
+def _versioned(document: Document, before: Document) -> Document:
+    """A converted object with the resourceVersion that it had before, and nothing empty."""
+    meta = {
+        key: one
+        for key, one in document["metadata"].items()
+        if one or key not in ("labels", "annotations")
+    }
+    if "resourceVersion" in before["metadata"]:
+        meta["resourceVersion"] = before["metadata"]["resourceVersion"]
+    return {**document, "metadata": meta}
 
 
 def _read(kind: Kind | None, document: Document) -> Document:

@@ -21,6 +21,7 @@ from kapy.apiserver.store.table import Table
 from kapy.apiserver.verbs.checks import admitted, read_typed, tracked, validated, with_conversions
 from kapy.apiserver.verbs.namespaces import check_definition, check_namespace
 from kapy.apiserver.verbs.options import write_options
+from kapy.apiserver.verbs.reading import requested_form
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Reply
@@ -114,23 +115,39 @@ async def insert(
     check_namespace(plane, ask, document)  # it may have ended meanwhile
     if shaped:
         document = pruned(ask, document)
-    name = document["metadata"]["name"]
     if version.isdigit() and int(version) and not dry_run and not applied:
         raise resource_version_set()
-    live = table.latest(document["metadata"].get("namespace", ""), name)
-    if live is not None:
-        await plane.store.committed()  # who reads after this answer must find it
-        if document["metadata"].get("generateName"):
-            raise name_not_unique(kind, name)
-        raise already_exists(kind, name, ending=bool(live["metadata"].get("deletionTimestamp")))
     if ask.large:
         await ask.compute(partial(check_size, document, dry_run=dry_run))
+    if dry_run:
+        await _check_free(plane, ask, document, shown=True)
     stored = await stored_form(plane, ask, document)
     if not dry_run:
+        await _check_free(plane, ask, document)  # after the last wait: nobody comes between
         stored = await keep(plane, table, stored)
     elif version:
         stored = {**stored, "metadata": {**stored["metadata"], "resourceVersion": version}}
     return await shown(plane, ask, stored, 201)
+
+
+async def _check_free(plane: Plane, ask: Ask, document: Document, *, shown: bool = False) -> None:
+    """Refuse to create an object that exists. Raises AlreadyExists.
+
+    shown: only if it can be shown in the request's version, as a dry run looks for it.
+    """
+    kind, meta = ask.kind, document["metadata"]
+    live = plane.table(kind).latest(meta.get("namespace", ""), meta["name"])
+    if live is None:
+        return
+    if shown:
+        try:
+            await requested_form(plane, ask, live)
+        except StorageFailure:
+            return
+    await plane.store.committed()  # who reads after this answer must find it
+    if meta.get("generateName"):
+        raise name_not_unique(kind, meta["name"])
+    raise already_exists(kind, meta["name"], ending=bool(live["metadata"].get("deletionTimestamp")))
 
 
 def _asked_name(ask: Ask, document: Document) -> str:
@@ -168,13 +185,18 @@ async def keep(plane: Plane, table: Table, document: Document) -> Document:
     return kept
 
 
-async def stored_form(plane: Plane, ask: Ask, document: Document) -> Document:
-    """The object in the version that is stored."""
+async def stored_form(
+    plane: Plane, ask: Ask, document: Document, *, before: Document | None = None
+) -> Document:
+    """The object in the version that is stored. before: what is stored now, which lacks the
+    defaults of that version where it is of another one."""
     kind = ask.kind
     document = kind.strategy.stored(document)
     if kind.storage is kind.resource or kind.storage == kind.resource:
+        if before is not None and before["apiVersion"] != kind.storage.api_version:
+            document = kind.schema.filled(document)
         return document
-    (document,) = await plane.converted((document,), kind.resource, kind.storage)
+    (document,) = await plane.converted((document,), kind.resource, kind.storage, stored=True)
     stored = plane.registry.find(kind.storage.group, kind.storage.version, kind.storage.plural)
     if stored is not None:
         document = stored.schema.filled(document)

@@ -19,6 +19,7 @@ from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.verbs.checks import review
+from kapy.apiserver.verbs.creation import stored_form
 from kapy.apiserver.verbs.reading import found_by, list_, list_selection, requested_form
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Forbidden
@@ -167,16 +168,27 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
         )
     if admission:
         await _admit(plane, ask, document, options)
-    document = table.latest(ask.namespace, ask.name)
-    if document is None:
-        raise not_found(ask.kind, ask.name)
-    _check(ask, options, document)
-    await requested_form(plane, ask, document)  # one that cannot be shown stays
+    document = await _showable(plane, ask, options)
     kept, gone = await end(plane, ask, document, options)
     if gone and ask.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success(ask, document["metadata"]["uid"]))
     accepted = not gone and options.orphan is False
     return await shown(plane, ask, kept, 202 if accepted else 200)
+
+
+async def _showable(plane: Plane, ask: Ask, options: Options) -> Document:
+    """The object as it is now; one that cannot be shown in the request's version stays, and so
+    does one that cannot be stored from it: kube-apiserver deletes what its cache has, as stored.
+
+    Raises NotFound, Conflict, ConversionFailed."""
+    table = plane.table(ask.kind)
+    while (document := table.latest(ask.namespace, ask.name)) is not None:
+        _check(ask, options, document)
+        form = await requested_form(plane, ask, document)
+        await stored_form(plane, ask, form)
+        if table.latest(ask.namespace, ask.name) is document:
+            return document
+    raise not_found(ask.kind, ask.name)
 
 
 async def _admit(

@@ -113,17 +113,29 @@ async def revise(
             raise
         if ask.large:
             await ask.compute(partial(check_size, document, dry_run=dry_run))
+        if document is live:
+            document = await _stored_anew(plane, ask, stored, live)
+        else:
+            document = await stored_form(plane, ask, document, before=stored)
         if table.latest(ask.namespace, ask.name) is not stored:
             if wanted["metadata"].get("resourceVersion") and strict:
                 raise conflict(ask.kind, ask.name)
             continue
-        if document is live:
-            return await shown(plane, ask, stored)
-        document = await stored_form(plane, ask, document)
-        if not dry_run:
+        if not dry_run and document is not stored:
             await _replace(plane, ask, table, document)
         return await shown(plane, ask, document)
     raise conflict(ask.kind, ask.name)
+
+
+async def _stored_anew(plane: Plane, ask: Ask, stored: Document, live: Document) -> Document:
+    """What a write that changes nothing stores: `stored` itself, unless the storage version is
+    another one by now, or the request's version does not know all of it.
+
+    So clients move objects to a new storage version: they write each one back as they read it."""
+    if live is stored and ask.kind.storage.version == ask.kind.resource.version:
+        return stored
+    document = await stored_form(plane, ask, live, before=stored)
+    return stored if document == stored else document
 
 
 class _How(NamedTuple):

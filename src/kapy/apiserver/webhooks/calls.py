@@ -107,6 +107,11 @@ class Calls:
                 await session.close()
         if not 200 <= response.status <= 206:
             raise CallFailed(_refused(response, raw))
+        if not raw:
+            media = response.headers.get("Content-Type", "")
+            raise CallFailed(
+                f"0-length response with status code: {response.status} and content type: {media}"
+            )
         return raw
 
 

@@ -108,7 +108,9 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
         raise _Wrong(
             result.get("message") or f"response.result.status was '{status}', not 'Success'"
         )
-    found = response.get("convertedObjects") or []
+    found = response.get("convertedObjects")
+    if found is None:
+        return []
     if not isinstance(found, list):
         raise _Wrong(_member(found, "convertedObjects", "[]runtime.RawExtension"))
     return found
@@ -160,7 +162,8 @@ def _check_identity(one: Document, other: Document) -> None:
     given = meta if isinstance(meta, dict) else {}
     for field, shown in _IDENTITY:
         before = (one.get("metadata") or {}).get(field, "")
-        after = given.get(field) or ""
+        after = given.get(field)
+        after = after if isinstance(after, str) else ""
         if before != after:
             raise _Wrong(f"must have the same {shown}: {before} != {after}")
 

@@ -14,16 +14,31 @@ def check_applied(types: Types, applied: Document) -> None:
 
     Raises BadRequest, ApplyFailed.
     """
-    metadata = applied.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    if metadata.get("managedFields") is not None:
+    if _metadata(applied).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil")
     if text := misfits(types.root, applied):
-        group, version = split_api_version(applied["apiVersion"])
-        parts = (metadata.get(field, "") for field in ("namespace", "name"))
-        name = "/".join(one if isinstance(one, str) else "" for one in parts)
-        kind = f"{f'{group}/' if group else '/'}{version}, Kind={applied['kind']}"
-        raise apply_failed(f"failed to create typed patch object ({name}; {kind}): {text}")
+        raise apply_failed(f"failed to create typed patch object ({_shown(applied)}): {text}")
+
+
+def check_live(types: Types, live: Document) -> None:
+    """Refuse to apply to an object that does not fit the types: it was written in another version,
+    or before the schema changed. Raises ApplyFailed."""
+    if text := misfits(types.root, live, repeated=True):
+        raise apply_failed(f"failed to create typed live object ({_shown(live)}): {text}")
+
+
+def _metadata(document: Document) -> Document:
+    metadata = document.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _shown(document: Document) -> str:
+    """Namespace, name, version and kind of an object."""
+    group, version = split_api_version(document["apiVersion"])
+    metadata = _metadata(document)
+    parts = (metadata.get(field, "") for field in ("namespace", "name"))
+    name = "/".join(one if isinstance(one, str) else "" for one in parts)
+    return f"{name}; {f'{group}/' if group else '/'}{version}, Kind={document['kind']}"
 
 
 class ApplyFailed(ApiError):

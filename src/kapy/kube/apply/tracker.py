@@ -22,7 +22,7 @@ from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
 from kapy.kube.apply.misfits import misfits
-from kapy.kube.apply.refusals import apply_failed, check_applied
+from kapy.kube.apply.refusals import apply_failed, check_applied, check_live
 from kapy.kube.apply.write import Write
 from kapy.kube.errors import ApiError
 from kapy.kube.patch.merge_patch import same
@@ -132,6 +132,8 @@ class Tracker:
     ) -> Document:
         types = self._types[write.api_version]
         before = _bare(live) if live is not None else self._nothing(applied)
+        if live is not None and not types.typed:
+            check_live(types, before)
         found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
         if not found and live is not None:
             first = replace(write, manager=_BEFORE_FIRST_APPLY)
