@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
+from kapy._aio.clock import Clock
 from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.request_info import RequestInfo, request_info
 from kapy.apiserver.serving.forwarding import Connect, PortForward, is_port_forward
@@ -19,19 +21,23 @@ class NotForProcesses(ApiError):
     reason = "NotImplemented"
 
 
+class LogOptions(NamedTuple):
+    """The part of a log that a request asks for. previous: that of the start before. tail, limit:
+    so many lines and bytes at most. since: in Unix time. timestamps: before each line."""
+
+    previous: bool = False
+    follow: bool = False
+    tail: int | None = None
+    limit: int | None = None
+    since: float = 0.0
+    timestamps: bool = False
+
+
 class Kubelet(Protocol):
     """The program that runs the Pods of a server's Nodes."""
 
     def log(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        previous: bool,
-        follow: bool,
-        tail: int | None,
-        limit: int | None,
+        self, namespace: str, pod: str, container: str, options: LogOptions
     ) -> AsyncIterator[bytes] | None:
         """The output of a container in pieces; None where nobody here runs the Pod. Raises
         BadRequest, NotFound."""
@@ -79,8 +85,11 @@ class KubeletRequests:
     """Answers requests for parts of Pods that are authorized. others: who is asked about Pods that
     nobody here runs, None for nobody."""
 
-    def __init__(self, kubelet: Kubelet, others: Callable[[Request], Reply | None] | None) -> None:
+    def __init__(
+        self, kubelet: Kubelet, others: Callable[[Request], Reply | None] | None, clock: Clock
+    ) -> None:
         self._kubelet = kubelet
+        self._clock = clock
         self._others = others
 
     def __call__(self, request: Request) -> Reply | None:
@@ -92,7 +101,7 @@ class KubeletRequests:
         if info.resource != "pods" or info.group:
             return None
         if info.subresource == "log" and request.method == "GET":
-            return _log(self._kubelet, request, info)
+            return _log(self._kubelet, request, info, self._clock())
         connect = self._kubelet.connect(info.namespace, info.name)
         if connect is None:
             return None
@@ -106,22 +115,31 @@ class KubeletRequests:
         return None
 
 
-def _log(kubelet: Kubelet, request: Request, info: RequestInfo) -> Reply | None:
+def _log(kubelet: Kubelet, request: Request, info: RequestInfo, now: datetime) -> Reply | None:
     query = request.query
-    for name in ("timestamps", "sinceSeconds", "sinceTime"):
-        if flag(query, name):
-            raise BadRequest(
-                f"{name}: the time of the lines of a local process is not kept; leave it out"
-            )
-    pieces = kubelet.log(
-        info.namespace,
-        info.name,
-        query.get("container", ""),
+    options = LogOptions(
         previous=flag(query, "previous"),
         follow=flag(query, "follow"),
         tail=whole(query, "tailLines"),
         limit=whole(query, "limitBytes"),
+        since=_since(query, now),
+        timestamps=flag(query, "timestamps"),
     )
+    pieces = kubelet.log(info.namespace, info.name, query.get("container", ""), options)
     if pieces is None:
         return None
     return Reply(200, LogStream(pieces), {"content-type": "text/plain"})
+
+
+def _since(query: Mapping[str, str], now: datetime) -> float:
+    """The moment from which lines are wanted, in Unix time; 0 for all. Raises BadRequest."""
+    seconds = whole(query, "sinceSeconds")
+    if seconds:
+        return now.timestamp() - seconds
+    text = query.get("sinceTime", "")
+    if not text:
+        return 0.0
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise BadRequest(f"sinceTime: {text!r} is no time; write it as RFC 3339") from None

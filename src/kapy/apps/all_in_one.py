@@ -176,7 +176,7 @@ async def _started(
     if settings.serving is not None and made is not None:
         access = await stack.enter_async_context(_served(server, settings.serving, made))
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
-    pods = _pods(server, settings, access, clock)
+    pods = await _pods(stack, server, settings, access, made, clock)
     watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
         "runtime": runtime.run,
@@ -195,14 +195,24 @@ async def _started(
     return Plane(server, runtime, controllers.connections, client, access, watch)
 
 
-def _pods(
-    server: Server, settings: Settings, access: Kubeconfig | None, clock: Clock
+async def _pods(
+    stack: AsyncExitStack,
+    server: Server,
+    settings: Settings,
+    access: Kubeconfig | None,
+    made: Credentials | None,
+    clock: Clock,
 ) -> dict[str, Service]:
-    if settings.pods is None or access is None:
+    if settings.pods is None or settings.serving is None or access is None or made is None:
         return {}
-    from kapy.apps.pods import node_agent, pod_services  # only planes that are there for long
+    # only planes that are there for long
+    from kapy.apps.container_listener import ContainerListener
+    from kapy.apps.pods import pod_services
 
-    return pod_services(server, node_agent(server, settings.pods, access, clock))
+    listener = ContainerListener(server, settings.serving, made, clock)
+    # It ends after the containers that use it.
+    await stack.enter_async_context(running(listener=listener.run))
+    return pod_services(server, settings, access, listener, clock)
 
 
 def _record_jump(server: Server, runtime: Runtime, what: str) -> None:

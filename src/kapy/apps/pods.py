@@ -17,7 +17,10 @@ from kapy.kube import Document
 from kapy.kube.http import User
 
 if TYPE_CHECKING:
-    from kapy.node_agent.agent import NodeAgent
+    from kapy.apps.container_listener import ContainerListener
+    from kapy.apps.settings import Settings
+    from kapy.node_agent.agent import NodeAgent, Place
+    from kapy.node_agent.containers.runtime import Containers
 
 NODE: Final = "kapy"
 """The name of a plane's Node."""
@@ -26,30 +29,62 @@ AGENT: Final = User(
 )
 
 
-def node_agent(server: Server, folder: Path, access: Kubeconfig, clock: Clock) -> NodeAgent:
-    """The agent of a plane. folder: of the plane. access: how programs reach the plane."""
-    from kapy.node_agent.agent import NodeAgent, Place
+def pod_services(
+    server: Server,
+    settings: Settings,
+    access: Kubeconfig,
+    listener: ContainerListener,
+    clock: Clock,
+) -> dict[str, Service]:
+    """The services that run Pods, by name. access: how programs reach the plane; listener: how
+    containers do."""
+    from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
+    from kapy.apiserver.kubelet import KubeletRequests
+    from kapy.node_agent.pod_access import PodAccess
+
+    assert settings.pods is not None
+    place = _place(settings.pods, access)
+    containers = _containers(place, listener, clock, enabled=settings.run_pods == "containers")
+    agent = _agent(server, place, clock, containers)
+    server.pods = KubeletRequests(PodAccess(agent.worker), server.pods, clock)
+    return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
+
+
+def _place(folder: Path, access: Kubeconfig) -> Place:
+    from kapy.node_agent.agent import Place
 
     parts = urlsplit(access.server)
-    place = Place(
+    return Place(
         name=NODE,
         folder=folder / "node",
         plane=folder,
         server=(parts.hostname or "127.0.0.1", parts.port or 443),
         authority=access.certificate_authority,
     )
+
+
+def _containers(
+    place: Place, listener: ContainerListener, clock: Clock, *, enabled: bool
+) -> Containers:
+    from kapy.containers import Engine
+    from kapy.node_agent.containers.runtime import Containers
+
+    return Containers(
+        place.plane,
+        place.folder,
+        open_engine=Engine.from_environment,
+        listen=listener.listen,
+        clock=clock,
+        host_address=place.address,
+        enabled=enabled,
+    )
+
+
+def _agent(server: Server, place: Place, clock: Clock, containers: Containers) -> NodeAgent:
+    from kapy.node_agent.agent import NodeAgent
+
     client = Client(server.transport(AGENT), field_manager="kapy-node-agent")
-    return NodeAgent(client, place, clock=clock, random=random.Random())
-
-
-def pod_services(server: Server, agent: NodeAgent) -> dict[str, Service]:
-    """The services that run Pods, by name."""
-    from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
-    from kapy.apiserver.kubelet import KubeletRequests
-    from kapy.node_agent.pod_access import PodAccess
-
-    server.pods = KubeletRequests(PodAccess(agent.worker), server.pods)
-    return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
+    return NodeAgent(client, place, clock=clock, random=random.Random(), runtimes=[containers])
 
 
 def _is_built_in(document: Document) -> bool:

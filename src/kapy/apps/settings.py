@@ -31,6 +31,10 @@ EMBEDDED_OPTIONS: Final = ManagerOptions(gates=EMBEDDED_GATES)
 ManagerName = Literal["core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev"]
 """The managers that a plane is made of, as `kapy manager` names them."""
 
+RunPods = Literal["containers", "processes", "off"]
+"""Containers of a container engine, or only programs of this machine that were given in place of
+images, or nothing."""
+
 Durability = Literal["crash", "power-loss"]
 """The end of the process, at any moment; or that of the machine, too."""
 
@@ -118,7 +122,8 @@ class Settings:
     are told. accept_data_loss: go on with what is on disk where acknowledged writes are missing.
     inventory: clusterctl finds the built-in providers installed. pods: the plane's folder, where
     its Deployments are to get Pods that run; None for no Pods (a plane without a network has none
-    either). providers: those of one's own that run in the process, too.
+    either). run_pods: as what they run where no program of this machine is given. providers: those
+    of one's own that run in the process, too.
     """
 
     data: Path | None = None
@@ -131,6 +136,7 @@ class Settings:
     controlling: Controlling = field(default_factory=Controlling)
     inventory: bool = False
     pods: Path | None = None
+    run_pods: RunPods = "processes"
     providers: tuple[Provider, ...] = ()
 
 

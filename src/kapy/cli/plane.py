@@ -87,7 +87,8 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         accept_data_loss=options.accept_data_loss,
         controlling=options.controlling,
         inventory=True,
-        pods=None if folder is None else folder.path,
+        pods=None if folder is None or options.run_pods == "off" else folder.path,
+        run_pods=options.run_pods,
         providers=options.providers,
     )
     return management_plane(settings, clock=system_clock, random=Random())

@@ -15,6 +15,7 @@ from kapy.apps.settings import (
     Controlling,
     Durability,
     Folder,
+    RunPods,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Options:
     controlling: Controlling = field(default_factory=Controlling)
     providers: tuple[Provider, ...] = ()
     extensions: Sequence[Wanted] = ()
+    run_pods: RunPods = "processes"
 
 
 def plane_options(command: F) -> F:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import Controlling, Durability, Folder
+from kapy.apps.settings import Controlling, Durability, Folder, RunPods
 from kapy.cli.background import begun, relayed
 from kapy.cli.controller_options import controller_options, controlling_of
 from kapy.cli.event_loop import run
@@ -55,6 +55,14 @@ if TYPE_CHECKING:
     metavar="MODULE[:NAME]",
     help="Run this provider of yours in the process, too (may be repeated).",
 )
+@click.option(
+    "--run-pods",
+    type=click.Choice(["containers", "processes", "off"]),
+    default="containers",
+    show_default=True,
+    help="How Pods run that have no program of `kapy run provider` or `kapy init --run`: as "
+    "containers of Docker or Podman, or not; off: no Pods at all.",
+)
 @server_options
 @extension_options
 @controller_options
@@ -82,6 +90,7 @@ def up(
     accept_data_loss: bool,
     replace_keys: bool,
     places: tuple[str, ...],
+    run_pods: RunPods,
     **given: Any,
 ) -> None:
     """Run a management plane until Ctrl-C, or in the background."""
@@ -109,6 +118,7 @@ def up(
         controlling=_controlling(given),
         providers=_providers(places),
         extensions=extensions_of(given),
+        run_pods=run_pods,
     )
     run(_up(options, ready_fd))
 

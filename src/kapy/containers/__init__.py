@@ -26,6 +26,7 @@ from kapy.containers.records import (
     Container,
     EngineInfo,
     File,
+    Image,
     Network,
     volume_of,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "EngineInfo",
     "EngineUnreachable",
     "File",
+    "Image",
     "ImageUnavailable",
     "NameInUse",
     "Network",

@@ -57,6 +57,8 @@ async def run_command(
     command: Sequence[str],
     stdin: bytes | BinaryIO,
     environment: Mapping[str, str],
+    *,
+    privileged: bool = True,
 ) -> CommandResult:
     """Run a command and wait for its end."""
     source = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
@@ -64,7 +66,7 @@ async def run_command(
     if size:
         command = (*WITH_INPUT, str(size), *command)
     process = await container.exec(
-        list(command), stdin=size > 0, privileged=True, environment=environment or None
+        list(command), stdin=size > 0, privileged=privileged, environment=environment or None
     )
     outputs = {1: Tail(), 2: Tail()}
     async with process.start() as stream:

@@ -16,7 +16,8 @@ class Container:
 
     state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network;
     an address that it has not is empty. ports: host ports by container port (`6443/tcp`).
-    exit_code: of its last end. started: when, as the engine writes it.
+    exit_code: of its last end. started, finished: when, as the engine writes it. error: why the
+    engine could not start it. out_of_memory: whether the kernel ended it. image_id: what runs.
     """
 
     id: str
@@ -28,6 +29,10 @@ class Container:
     ports: Mapping[str, str] = field(default_factory=dict)
     exit_code: int = 0
     started: str = ""
+    finished: str = ""
+    error: str = ""
+    out_of_memory: bool = False
+    image_id: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -55,6 +60,10 @@ def container_of(found: JSON) -> Container:
         ports=_bound_ports(network),
         exit_code=int(state.get("ExitCode") or 0),
         started=str(state.get("StartedAt", "")),
+        finished=str(state.get("FinishedAt", "")),
+        error=str(state.get("Error") or ""),
+        out_of_memory=bool(state.get("OOMKilled")),
+        image_id=str(found.get("Image", "")),
     )
 
 
@@ -118,7 +127,8 @@ class EngineInfo:
     """What matters of the engine itself.
 
     security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
-    is_podman: whether it is Podman, whose API is not Docker's in every point.
+    is_podman: whether it is Podman, whose API is not Docker's in every point. system: of its
+    machine (`Docker Desktop`, `Debian GNU/Linux 12`).
     """
 
     name: str
@@ -129,6 +139,7 @@ class EngineInfo:
     cpus: int = 0
     memory: int = 0
     is_podman: bool = False
+    system: str = ""
 
     @property
     def is_rootless(self) -> bool:
@@ -157,22 +168,48 @@ def engine_info_of(found: JSON, version: JSON) -> EngineInfo:
         cpus=int(found.get("NCPU") or 0),
         memory=int(found.get("MemTotal") or 0),
         is_podman=any(one.get("Name") == PODMAN for one in components),
+        system=str(found.get("OperatingSystem", "")),
     )
 
 
 class Network(NamedTuple):
-    """A network of the engine. subnets: in CIDR notation."""
+    """A network of the engine. subnets: in CIDR notation. gateways: the addresses of the engine's
+    machine in it, one for each subnet that has one."""
 
     name: str
     subnets: tuple[str, ...]
     labels: Mapping[str, str]
+    gateways: tuple[str, ...] = ()
 
 
 def network_of(found: JSON) -> Network:
     """From `GET /networks/{id}`."""
     configs = _part(found, "IPAM").get("Config") or ()
     subnets = tuple(str(one["Subnet"]) for one in configs if one.get("Subnet"))
-    return Network(str(found.get("Name", "")), subnets, _labels(found.get("Labels")))
+    gateways = tuple(str(one["Gateway"]) for one in configs if one.get("Gateway"))
+    return Network(str(found.get("Name", "")), subnets, _labels(found.get("Labels")), gateways)
+
+
+class Image(NamedTuple):
+    """An image of the engine. digests: `repository@sha256:…`. user: that its program runs as, ""
+    for root. command: that it runs where a container says nothing."""
+
+    id: str
+    digests: tuple[str, ...]
+    user: str
+    command: tuple[str, ...]
+
+
+def image_of(found: JSON) -> Image:
+    """From `GET /images/{name}/json`."""
+    config = _part(found, "Config")
+    command = [*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())]
+    return Image(
+        str(found.get("Id", "")),
+        tuple(map(str, found.get("RepoDigests") or ())),
+        str(config.get("User") or ""),
+        tuple(map(str, command)),
+    )
 
 
 class CommandResult(NamedTuple):

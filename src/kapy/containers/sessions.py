@@ -28,19 +28,24 @@ WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """The client's side of a command. output, errors: take what it writes. input: None where it
-    reads nothing. sizes: rows and columns of the terminal, where there is one."""
+    reads nothing. sizes: rows and columns of the terminal, where there is one. privileged: whether
+    the command has more rights than the container."""
 
     output: Callable[[bytes], object]
     errors: Callable[[bytes], object]
     input: AsyncIterator[bytes] | None = None
     tty: bool = False
     sizes: AsyncIterator[tuple[int, int]] | None = None
+    privileged: bool = True
 
 
 async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
     """Run a command with the client's streams to its end; answers its exit code."""
     process = await container.exec(
-        list(command), stdin=session.input is not None, tty=session.tty, privileged=True
+        list(command),
+        stdin=session.input is not None,
+        tty=session.tty,
+        privileged=session.privileged,
     )
     async with process.start() as stream:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,7 @@ class NodeAgent:
         self._sources: dict[tuple[Resource, str], Informer[Document]] = {}
         self._programs = Programs(place.plane)
         processes = Processes(self._programs, self.workload_of, clock)
+        self._runtimes: Sequence[Runtime] = [processes, *runtimes]
         self._host = Host(
             client,
             clock,
@@ -81,7 +82,7 @@ class NodeAgent:
             place.authority,
             place.address,
             capacity(),
-            [processes, *runtimes],
+            self._runtimes,
             self._read,
             self._sources_of,
         )
@@ -99,6 +100,8 @@ class NodeAgent:
             self._forget_strangers()
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                for runtime in self._runtimes:
+                    group.create_task(runtime.keep(self._uids))
                 try:
                     self._pods.subscribe(self._noticed)
                     await asyncio.get_running_loop().create_future()
@@ -143,10 +146,17 @@ class NodeAgent:
             self._update(change.old["metadata"]["uid"], None)
         self._update(uid, change.new)
 
+    def _uids(self) -> Set[str]:
+        """The Pods of which something may be left."""
+        return {one["metadata"]["uid"] for one in self._pods.list()} | self.workers.keys()
+
     def _update(self, uid: str, pod: Document | None) -> None:
         worker = self.workers.get(uid)
         if worker is not None:
             worker.update(pod)
+        elif pod is None:  # it had ended before this agent began
+            for runtime in self._runtimes:
+                runtime.tidy_soon()
         elif pod is not None and self._group is not None and not _is_over(pod):
             worker = self.workers[uid] = PodWorker(pod, self._host)
             self._group.create_task(self._work(worker), name=f"pod {worker.key}")

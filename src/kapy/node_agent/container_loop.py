@@ -23,6 +23,9 @@ CHECK_SECONDS: Final = 1.0
 """The interval between looks at the file that a program was started from. A timer: files cannot be
 watched in a portable way."""
 
+PULL_FAILED: Final = "ErrImagePull"
+PULL_LATER: Final = "ImagePullBackOff"
+
 Configure = Callable[[Document, int], Awaitable[ContainerConfig]]
 """The configuration of a container at its start number so-and-so. Raises MissingSource, OSError."""
 
@@ -79,10 +82,10 @@ class ContainerLoop:
     async def _found(self) -> Running | None:
         try:
             config = await self._configure(self._state.container, self._state.restarts)
-        except (MissingSource, OSError):
+            self._log = config.log
+            return await self._runtime.find(config)
+        except (MissingSource, OSError, StartFailed):
             return None
-        self._log = config.log
-        return await self._runtime.find(config)
 
     async def _started(self) -> Running:
         """Start it; wait for what it needs as long as that is not there."""
@@ -98,11 +101,13 @@ class ContainerLoop:
                 reason = error.reason if isinstance(error, StartFailed) else "CreateContainerError"
                 message = error.strerror if isinstance(error, OSError) else str(error)
                 self._state.wait(reason, str(message or error))
-                await self._retry()
+                pause = self._backoff.pause(0.0)
+                if pause and reason == PULL_FAILED:
+                    self._state.wait(PULL_LATER, f"back-off {pause:g}s pulling image: {error}")
+                await self._retry(pause or 1.0)
 
-    async def _retry(self) -> None:
-        """Wait for a change, or for the next pause (a timer: the host tells nothing)."""
-        pause = self._backoff.pause(0.0) or 1.0
+    async def _retry(self, pause: float) -> None:
+        """Wait for a change, or so many seconds (a timer: the host tells nothing)."""
         try:
             async with asyncio.timeout(pause):
                 await self._changed()
@@ -117,7 +122,7 @@ class ContainerLoop:
         if not pause:
             return
         how = stopped or exit_.message or f"it ended with code {exit_.code}"
-        line = last_words(self._log) if self._log is not None else ""
+        line = exit_.said or (last_words(self._log) if self._log is not None else "")
         said = f"; its last words: {line}" if line else ""
         self._state.wait(
             "CrashLoopBackOff",
@@ -185,6 +190,7 @@ class ContainerLoop:
     async def _outdated(self, running: Running, seconds: float) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
+            self._state.doubt(running.trouble())
             why = running.outdated()
             if why:
                 self._stopped, self._anew = why, True

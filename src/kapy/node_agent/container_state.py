@@ -16,7 +16,7 @@ class ContainerState:
     """One container. changed: called when anything here is another.
 
     reason, message: why it does not run. last: how it ended before. ended: how it ended for good.
-    ran: an earlier agent ran it.
+    ran: an earlier agent ran it. trouble: why nobody knows how it does while it runs.
     """
 
     container: Document
@@ -30,6 +30,7 @@ class ContainerState:
     ended: Exit | None = None
     restarts: int = 0
     ran: bool = False
+    trouble: str = ""
     started: bool = False
     ready: bool = False
 
@@ -42,12 +43,19 @@ class ContainerState:
         if (self.running, self.reason, self.message) != (None, reason, message):
             self.running, self.reason, self.message = None, reason, message
             self.started = self.ready = False
+            self.trouble = ""
             self.changed()
 
     def run(self, running: Running) -> None:
         """It runs."""
         self.running, self.reason, self.message = running, "", ""
         self.changed()
+
+    def doubt(self, trouble: str) -> None:
+        """It runs, but for this reason nobody knows how; "": that is over."""
+        if self.trouble != trouble:
+            self.trouble = trouble
+            self.changed()
 
     def set_health(self, *, started: bool, ready: bool) -> None:
         """Store the results of its probes."""
@@ -58,6 +66,7 @@ class ContainerState:
     def end(self, exit_: Exit, *, for_good: bool) -> None:
         """It has ended."""
         running, self.running = self.running, None
+        self.trouble = ""
         self.started = self.ready = False
         self.last = exit_
         self.last_started = running.started if running is not None else exit_.at
@@ -72,7 +81,7 @@ class ContainerState:
             "name": self.name,
             "image": self.container.get("image", ""),
             "imageID": self.running.image if self.running is not None else "",
-            "ready": self.ready,
+            "ready": self.ready and not self.trouble,
             "started": self.started,
             "restartCount": self.restarts,
             "state": self._state(),

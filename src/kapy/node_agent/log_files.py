@@ -26,9 +26,14 @@ def last_words(path: Path) -> str:
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+            return last_words_of(file.read().decode("utf-8", "replace"))
     except OSError:
         return ""
+
+
+def last_words_of(text: str) -> str:
+    """As `last_words`, of the end of a log."""
+    lines = text.splitlines()
     said = next((one.strip() for one in reversed(lines) if _ERROR.search(one)), "")
     said = said or next((one.strip() for one in reversed(lines) if one.strip()), "")
     return said if len(said) <= 300 else said[:297] + "..."

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from kapy._aio.byte_streams import ByteStream, Channel
+from kapy.apiserver.kubelet import LogOptions
 from kapy.kube.errors import BadRequest
 from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.log_files import lines_of
 from kapy.node_agent.pod_worker import PodWorker
+from kapy.node_agent.runtime import LogQuery, NotSupported
 
 Connect = Callable[[int, ByteStream], Awaitable[None]]
 """Talks on a connection to a port until it ends."""
@@ -22,32 +23,25 @@ class PodAccess:
         self._worker = worker
 
     def log(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        previous: bool,
-        follow: bool,
-        tail: int | None,
-        limit: int | None,
+        self, namespace: str, pod: str, container: str, options: LogOptions
     ) -> AsyncIterator[bytes] | None:
         """The output of a container; None where this agent does not run the Pod."""
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
         state = _container(worker, pod, container)
-        number = state.restarts - 1 if previous else state.restarts
-        path = worker.folder.log(state.name, number)
-        if not path.exists():
-            why = "previous terminated container" if previous else "container"
+        try:
+            found = _log(worker, state, options)
+        except NotSupported as error:
+            raise BadRequest(str(error)) from None
+        if found is None:
+            why = "previous terminated container" if options.previous else "container"
             told = state.message or state.reason
             raise BadRequest(
                 f'{why} "{state.name}" in pod "{pod}" has no log'
-                + (f": {told}" if told and not previous else "")
+                + (f": {told}" if told and not options.previous else "")
             )
-        goes_on = (lambda: state.running is not None) if follow else None
-        return lines_of(path, tail=tail, limit=limit, follow=goes_on)
+        return found
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
         """The way to the ports of a Pod; None where this agent does not run it."""
@@ -63,6 +57,24 @@ class PodAccess:
             await _joined(running[0].address, real, stream)
 
         return connected
+
+
+def _log(
+    worker: PodWorker, state: ContainerState, options: LogOptions
+) -> AsyncIterator[bytes] | None:
+    """Raises NotSupported."""
+    if worker.runtime is None:
+        return None
+    number = state.restarts - 1 if options.previous else state.restarts
+    query = LogQuery(
+        options.tail,
+        options.limit,
+        (lambda: state.running is not None) if options.follow else None,
+        options.since,
+        options.timestamps,
+    )
+    path = worker.folder.log(state.name, number)
+    return worker.runtime.log(worker.pod, state.name, number, path, query)
 
 
 def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:

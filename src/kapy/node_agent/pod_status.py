@@ -24,9 +24,11 @@ def status_of(
     containers: Sequence[ContainerState],
     *,
     address: str,
+    host: str,
     now: str,
 ) -> Document:
-    """The whole status. address: of the Pod, "" before it has one; now: RFC 3339."""
+    """The whole status. address: of the Pod, "" before it has one; host: of its Node. now: RFC
+    3339."""
     before = pod.get("status") or {}
     phase = _phase(pod, initial, containers)
     found: Document = {
@@ -41,7 +43,7 @@ def status_of(
     if initial:
         found["initContainerStatuses"] = [one.status() for one in initial]
     if address:
-        found |= {"hostIP": address, "hostIPs": [{"ip": address}]}
+        found |= {"hostIP": host, "hostIPs": [{"ip": host}]}
         found |= {"podIP": address, "podIPs": [{"ip": address}]}
     return found
 
@@ -67,12 +69,15 @@ def _conditions(
     phase: str,
     now: str,
 ) -> list[Document]:
-    unready = [one.name for one in containers if not one.ready]
+    unready = [one.name for one in containers if not one.ready or one.trouble]
+    trouble = next((one.trouble for one in containers if one.trouble), "")
     incomplete = [one.name for one in initial if one.ended is None]
     over = phase in ("Succeeded", "Failed")
     why = ("PodCompleted", "") if phase == "Succeeded" else _why("unready", unready)
     if phase == "Failed":
         why = "PodFailed", ""
+    elif trouble:
+        why = "ContainersNotReady", trouble
     said = {
         "PodReadyToStartContainers": ("", "") if not over else why,
         "Initialized": _why("incomplete", incomplete, "ContainersNotInitialized"),

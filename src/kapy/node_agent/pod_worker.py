@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import os
@@ -38,6 +39,9 @@ PORTS: Final = "kapy.cluster.x-k8s.io/ports"
 REFRESH_SECONDS: Final = 30.0
 """The interval between looks at tokens. A timer: a token expires with time."""
 RETRY_SECONDS: Final = 2.0
+ADMIT_SECONDS: Final = 5.0
+"""The interval between looks for a runtime. A timer: a container engine does not tell that it is
+there."""
 STOPPED: Final = "PlaneStopped"
 """The reason of a waiting container that was ended together with the plane."""
 LONGEST_END: Final = 10.0
@@ -61,6 +65,7 @@ class PodWorker:
         spec = pod["spec"]
         self.initial = [self._state(one) for one in spec.get("initContainers") or ()]
         self.containers = [self._state(one) for one in spec["containers"]]
+        self.runtime: Runtime | None = None
 
     def _state(self, container: Document) -> ContainerState:
         state = ContainerState(container, self._report.set)
@@ -73,6 +78,11 @@ class PodWorker:
                     waited = (told.get("waiting") or {}).get("reason")
                     state.ran = "running" in told or waited == STOPPED
         return state
+
+    @property
+    def pod(self) -> Document:
+        """The Pod as it was seen last."""
+        return self._pod
 
     @property
     def key(self) -> Key:
@@ -104,7 +114,9 @@ class PodWorker:
                 seconds = self._grace()
             except asyncio.CancelledError:
                 life.cancel()
-                await self._stop(min(self._grace(), LONGEST_END))
+                with suppress(TimeoutError):  # an engine does not answer
+                    async with asyncio.timeout(LONGEST_END + 2):
+                        await self._stop(min(self._grace(), LONGEST_END))
                 reporting.cancel()
                 await self._say_stopped()
                 raise
@@ -138,6 +150,8 @@ class PodWorker:
 
     async def _removed(self) -> None:
         """Let the Pod go, and delete what was kept for it."""
+        if self.runtime is not None:
+            await self.runtime.forget(self._pod)
         await asyncio.get_running_loop().run_in_executor(None, self.folder.remove)
         options: Document = {
             "apiVersion": "v1",
@@ -161,7 +175,34 @@ class PodWorker:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _live(self) -> None:
-        runtime = await self._admitted()
+        """Run its containers by a runtime, and by another one when that comes first from then on
+        (a program in place of its image)."""
+        while True:
+            runtime = self.runtime = await self._admitted()
+            async with asyncio.TaskGroup() as group:
+                living = group.create_task(self._run_by(runtime))
+                other = group.create_task(self._until_another(runtime))
+                await asyncio.wait([living, other], return_when=asyncio.FIRST_COMPLETED)
+                replaced = other.done()
+                living.cancel()
+                other.cancel()
+            if not replaced:
+                return
+            await self._stop(self._grace())
+            await runtime.forget(self._pod)
+
+    async def _until_another(self, runtime: Runtime) -> None:
+        """Wait until a runtime that comes before this one runs the Pod."""
+        earlier = list(itertools.takewhile(lambda one: one is not runtime, self._host.runtimes))
+        while True:
+            await self._news.wait()
+            for one in earlier:
+                if not await one.refusal(self._pod):
+                    return
+
+    async def _run_by(self, runtime: Runtime) -> None:
+        if runtime.other_users:
+            self._volumes.share()
         await self._prepared()
         policy: Policy = self._pod["spec"].get("restartPolicy") or "Always"
         async with asyncio.TaskGroup() as group:
@@ -189,12 +230,12 @@ class PodWorker:
         while True:
             refusals = []
             for runtime in self._host.runtimes:
-                refusal = runtime.refusal(self._pod)
+                refusal = await runtime.refusal(self._pod)
                 if not refusal:
                     return runtime
                 refusals.append(refusal)
             self._wait("NoRuntime", _way_out(self._pod, refusals))
-            await self._news.wait()
+            await self._changed(ADMIT_SECONDS)
 
     async def _prepared(self) -> None:
         """Have the volumes ready; wait for what they are made of."""
@@ -250,10 +291,14 @@ class PodWorker:
         """The configuration of a container. Raises MissingSource, OSError."""
         name = container["name"]
         self.folder.forget_logs(name, restarts)
-        host, port = self._host.server
+        state = next(one for one in (*self.initial, *self.containers) if one.name == name)
+        assert self.runtime is not None
+        server = await self.runtime.server(self._pod, state.wait)
+        host, port = server or self._host.server
         given = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
         given["KUBERNETES_SERVICE_PORT_HTTPS"] = str(port)
-        environment = environment_of(container, self._sources(), given)
+        sources = self._sources()
+        environment = environment_of(container, sources, given)
         account = self._volumes.account
         return ContainerConfig(
             pod=self._pod,
@@ -265,6 +310,10 @@ class PodWorker:
             folder=self.folder.container(name),
             kubeconfig=None if account is None else self.folder.kubeconfig,
             log=self.folder.log(name, restarts),
+            restarts=restarts,
+            server=server,
+            pull_secrets=_pull_secrets(self._pod, sources),
+            tell=state.wait,
         )
 
     def _kubeconfig(self) -> bytes:
@@ -304,7 +353,14 @@ class PodWorker:
         running = next((one.running for one in self.containers if one.running is not None), None)
         address = running.address if running is not None else ""
         pod = {**self._pod, "status": self._last}
-        return status_of(pod, self.initial, self.containers, address=address, now=now)
+        return status_of(
+            pod,
+            self.initial,
+            self.containers,
+            address=address,
+            host=self._host.address,
+            now=now,
+        )
 
     async def _write(self, status: Document) -> None:
         ports = _ports_of(self.containers)
@@ -325,13 +381,19 @@ def _ports_of(containers: Sequence[ContainerState]) -> str:
     return json.dumps(found, sort_keys=True) if found else ""
 
 
+def _pull_secrets(pod: Document, sources: Sources) -> list[dict[str, bytes]]:
+    names = [one.get("name", "") for one in pod["spec"].get("imagePullSecrets") or ()]
+    return [sources.secret_data(name, optional=True) or {} for name in names]
+
+
 def _way_out(pod: Document, refusals: Sequence[str]) -> str:
     labels = pod["metadata"].get("labels") or {}
     name = labels.get("cluster.x-k8s.io/provider") or "TYPE-NAME"
     why = "; ".join(refusals)
     return (
-        f"nothing runs this Pod here: {why}; run the program of its container with "
-        f"`kapy run provider {name} -- PATH`, or `kapy init --run {name}=PATH`"
+        f"nothing runs this Pod here: {why}; start a container engine that runs its images, or run "
+        f"the program of its container with `kapy run provider {name} -- PATH`, or "
+        f"`kapy init --run {name}=PATH`"
     )
 
 

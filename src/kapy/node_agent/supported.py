@@ -13,7 +13,7 @@ from kapy.kube import Document
 _POD: Final = frozenset((
     "containers", "initContainers", "volumes", "restartPolicy", "terminationGracePeriodSeconds",
     "serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName",
-    "securityContext", "imagePullSecrets", "hostNetwork", "hostPID",
+    "securityContext", "imagePullSecrets", "hostNetwork", "hostPID", "hostAliases",
     # Of scheduling, or of the names of Pods in a cluster's DNS:
     "affinity", "dnsPolicy", "enableServiceLinks", "hostname", "nodeSelector", "os",
     "preemptionPolicy", "priority", "priorityClassName", "schedulerName", "subdomain",

@@ -37,9 +37,18 @@ class Volumes:
         self._pod = pod
         self._token = token
         self._ca = ca
+        self._private = 0o600
+        self._more = 0
         self._volumes: dict[str, Mapping[str, Any]] = {
             one["name"]: one for one in pod["spec"].get("volumes") or ()
         }
+
+    def share(self) -> None:
+        """Let programs read the files that run as other users: as the user of a container, and
+        as a group of the Pod's `fsGroup`. Nobody else can enter the folder of the Pod."""
+        self._private = 0o644
+        if (self._pod["spec"].get("securityContext") or {}).get("fsGroup") is not None:
+            self._more = 0o444
 
     @property
     def account(self) -> Path | None:
@@ -54,17 +63,19 @@ class Volumes:
             namespace = self._pod["metadata"]["namespace"].encode()
             token = self._token("", 3607).encode()
             files = {"token": token, "ca.crt": self._ca, "namespace": namespace}
-            publish(account, {key: Content(data, 0o600) for key, data in files.items()})
+            publish(account, {key: Content(data, self._private) for key, data in files.items()})
         for name, volume in self._volumes.items():
             self._update(self._folder / name, volume, sources)
 
     def _update(self, folder: Path, volume: Mapping[str, Any], sources: Sources) -> None:
         if "emptyDir" in volume:
-            folder.mkdir(mode=0o777, parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o777)  # nobody else can enter the folder of the Pod
         elif "hostPath" in volume:
             _check_host_path(volume)
         else:
-            publish(folder, dict(self._files(volume, sources)))
+            files = self._files(volume, sources)
+            publish(folder, {key: Content(one.data, one.mode | self._more) for key, one in files})
 
     def _files(self, volume: Mapping[str, Any], sources: Sources) -> Iterator[tuple[str, Content]]:
         for field in ("secret", "configMap", "downwardAPI"):
@@ -93,7 +104,7 @@ class Volumes:
         elif field == "serviceAccountToken":
             seconds = source.get("expirationSeconds") or 3600
             token = self._token(source.get("audience") or "", seconds)
-            yield _path(source.get("path") or "token"), Content(token.encode(), 0o600)
+            yield _path(source.get("path") or "token"), Content(token.encode(), self._private)
 
     def _fields(
         self, source: Mapping[str, Any], sources: Sources, mode: int

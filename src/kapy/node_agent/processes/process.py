@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from kapy._aio.clock import Clock
+from kapy.containers import Session
 from kapy.node_agent.processes import records
 from kapy.node_agent.processes.flags import LOOPBACK
 from kapy.node_agent.processes.records import Record
-from kapy.node_agent.runtime import Exit
+from kapy.node_agent.runtime import Exit, NotSupported
 
 _STEP: Final = 0.5
 UNKNOWN: Final = 137
@@ -117,6 +118,15 @@ class LocalProcess:
 
     async def execute(self, command: Sequence[str], seconds: float) -> int:
         return await self._execute(command, seconds)
+
+    async def attach(self, _: Sequence[str], __: Session) -> int:
+        raise NotSupported(
+            "it has no container to enter: it runs as a process of the plane's machine; run the "
+            "command there"
+        )
+
+    def trouble(self) -> str:
+        return ""
 
     def outdated(self) -> str:
         why = self._replaced()

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
 from kapy.kube import Document
+from kapy.node_agent.log_files import lines_of
 from kapy.node_agent.processes import launch, records
 from kapy.node_agent.processes.flags import (
     Arguments,
@@ -33,7 +34,14 @@ from kapy.node_agent.processes.own_ports import OwnPorts
 from kapy.node_agent.processes.process import LocalProcess, stamp_of
 from kapy.node_agent.processes.programs import Programs
 from kapy.node_agent.processes.records import Record
-from kapy.node_agent.runtime import ContainerConfig, Running, StartFailed
+from kapy.node_agent.runtime import (
+    ContainerConfig,
+    LogQuery,
+    NotSupported,
+    Running,
+    StartFailed,
+    Tell,
+)
 
 _KEPT: Final = (
     "PATH", "LANG", "LC_ALL", "TZ",
@@ -66,7 +74,13 @@ class Processes:
         self._flags: dict[tuple[str, ...], Flags] = {}
         self._namespaces: bool | None = None
 
-    def refusal(self, pod: Document) -> str:
+    @property
+    def other_users(self) -> bool:
+        return False
+
+    async def refusal(self, pod: Document) -> str:
+        if pod["spec"].get("hostAliases"):
+            return "a local program has no spec.hostAliases"
         containers = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
         missing = [one["name"] for one in containers if self._command(pod, one["name"]) is None]
         if len(missing) == len(containers):
@@ -77,6 +91,30 @@ class Processes:
 
     def _command(self, pod: Document, container: str) -> tuple[str, ...] | None:
         return self._programs.command(pod["metadata"]["namespace"], self._workload(pod), container)
+
+    async def server(self, _: Document, __: Tell) -> tuple[str, int] | None:
+        return None
+
+    def log(
+        self, _: Document, __: str, ___: int, path: Path, query: LogQuery
+    ) -> AsyncIterator[bytes] | None:
+        if query.timestamps or query.since:
+            raise NotSupported(
+                "the time of the lines of a local process is not kept: leave timestamps and since "
+                "out"
+            )
+        if not path.exists():
+            return None
+        return lines_of(path, tail=query.tail, limit=query.limit, follow=query.follow)
+
+    async def forget(self, _: Document) -> None:
+        pass
+
+    async def keep(self, _: Callable[[], Container[str]]) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    def tidy_soon(self) -> None:
+        pass
 
     async def find(self, config: ContainerConfig) -> Running | None:
         record = records.read(config.folder)

@@ -1,0 +1,98 @@
+"""The API server of a plane on an address that containers reach: a bridge of a container engine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from contextlib import AsyncExitStack
+from typing import Final, NamedTuple
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.server import Server
+from kapy.apiserver.serving import Application, listen, server_context
+from kapy.apps.credentials import CA_LIFE, Credentials
+from kapy.apps.settings import Serving
+from kapy.kube.pki import issue
+
+_IP_FREEBIND: Final = 15
+"""Linux' option to bind an address that the machine does not have yet: Podman makes a bridge with
+its first container, and an engine that starts again makes its bridges anew."""
+NAMES: Final = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+class _Asked(NamedTuple):
+    host: str
+    port: int
+    answer: asyncio.Future[int]
+
+
+class ContainerListener:
+    """Listens for containers, over TLS, on the addresses that it is asked for while `run` does."""
+
+    def __init__(self, server: Server, serving: Serving, made: Credentials, clock: Clock) -> None:
+        self._server = server
+        self._serving = serving
+        self._made = made
+        self._clock = clock
+        self._asked: asyncio.Queue[_Asked] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        async with AsyncExitStack() as stack:
+            while True:
+                asked = await self._asked.get()
+                try:
+                    port = await self._listen(stack, asked.host, asked.port)
+                except OSError as error:
+                    asked.answer.set_exception(error)
+                else:
+                    asked.answer.set_result(port)
+
+    async def listen(self, host: str, port: int) -> int:
+        """Listen on an address, at a port if it is free, else at another one; answers the port.
+
+        Raises OSError.
+        """
+        asked = _Asked(host, port, asyncio.get_running_loop().create_future())
+        self._asked.put_nowait(asked)
+        return await asked.answer
+
+    async def _listen(self, stack: AsyncExitStack, host: str, port: int) -> int:
+        try:
+            sock = _bound(host, port)
+        except OSError:
+            if not port:
+                raise
+            sock = _bound(host, 0)
+        shown = issue(
+            self._made.authority,
+            "kapy",
+            now=self._clock(),
+            names=[host, *NAMES],
+            usages=("server",),
+            valid=CA_LIFE,
+            algorithm=self._serving.algorithm,
+        )
+        authority = self._made.authority.certificate
+        tls = server_context(shown.certificate, shown.key, client_ca=authority)
+        application = Application(self._server, Authentication(self._serving.tokens))
+        _, found = await stack.enter_async_context(listen(application, sock=sock, tls=tls))
+        return int(found)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "linux":
+            sock.setsockopt(socket.IPPROTO_IP, _IP_FREEBIND, 1)
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        raise OSError(
+            error.errno, f"cannot listen for containers on {host}: {error.strerror}"
+        ) from None
+    return sock

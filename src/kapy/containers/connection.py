@@ -1,0 +1,104 @@
+"""The connection to a container engine, and what goes wrong with it as errors with a remedy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from kapy.containers.address import engine_address
+from kapy.containers.errors import (
+    EngineError,
+    EngineUnreachable,
+    bad_certificates,
+    pull_failed,
+    refused,
+    unreachable,
+)
+from kapy.containers.records import EngineInfo
+
+if TYPE_CHECKING:
+    from aiodocker import Docker
+
+CONNECT_TIMEOUT: Final = 10.0
+ANSWER_TIMEOUT: Final = 120.0
+"""Seconds; a busy disk makes the start of a container take most of a minute."""
+
+NO_CONNECTION: Final = 900
+"""The status that the library gives a request that got no connection."""
+
+
+class Connection:
+    """The connection to one container engine.
+
+    address: its URL, None for the one of the Docker context in use.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address or "the current Docker context"
+        self._address = address
+        self._library: Docker | None = None
+        self._info: EngineInfo | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """The engine that the environment names. Raises EngineUnreachable."""
+        return cls(engine_address(os.environ if environment is None else environment, Path.home()))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End all connections to the engine."""
+        library, self._library = self._library, None
+        if library is not None:
+            await library.close()
+
+    @asynccontextmanager
+    async def asking(self, what: str, *, pulls: str = "") -> AsyncIterator[Docker]:
+        """While the engine is asked: what goes wrong becomes one of our errors."""
+        from aiodocker.exceptions import DockerContextError, DockerError
+        from aiohttp import ClientError
+
+        try:
+            yield self.opened()
+        except DockerContextError as error:
+            raise EngineUnreachable(
+                f"the Docker context cannot be used: {error}; set DOCKER_HOST to the address of "
+                "an engine, or choose another context (`docker context use default`)"
+            ) from None
+        except DockerError as error:
+            if error.status == NO_CONNECTION:
+                raise unreachable(self.address, error.__context__ or error) from None
+            if pulls:
+                raise pull_failed(pulls, str(error.message)) from None
+            raise refused(what, error.status, str(error.message)) from None
+        except (ClientError, OSError, TimeoutError) as error:
+            raise unreachable(self.address, error) from error
+        except ValueError as error:  # a line that is no JSON, or longer than any answer is
+            raise EngineError(
+                f"cannot {what}: {self.address} answers with something that is no answer of a "
+                f"container engine ({type(error).__name__})"
+            ) from error
+
+    def opened(self) -> Docker:
+        if self._library is None:
+            from aiodocker import Docker
+            from aiohttp import ClientTimeout
+
+            timeout = ClientTimeout(total=ANSWER_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+            try:
+                self._library = Docker(self._address, timeout=timeout)
+            except ImportError as error:
+                raise EngineUnreachable(
+                    f"an engine over SSH ({self.address}) needs the package asyncssh: install it "
+                    "beside kapy (`pip install asyncssh`), or forward the engine's socket"
+                ) from error
+            except OSError as error:  # that of TLS is one, too
+                raise bad_certificates(self.address, error) from error
+        return self._library

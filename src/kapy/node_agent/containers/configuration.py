@@ -1,0 +1,117 @@
+"""The configuration of a container, as an engine takes it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kapy.containers import EngineInfo, Image
+from kapy.node_agent.containers.names import JOINED, labels_of
+from kapy.node_agent.containers.security import host_config_of, user_of
+from kapy.node_agent.runtime import ContainerConfig, StartFailed
+from kapy.node_agent.volumes import Mount
+
+LOG_SIZE: Final = "10m"
+_LONGEST_HOSTNAME: Final = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The engine around a container.
+
+    plane: the plane's folder. network: the plane's. joined: the id of the container whose network
+    this one uses, "" for none. labels_files: whether the machine's SELinux wants files labelled.
+    """
+
+    engine: EngineInfo
+    plane: Path
+    network: str
+    joined: str = ""
+    labels_files: bool = False
+
+
+def configuration(
+    config: ContainerConfig, spec: str, image: Image, around: Surroundings
+) -> dict[str, Any]:
+    """The configuration of a container. spec: the digest of what it is made from.
+
+    Raises StartFailed.
+    """
+    pod, container = config.pod, config.container
+    labels = labels_of(around.plane, pod, config.name, config.restarts, spec)
+    if around.joined:
+        labels[JOINED] = around.joined
+    found: dict[str, Any] = {
+        "Image": image.id,
+        "Env": [f"{key}={value}" for key, value in config.environment.items()],
+        "User": user_of(pod, container, image),
+        "WorkingDir": container.get("workingDir") or "",
+        "Labels": labels,
+        "HostConfig": {
+            **host_config_of(pod, container),
+            **_network(config, around),
+            "Binds": _binds(config.mounts, config.folder.parent, labels=around.labels_files),
+            "LogConfig": _log(around.engine),
+            "RestartPolicy": {"Name": "no"},
+        },
+    }
+    if not around.joined and not pod["spec"].get("hostNetwork"):
+        found["Hostname"] = _hostname(config)
+    if config.command:
+        found["Entrypoint"] = list(config.command)
+    if config.args or config.command:
+        found["Cmd"] = list(config.args)
+    return found
+
+
+def _network(config: ContainerConfig, around: Surroundings) -> dict[str, Any]:
+    spec = config.pod["spec"]
+    if spec.get("hostNetwork"):
+        return {"NetworkMode": "host"}
+    if around.joined:
+        return {"NetworkMode": f"container:{around.joined}"}
+    aliases = spec.get("hostAliases") or ()
+    options = {one["name"]: one.get("value", "") for one in _sysctls(spec)}
+    return {
+        "NetworkMode": around.network,
+        "ExtraHosts": [
+            f"{name}:{one['ip']}" for one in aliases for name in one.get("hostnames") or ()
+        ],
+        **({"Sysctls": options} if options else {}),
+    }
+
+
+def _sysctls(spec: Any) -> Sequence[Any]:
+    return (spec.get("securityContext") or {}).get("sysctls") or ()
+
+
+def _hostname(config: ContainerConfig) -> str:
+    name = config.pod["spec"].get("hostname") or config.pod["metadata"]["name"]
+    return str(name)[:_LONGEST_HOSTNAME].rstrip("-.")
+
+
+def _binds(mounts: Sequence[Mount], folder: Path, *, labels: bool) -> list[str]:
+    """Mounts as engines take them. folder: of the Pod; only what is in it is labelled for SELinux.
+    A host's folder is not this program's to label."""
+    found = []
+    for one in sorted(mounts, key=lambda mount: mount.path.count("/")):
+        if ":" in f"{one.source}{one.path}":
+            raise StartFailed(
+                f"the mount of {one.source} at {one.path} has a colon in a path, which container "
+                "engines do not take; use a folder without one",
+                "CreateContainerConfigError",
+            )
+        options = ["ro"] if one.read_only else ["rw"]
+        if labels and one.source.is_relative_to(folder):
+            options.append("z")
+        found.append(f"{one.source}:{one.path}:{','.join(options)}")
+    return found
+
+
+def _log(engine: EngineInfo) -> dict[str, Any]:
+    """Logs that can be read again, and do not grow for ever, whatever the engine's default is."""
+    if engine.is_podman:
+        return {"Type": "k8s-file", "Config": {"max-size": LOG_SIZE}}
+    return {"Type": "json-file", "Config": {"max-size": LOG_SIZE, "max-file": "2"}}

@@ -1,0 +1,45 @@
+"""Removal of containers whose Pods, or whose plane, are gone. Only a plane's own are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+from kapy.containers import Engine, EngineError
+from kapy.node_agent.containers.names import PLANE, POD_UID, network_name
+from kapy.node_agent.containers.network import NAME, read_used
+
+
+async def remove(engine: Engine, plane: Path, known: Container[str]) -> int:
+    """Remove the containers of a plane but those of Pods that are known by their uids.
+
+    Answers how many were removed. Raises EngineError.
+    """
+    count = 0
+    for one in await engine.containers({PLANE: str(plane)}):
+        if one.labels.get(POD_UID, "") not in known:
+            count += await engine.remove(one.id)
+    return count
+
+
+async def remove_all(plane: Path, agent: Path) -> str:
+    """Remove all that a plane has in an engine. plane, agent: their folders.
+
+    Answers in one sentence what could not be removed, "" if all was.
+    """
+    used = read_used(agent)
+    if used is None:
+        return ""
+    async with Engine(used.engine) as engine:
+        try:
+            await remove(engine, plane, ())
+            network = await engine.network(network_name(plane))
+            if network is not None and network.labels.get(PLANE) == str(plane):
+                await engine.remove_network(network.name)
+        except EngineError as error:
+            return (
+                f"its containers are left in the engine: {error}; remove them with "
+                f"`docker rm -f $(docker ps -aq --filter label={PLANE}={plane})`"
+            )
+    (agent / NAME).unlink(missing_ok=True)
+    return ""

@@ -1,0 +1,159 @@
+"""One container of the engine that runs for a Pod, or has ended meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from kapy._aio.clock import Clock
+from kapy.containers import Container, Engine, EngineError, EngineUnreachable, NoSuchObject, Session
+from kapy.node_agent.log_files import last_words_of
+from kapy.node_agent.runtime import Exit, StartFailed
+
+AGAIN: Final = 1.0
+"""Seconds between two requests to an engine that does not answer. A timer: an engine that is away
+does not tell when it is back."""
+UNKNOWN: Final = 137
+_LAST_LINES: Final = 50
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class RunningContainer:
+    """A `Running` of a container.
+
+    image: what runs, by digest where it has one. address: of the Pod. outdated: why it is to be
+    started again, "" for no reason. gone: called when it has ended.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        container: Container,
+        *,
+        kind: str,
+        image: str,
+        address: str,
+        clock: Clock,
+        outdated: Callable[[], str],
+        gone: Callable[[], None],
+    ) -> None:
+        self._engine = engine
+        self._container = container
+        self._kind = kind
+        self._image = image
+        self._address = address
+        self._clock = clock
+        self._outdated = outdated
+        self._gone = gone
+        self._trouble = ""
+
+    @property
+    def identity(self) -> str:
+        return f"{self._kind}://{self._container.id}"
+
+    @property
+    def image(self) -> str:
+        return self._image
+
+    @property
+    def started(self) -> datetime:
+        return time_of(self._container.started) or self._clock()
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    @property
+    def ports(self) -> Mapping[int, int]:
+        return {}
+
+    async def ended(self) -> Exit:
+        name = self._container.id
+        while True:
+            try:
+                await self._engine.wait(name)
+                found = await self._engine.container(name)
+                if found is None or not found.is_running:
+                    return await self._exit(found)
+                self._trouble = ""
+            except NoSuchObject:
+                return await self._exit(None)
+            except EngineError as error:
+                self._trouble = str(error)
+            await asyncio.sleep(AGAIN)
+
+    async def _exit(self, found: Container | None) -> Exit:
+        self._gone()
+        self._trouble = ""
+        if found is None:
+            said = "its container was removed from the engine by another program"
+            return Exit(UNKNOWN, "ContainerStatusUnknown", self._clock(), said)
+        at = time_of(found.finished) or self._clock()
+        words = await self._last_words()
+        if found.out_of_memory:
+            said = "it used more memory than its limit"
+            return Exit(found.exit_code, "OOMKilled", at, said, words)
+        reason = "Error" if found.exit_code else "Completed"
+        return Exit(found.exit_code, reason, at, found.error, words)
+
+    async def _last_words(self) -> str:
+        try:
+            return last_words_of(await self._engine.logs(self._container.id, lines=_LAST_LINES))
+        except EngineError:
+            return ""
+
+    async def stop(self, seconds: float) -> None:
+        """Ask it to end, and end it after so many seconds; wait for an engine that is away."""
+        while True:
+            try:
+                await self._engine.stop(self._container.id, seconds)
+            except NoSuchObject:
+                return
+            except EngineError as error:
+                self._trouble = str(error)
+                if not isinstance(error, EngineUnreachable) and not await self._is_running():
+                    return
+            else:
+                return
+            await asyncio.sleep(AGAIN)
+
+    async def _is_running(self) -> bool:
+        try:
+            found = await self._engine.container(self._container.id)
+        except EngineError:
+            return True
+        return found is not None and found.is_running
+
+    async def execute(self, command: Sequence[str], seconds: float) -> int:
+        try:
+            async with asyncio.timeout(seconds):
+                result = await self._engine.run(self._container.id, command, privileged=False)
+        except EngineError as error:
+            raise StartFailed(str(error)) from None
+        return result.exit_code
+
+    async def attach(self, command: Sequence[str], session: Session) -> int:
+        try:
+            rights = replace(session, privileged=False)
+            return await self._engine.attach(self._container.id, command, rights)
+        except EngineError as error:
+            raise StartFailed(str(error)) from None
+
+    def outdated(self) -> str:
+        return self._outdated()
+
+    def trouble(self) -> str:
+        return self._trouble
+
+
+def time_of(text: str) -> datetime | None:
+    """A time as engines write it, None for that of a container that has none (the year 1)."""
+    found = _TIME.fullmatch(text)
+    if found is None or text.startswith("0001"):
+        return None
+    zone = "+00:00" if found[3] == "Z" else found[3]
+    return datetime.fromisoformat(f"{found[1]}{(found[2] or '')[:7]}{zone}").astimezone(UTC)

@@ -1,0 +1,316 @@
+"""The runtime of containers of an engine: created, started, found again, and removed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from kapy._aio.clock import Clock
+from kapy.containers import (
+    Container as EngineContainer,
+)
+from kapy.containers import (
+    DiskFull,
+    Engine,
+    EngineError,
+    EngineInfo,
+    EngineUnreachable,
+    NameInUse,
+)
+from kapy.kube import Document
+from kapy.node_agent.containers import leftovers
+from kapy.node_agent.containers.configuration import Surroundings, configuration
+from kapy.node_agent.containers.images import obtain_image
+from kapy.node_agent.containers.logs import lines_of
+from kapy.node_agent.containers.names import (
+    CONTAINER,
+    JOINED,
+    PLANE,
+    POD_UID,
+    RESTARTS,
+    SPEC,
+    container_name,
+    spec_digest,
+)
+from kapy.node_agent.containers.network import Listen, PlaneNetwork, read_used
+from kapy.node_agent.containers.running import AGAIN, RunningContainer
+from kapy.node_agent.containers.sandboxes import Sandboxes
+from kapy.node_agent.containers.security import unsupported_security
+from kapy.node_agent.runtime import (
+    ContainerConfig,
+    LogQuery,
+    Running,
+    StartFailed,
+    Tell,
+)
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+UNREACHABLE: Final = "EngineUnreachable"
+LATER: Final = 5.0
+"""Seconds until a full disk is tried again, which writes to it."""
+_SELINUX: Final = Path("/sys/fs/selinux/enforce")
+
+
+class Containers:
+    """A `Runtime` of the containers of an engine.
+
+    plane, agent: their folders. open_engine: finds the engine; raises EngineUnreachable. listen:
+    lets the plane be reached from containers. host_address: of the Node. enabled: whether it runs
+    anything; else it only ends what an earlier plane has run.
+    """
+
+    def __init__(
+        self,
+        plane: Path,
+        agent: Path,
+        *,
+        open_engine: Callable[[], Engine],
+        listen: Listen,
+        clock: Clock,
+        host_address: str,
+        enabled: bool = True,
+    ) -> None:
+        self._enabled = enabled
+        self._plane = plane
+        self._agent = agent
+        self._open = open_engine
+        self._network = PlaneNetwork(plane, agent, listen)
+        self._clock = clock
+        self._host_address = host_address
+        self._engine: Engine | None = None
+        self._sandboxes = Sandboxes()
+        self._known: set[str] = set()
+        self._untidy = asyncio.Event()
+        if read_used(agent) is not None:
+            self._untidy.set()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine. Raises EngineUnreachable."""
+        if self._engine is None:
+            self._engine = self._open()
+        return self._engine
+
+    async def close(self) -> None:
+        """End the connections to the engine."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
+
+    @property
+    def other_users(self) -> bool:
+        return True
+
+    async def refusal(self, pod: Document) -> str:
+        if not self._enabled:
+            return "containers are turned off (`kapy up --run-pods containers` turns them on)"
+        wrong = unsupported_security(pod)
+        if wrong:
+            return f"containers here do not support {', '.join(wrong)}"
+        try:
+            info = await self.engine.info()
+        except EngineError as error:
+            return str(error)
+        return _unfit(self.engine, info)
+
+    async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
+        if pod["spec"].get("hostNetwork"):
+            return None
+        return await _patiently(lambda: self._network.server(self.engine), tell)
+
+    async def find(self, config: ContainerConfig) -> Running | None:
+        return await _patiently(lambda: self._found(config), config.tell)
+
+    async def start(self, config: ContainerConfig) -> Running:
+        return await _patiently(lambda: self._started(config), config.tell)
+
+    def log(
+        self, pod: Document, container: str, restarts: int, _: Path, query: LogQuery
+    ) -> AsyncIterator[bytes] | None:
+        name = container_name(self._plane, pod, container, restarts)
+        return lines_of(self.engine, name, query) if name in self._known else None
+
+    async def forget(self, pod: Document) -> None:
+        self._sandboxes.forget(pod)
+        try:
+            for one in await self._of(pod):
+                await self._remove(one)
+        except EngineError as error:
+            _log.warning("containers of pod %s: %s", pod["metadata"]["name"], error)
+            self._untidy.set()
+
+    async def keep(self, known: Callable[[], Container[str]]) -> None:
+        try:
+            while True:
+                await self._untidy.wait()
+                self._untidy.clear()
+                await _patiently(lambda: self._tidy(known()), _say)
+        finally:
+            await self.close()
+
+    def tidy_soon(self) -> None:
+        """Containers of Pods that are gone may be there."""
+        if read_used(self._agent) is not None:
+            self._untidy.set()
+
+    async def _tidy(self, known: Container[str]) -> None:
+        await leftovers.remove(self.engine, self._plane, known if self._enabled else ())
+
+    async def _of(self, pod: Document, container: str = "") -> Sequence[EngineContainer]:
+        """The containers of a Pod, the oldest first."""
+        labels = {PLANE: str(self._plane), POD_UID: pod["metadata"]["uid"]}
+        if container:
+            labels[CONTAINER] = container
+        found = await self.engine.containers(labels)
+        return sorted(found, key=_restarts)
+
+    async def _remove(self, container: EngineContainer) -> None:
+        await self.engine.remove(container.id)
+        self._known.discard(container.name)
+
+    async def _found(self, config: ContainerConfig) -> Running | None:
+        """The container of this start, if it still runs and was made from the same; others are
+        ended, and of those the last one is kept for its log."""
+        there = await self._of(config.pod, config.name)
+        self._known |= {one.name for one in there}
+        alive = [one for one in there if one.is_running]
+        fit = await self._fitting(config, alive)
+        for one in alive:
+            if fit is None or one.id != fit.id:
+                await self.engine.stop(one.id, _grace(config.pod))
+        if fit is None:
+            return None
+        image = await self.engine.image(fit.image_id)
+        return await self._running(config, fit, image.digests[0] if image and image.digests else "")
+
+    async def _fitting(
+        self, config: ContainerConfig, alive: Sequence[EngineContainer]
+    ) -> EngineContainer | None:
+        digest = spec_digest(config.pod, config.container, config.server)
+        for one in alive:
+            if one.labels.get(SPEC) != digest or _restarts(one) != config.restarts:
+                continue
+            if JOINED in one.labels:
+                network = await self._sandboxes.network_of(config)
+                if network.container != one.labels[JOINED]:
+                    continue
+            return await self.engine.container(one.id)
+        return None
+
+    async def _started(self, config: ContainerConfig) -> Running:
+        engine = self.engine
+        image = await obtain_image(engine, config)
+        network = await self._sandboxes.network_of(config)
+        around = Surroundings(
+            await engine.info(),
+            self._plane,
+            self._network.name,
+            joined=network.container,
+            labels_files=_enforces_selinux(),
+        )
+        spec = spec_digest(config.pod, config.container, config.server)
+        wanted = configuration(config, spec, image, around)
+        await self._make_room(config)
+        name = container_name(self._plane, config.pod, config.name, config.restarts)
+        identity = await engine.create(name, wanted)
+        self._known.add(name)
+        try:
+            await engine.start(identity)
+        except EngineUnreachable:
+            raise
+        except EngineError as error:
+            await engine.remove(identity)
+            if isinstance(error, DiskFull):
+                raise
+            raise StartFailed(str(error)) from None
+        found = await engine.container(identity)
+        if found is None:
+            raise StartFailed(f"container {name} is gone right after its start")
+        digest = next(iter(image.digests), image.id)
+        return await self._running(config, found, digest)
+
+    async def _make_room(self, config: ContainerConfig) -> None:
+        """Remove what earlier starts have left but the last one, whose log can still be read."""
+        there = await self._of(config.pod, config.name)
+        for one in there:
+            if _restarts(one) != config.restarts - 1 or one.is_running:
+                await self._remove(one)
+
+    async def _running(
+        self, config: ContainerConfig, container: EngineContainer, image: str
+    ) -> RunningContainer:
+        info = await self.engine.info()
+        address = container.address(self._network.name)[0]
+        if config.pod["spec"].get("hostNetwork"):
+            address = self._host_address
+        outdated = self._sandboxes.joined(config, container, address)
+        ended = self._sandboxes.leaves(config)
+        return RunningContainer(
+            self.engine,
+            container,
+            kind="podman" if info.is_podman else "docker",
+            image=image or container.image_id,
+            address=self._sandboxes.address_of(config) or address,
+            clock=self._clock,
+            outdated=outdated,
+            gone=ended,
+        )
+
+
+async def _patiently(work: Callable[[], Awaitable[T]], tell: Tell) -> T:
+    """Do something with an engine; wait for one that is away. Raises StartFailed."""
+    while True:
+        try:
+            return await work()
+        except EngineUnreachable as error:
+            tell(UNREACHABLE, str(error))
+        except NameInUse as error:  # a request whose answer was lost has made it
+            tell("ContainerCreating", str(error))
+        except DiskFull as error:
+            tell("DiskFull", str(error))
+            await asyncio.sleep(LATER)
+        except EngineError as error:
+            raise StartFailed(str(error), "CreateContainerError") from None
+        # A timer: neither an engine that is away nor a full disk tells when that is over.
+        await asyncio.sleep(AGAIN)
+
+
+def _say(_: str, message: str) -> None:
+    _log.info("containers of Pods that are gone: %s", message)
+
+
+def _restarts(container: EngineContainer) -> int:
+    text = container.labels.get(RESTARTS, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+
+
+def _grace(pod: Document) -> float:
+    return float(pod["spec"].get("terminationGracePeriodSeconds") or 30)
+
+
+def _unfit(engine: Engine, info: EngineInfo) -> str:
+    """The reason for which the containers of an engine cannot reach a plane on this machine."""
+    remedy = (
+        "use a rootful engine of this machine (DOCKER_HOST), or a program in place of the image"
+    )
+    if not engine.address.startswith("unix://"):
+        return f"the container engine at {engine.address} is that of another machine; {remedy}"
+    if info.is_rootless or "Desktop" in info.system:
+        kind = "rootless" if info.is_rootless else info.system
+        return (
+            f"the container engine at {engine.address} ({kind}) has no network that this machine "
+            f"shares with its containers; {remedy}"
+        )
+    return ""
+
+
+def _enforces_selinux() -> bool:
+    try:
+        return _SELINUX.read_text().strip() == "1"
+    except OSError:
+        return False

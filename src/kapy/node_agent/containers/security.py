@@ -1,0 +1,127 @@
+"""The user, rights and resources of a container, as an engine takes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from kapy.containers import Image
+from kapy.kube import Document
+from kapy.kube.quantity import parse
+from kapy.node_agent.runtime import StartFailed
+
+_POD: Final = frozenset((
+    "runAsUser", "runAsGroup", "runAsNonRoot", "supplementalGroups", "fsGroup",
+    "fsGroupChangePolicy", "seccompProfile", "sysctls",
+))  # fmt: skip
+_CONTAINER: Final = frozenset((
+    "runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "capabilities",
+    "privileged", "allowPrivilegeEscalation", "seccompProfile",
+))  # fmt: skip
+_SECCOMP: Final = ("RuntimeDefault", "Unconfined")
+_LEAST_SHARES: Final = 2
+
+
+def unsupported_security(pod: Document) -> list[str]:
+    """The paths of the fields of security contexts that containers here cannot have."""
+    return list(_unsupported(pod["spec"]))
+
+
+def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
+    yield from _others("spec.securityContext", spec.get("securityContext") or {}, _POD)
+    for field in ("initContainers", "containers"):
+        for one in spec.get(field) or ():
+            path = f"spec.{field}[{one.get('name')}]"
+            context = one.get("securityContext") or {}
+            yield from _others(f"{path}.securityContext", context, _CONTAINER)
+            yield from _unknown_variables(path, spec, one)
+
+
+def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
+    for key, value in there.items():
+        if value and key not in known and (key, value) != ("procMount", "Default"):
+            yield f"{path}.{key}"
+    profile = (there.get("seccompProfile") or {}).get("type")
+    if profile and profile not in _SECCOMP:
+        yield f"{path}.seccompProfile.type: {profile}"
+
+
+def _unknown_variables(
+    path: str, spec: Mapping[str, Any], container: Mapping[str, Any]
+) -> Iterator[str]:
+    """Variables with the address of the Pod, which the engine chooses when it starts."""
+    for one in container.get("env") or () if not spec.get("hostNetwork") else ():
+        source = (one.get("valueFrom") or {}).get("fieldRef") or {}
+        if str(source.get("fieldPath", "")).startswith("status.podIP"):
+            yield f"{path}.env[{one.get('name')}].valueFrom.fieldRef: {source['fieldPath']}"
+
+
+def user_of(pod: Document, container: Document, image: Image) -> str:
+    """The user and group of a container, "" for those of its image. Raises StartFailed."""
+    context = _merged(pod, container)
+    user, group = context.get("runAsUser"), context.get("runAsGroup")
+    if context.get("runAsNonRoot"):
+        _check_user(container, image, user)
+    own = image.user.partition(":")[0] or "0"
+    if group is not None:
+        return f"{own if user is None else user}:{group}"
+    return "" if user is None else str(user)
+
+
+def _check_user(container: Document, image: Image, user: int | None) -> None:
+    name, own = container["name"], image.user.partition(":")[0] or "0"
+    why = ""
+    if user is not None:
+        why = "" if user else "the container's runAsUser breaks non-root policy"
+    elif not own.isdecimal():
+        why = f"image has non-numeric user ({own}), cannot verify user is non-root"
+    elif int(own) == 0:
+        why = "image will run as root"
+    if why:
+        raise StartFailed(
+            f"container {name} has runAsNonRoot and {why}", "CreateContainerConfigError"
+        )
+
+
+def _merged(pod: Document, container: Document) -> Mapping[str, Any]:
+    of_pod = pod["spec"].get("securityContext") or {}
+    own = container.get("securityContext") or {}
+    return {**of_pod, **{key: value for key, value in own.items() if value is not None}}
+
+
+def host_config_of(pod: Document, container: Document) -> dict[str, Any]:
+    """The part of an engine's `HostConfig` with rights and resources."""
+    context = _merged(pod, container)
+    capabilities = context.get("capabilities") or {}
+    groups = [*(context.get("supplementalGroups") or ()), context.get("fsGroup")]
+    return {
+        "Privileged": bool(context.get("privileged")),
+        "ReadonlyRootfs": bool(context.get("readOnlyRootFilesystem")),
+        "CapAdd": list(capabilities.get("add") or ()),
+        "CapDrop": list(capabilities.get("drop") or ()),
+        "SecurityOpt": list(_options(context)),
+        "GroupAdd": [str(one) for one in groups if one is not None],
+        "PidMode": "host" if pod["spec"].get("hostPID") else "",
+        **_resources(container.get("resources") or {}),
+    }
+
+
+def _options(context: Mapping[str, Any]) -> Iterator[str]:
+    if context.get("allowPrivilegeEscalation") is False:
+        yield "no-new-privileges:true"
+    if (context.get("seccompProfile") or {}).get("type") == "Unconfined":
+        yield "seccomp=unconfined"
+
+
+def _resources(resources: Mapping[str, Any]) -> dict[str, int]:
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    found: dict[str, int] = {}
+    if "cpu" in limits:
+        found["NanoCpus"] = int(parse(limits["cpu"]) * Decimal(10**9))
+    wanted = requests.get("cpu") or limits.get("cpu")
+    if wanted:
+        found["CpuShares"] = max(int(parse(wanted) * 1024), _LEAST_SHARES)
+    if "memory" in limits:
+        found["Memory"] = found["MemorySwap"] = int(parse(limits["memory"]))
+    return found
