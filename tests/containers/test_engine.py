@@ -227,7 +227,7 @@ async def test_reads_networks(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/networks/", "network")
     server.answer("GET .*/networks/nope", "no-network")
     found = await engine.network("kind")
-    assert found == ("kind", ("172.17.0.0/16",), {})
+    assert found == ("kind", ("172.17.0.0/16",), {}, ("172.17.0.1",))
     assert await engine.network("nope") is None
 
 

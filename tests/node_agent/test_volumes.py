@@ -121,12 +121,12 @@ def test_a_container_sees_its_mounts_and_its_account(tmp_path: Path) -> None:
 
 def test_fields_that_are_not_supported_are_named() -> None:
     document = pod({"nfs": {"server": "x"}}, mounts=({"name": "v0", "mountPropagation": "x"},))
-    document["spec"] |= {"runtimeClassName": "x", "hostAliases": [{"ip": "1"}], "tolerations": [1]}
+    document["spec"] |= {"runtimeClassName": "x", "shareProcessNamespace": True, "tolerations": [1]}
     hooks = {"postStart": {"sleep": {"seconds": 1}}, "preStop": {"httpGet": {"port": 1}}}
     document["spec"]["containers"][0] |= {"lifecycle": hooks, "stdin": False}
     assert unsupported(document) == [
         "spec.runtimeClassName",
-        "spec.hostAliases",
+        "spec.shareProcessNamespace",
         "spec.containers[c].volumeMounts[None].mountPropagation",
         "spec.containers[c].lifecycle.postStart",
         "spec.containers[c].lifecycle.preStop.httpGet",

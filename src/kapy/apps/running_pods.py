@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,8 @@ class RunningPod:
 
     provider: its label, "" for a Pod of none; version: of the provider. state: as `kubectl get
     pods` shows it. since: when its container was started, RFC 3339, "" where none runs.
-    memory: bytes, 0 where nobody knows. program: what runs in place of its image, "" for nothing.
+    memory: bytes, 0 where nobody knows. program: what runs in place of its image, or the image of
+    the container that runs, "" for nothing.
     message: why it is not ready.
     """
 
@@ -36,10 +38,12 @@ class RunningPod:
     message: str
 
 
-async def running_pods(client: Client, folder: Path) -> list[RunningPod]:
+async def running_pods(
+    client: Client, folder: Path, memory: Mapping[str, int] | None = None
+) -> list[RunningPod]:
     """The Pods of a plane, but for what stands for the plane itself. folder: of the plane.
 
-    Raises ApiError, Unreachable.
+    memory: bytes that containers use, by the uids of Pods. Raises ApiError, Unreachable.
     """
     versions = {
         one["metadata"]["name"]: one.get("version", "")
@@ -55,7 +59,7 @@ async def running_pods(client: Client, folder: Path) -> list[RunningPod]:
         if BUILT_IN in (pod["metadata"].get("annotations") or {}):
             continue
         label = _provider(pod, providers)
-        found.append(_of(pod, label, versions.get(label, ""), folder))
+        found.append(_of(pod, label, versions.get(label, ""), folder, memory or {}))
     return found
 
 
@@ -69,7 +73,9 @@ def _provider(pod: Document, providers: dict[tuple[str, str], str]) -> str:
     return str((meta.get("labels") or {}).get(PROVIDER_LABEL, ""))
 
 
-def _of(pod: Document, label: str, version: str, folder: Path) -> RunningPod:
+def _of(
+    pod: Document, label: str, version: str, folder: Path, memory: Mapping[str, int]
+) -> RunningPod:
     meta, status = pod["metadata"], pod.get("status") or {}
     statuses = status.get("containerStatuses") or []
     running = [(one.get("state") or {}).get("running") or {} for one in statuses]
@@ -86,7 +92,13 @@ def _of(pod: Document, label: str, version: str, folder: Path) -> RunningPod:
         state or status.get("phase", "Pending"),
         max((one["startedAt"] for one in running if one.get("startedAt")), default=""),
         sum(one.get("restartCount", 0) for one in statuses),
-        sum(records.memory_of(one.pid) for one in alive),
-        ", ".join(one.program for one in alive),
+        sum(records.memory_of(one.pid) for one in alive) + memory.get(meta["uid"], 0),
+        ", ".join(one.program for one in alive) or _images(statuses),
         "" if is_ready(pod) else trouble(pod),
     )
+
+
+def _images(statuses: Sequence[Document]) -> str:
+    """The images of the containers that run."""
+    running = (one for one in statuses if one.get("containerID") and "running" in one["state"])
+    return ", ".join(one["image"] for one in running)

@@ -166,6 +166,16 @@ class Folder:
         return self.path / "plane.log"
 
     @property
+    def node(self) -> Path:
+        """What belongs to the Pods that the plane runs."""
+        return self.path / "node"
+
+    @property
+    def containers(self) -> Path:
+        """The engine that runs containers of the plane; it is there once there were any."""
+        return self.node / "containers.json"
+
+    @property
     def state(self) -> Path:
         """Who runs the plane and where it listens, while it runs."""
         return self.path / "plane.json"

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,10 +83,23 @@ def down(name: str, data_dir: str, delete: bool, yes: bool) -> None:
         _ask(folder)
     if is_claimed(folder):
         _stop(folder)
+    left = _delete_containers(folder)
     rest = delete_plane(folder)
     click.echo(f"deleted the management plane in {folder.path}")
     if rest:
         click.echo(f"the folder stays, as other things are in it: {', '.join(rest)}")
+    if left:
+        click.echo(left, err=True)
+
+
+def _delete_containers(folder: Folder) -> str:
+    """Remove the containers of a plane; in one sentence what is left, "" for nothing."""
+    if not folder.containers.exists():
+        return ""
+    from kapy.cli.event_loop import run
+    from kapy.node_agent.containers.leftovers import remove_all
+
+    return run(remove_all(folder.path, folder.node))
 
 
 def _ask(folder: Folder) -> None:
@@ -175,7 +188,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
 
 def _pods(presence: Presence, folder: Folder) -> list[RunningPod]:
     """The Pods of a plane; none, with a sentence, where it does not answer."""
-    if not (folder.path / "node").is_dir():
+    if not folder.node.is_dir():
         return []
     from kapy.apps.running_pods import running_pods
     from kapy.cli.reaching import reached
@@ -183,10 +196,20 @@ def _pods(presence: Presence, folder: Folder) -> list[RunningPod]:
 
     try:
         with reached(presence.kubeconfig, presence.context, "") as there:
-            return run(running_pods(there.client, folder.path))
+            return run(running_pods(there.client, folder.path, _memory(folder)))
     except KapyError as error:
         click.echo(f"what it runs is not known: {error}", err=True)
         return []
+
+
+def _memory(folder: Folder) -> Mapping[str, int]:
+    """Bytes that containers use, by the uids of Pods."""
+    if not folder.containers.exists():
+        return {}
+    from kapy.apps.container_memory import memory_of_containers
+    from kapy.cli.event_loop import run
+
+    return run(memory_of_containers(folder.path, folder.node))
 
 
 def _tell_pods(pods: Sequence[RunningPod]) -> None:

@@ -87,7 +87,7 @@ class PaperEngine(Engine):
         """Tell another name of a container's image."""
         self.made[name].record = replace(self.made[name].record, image=image)
 
-    def stop(self, name: str) -> None:
+    def halt(self, name: str) -> None:
         """End a container from outside."""
         found = self.made[name]
         found.record = replace(found.record, state="exited", exit_code=137, addresses={})
@@ -168,6 +168,7 @@ class PaperEngine(Engine):
         *,
         stdin: bytes | BinaryIO = b"",
         environment: Mapping[str, str] | None = None,
+        privileged: bool = True,
     ) -> CommandResult:
         self._answers()
         if tuple(command[: len(WITH_LOG)]) == WITH_LOG:
@@ -211,7 +212,13 @@ class PaperEngine(Engine):
         self._answers()
         return image in self.images
 
-    async def pull(self, image: str, progress: Progress | None = None) -> None:
+    async def pull(
+        self,
+        image: str,
+        progress: Progress | None = None,
+        *,
+        login: Mapping[str, str] | None = None,
+    ) -> None:
         self._answers()
         if progress is not None:
             progress(f"pulling image {image}: 1 of 2 layers")

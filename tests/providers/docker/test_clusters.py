@@ -78,7 +78,7 @@ async def test_the_network_goes_with_the_last_cluster_if_kapy_made_it() -> None:
 async def test_a_load_balancer_that_stopped_is_started_again() -> None:
     async with playing() as stage:
         await stage.cluster()
-        stage.engine.stop("blue-lb")
+        stage.engine.halt("blue-lb")
         await asyncio.sleep(1)
         assert stage.engine.made["blue-lb"].record.is_running
         assert stage.engine.diary.count("create blue-lb") == 1
@@ -92,8 +92,8 @@ async def test_what_happened_while_the_engine_was_not_followed_is_found() -> Non
         stage.engine.down = True
         stage.engine.events.put_nowait(None)  # the engine hangs up
         await asyncio.sleep(1)
-        stage.engine.stop("blue-lb")
-        stage.engine.stop("blue-worker-0")
+        stage.engine.halt("blue-lb")
+        stage.engine.halt("blue-worker-0")
         while not stage.engine.events.empty():
             stage.engine.events.get_nowait()
         stage.engine.down = False

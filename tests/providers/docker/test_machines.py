@@ -255,7 +255,7 @@ async def test_a_killed_container_is_reported_and_not_replaced() -> None:
         await stage.cluster()
         await stage.machine("worker-0")
         await stage.booted("worker-0")
-        stage.engine.stop("blue-worker-0")
+        stage.engine.halt("blue-worker-0")
         found = await stage.until("worker-0", lambda one: status(one, "Ready") == "False")
         said = "Container blue-worker-0 is not running anymore"
         assert conditions(found)["ContainerProvisioned"] == ("False", "NotProvisioned", said)

@@ -45,6 +45,7 @@ def read_used(folder: Path) -> Used | None:
 
 def write_used(folder: Path, used: Used) -> None:
     """Keep which engine is used. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = folder / f"{NAME}.new"
     fresh.write_bytes(msgspec.json.encode(asdict(used)))
     fresh.replace(folder / NAME)
@@ -77,7 +78,6 @@ class PlaneNetwork:
             if self._server is None or self._server[0] != host:
                 used = read_used(self._agent)
                 port = await self._listen(host, 0 if used is None else used.port)
-                self._agent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 write_used(self._agent, Used(engine.address, port))
                 self._server = host, port
             return self._server

@@ -75,11 +75,12 @@ class RunningContainer:
         name = self._container.id
         while True:
             try:
-                await self._engine.wait(name)
                 found = await self._engine.container(name)
                 if found is None or not found.is_running:
                     return await self._exit(found)
                 self._trouble = ""
+                await self._engine.wait(name)
+                continue
             except NoSuchObject:
                 return await self._exit(None)
             except EngineError as error:

@@ -35,7 +35,7 @@ from kapy.node_agent.containers.names import (
     container_name,
     spec_digest,
 )
-from kapy.node_agent.containers.network import Listen, PlaneNetwork, read_used
+from kapy.node_agent.containers.network import Listen, PlaneNetwork, Used, read_used, write_used
 from kapy.node_agent.containers.running import AGAIN, RunningContainer
 from kapy.node_agent.containers.sandboxes import Sandboxes
 from kapy.node_agent.containers.security import unsupported_security
@@ -85,6 +85,7 @@ class Containers:
         self._engine: Engine | None = None
         self._sandboxes = Sandboxes()
         self._known: set[str] = set()
+        self._used = False
         self._untidy = asyncio.Event()
         if read_used(agent) is not None:
             self._untidy.set()
@@ -120,8 +121,14 @@ class Containers:
 
     async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
         if pod["spec"].get("hostNetwork"):
+            if read_used(self._agent) is None:
+                write_used(self._agent, Used(self.engine.address, 0))
             return None
-        return await _patiently(lambda: self._network.server(self.engine), tell)
+        found = await _patiently(lambda: self._network.server(self.engine), tell)
+        if not self._used:  # a plane was in this folder before, which somebody has deleted
+            self._used = True
+            self._untidy.set()
+        return found
 
     async def find(self, config: ContainerConfig) -> Running | None:
         return await _patiently(lambda: self._found(config), config.tell)

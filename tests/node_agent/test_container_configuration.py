@@ -1,0 +1,283 @@
+"""What an engine is told of a container, for the fields of Pods of releases."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy.containers import EngineInfo, Image
+from kapy.kube import Document
+from kapy.node_agent.containers.configuration import Surroundings, configuration
+from kapy.node_agent.containers.images import login_for, obtain_image
+from kapy.node_agent.containers.security import unsupported_security
+from kapy.node_agent.runtime import ContainerConfig, StartFailed
+from kapy.node_agent.volumes import Mount
+from tests.node_agent.fake_engine import FakeEngine
+
+ROOT = Image("sha256:r", (), "", ("/manager",))
+NONROOT = ROOT._replace(user="65532:65532")
+ENGINE = EngineInfo(name="e", version="1", storage_driver="overlay2")
+FOLDER = Path("/plane/node/pods/u-1")
+
+
+def config(
+    container: Document | None = None,
+    spec: Document | None = None,
+    *,
+    mounts: tuple[Mount, ...] = (),
+    **more: Any,
+) -> ContainerConfig:
+    own = {"name": "m", "image": "registry.example/foo:v1", **(container or {})}
+    pod = {
+        "metadata": {"name": "foo-1", "namespace": "ns", "uid": "u-1"},
+        "spec": {"containers": [own], **(spec or {})},
+    }
+    folder = FOLDER / "m"
+    return ContainerConfig(
+        pod, own, more.pop("command", ()), more.pop("args", ()), {"A": "b=c"}, mounts, folder,
+        None, folder / "0.log", **more,
+    )  # fmt: skip
+
+
+def made(
+    wanted: ContainerConfig, image: Image = ROOT, *, joined: str = "", selinux: bool = False
+) -> Document:
+    around = Surroundings(ENGINE, Path("/plane"), "kapy-1", joined, selinux)
+    return configuration(wanted, "digest", image, around)
+
+
+def host_config(container: Document | None = None, spec: Document | None = None) -> Document:
+    found: Document = made(config(container, spec))["HostConfig"]
+    return found
+
+
+def test_a_plain_container_has_no_more_than_the_engine_gives() -> None:
+    found = made(config())
+    assert found["Image"] == "sha256:r", "what was looked at is what runs"
+    assert (found["Env"], found["Hostname"], found["User"]) == (["A=b=c"], "foo-1", "")
+    assert "Entrypoint" not in found
+    assert "Cmd" not in found
+    host = found["HostConfig"]
+    assert (host["Privileged"], host["ReadonlyRootfs"], host["PidMode"]) == (False, False, "")
+    assert (host["CapAdd"], host["CapDrop"], host["SecurityOpt"]) == ([], [], [])
+    assert host["RestartPolicy"] == {"Name": "no"}, "the agent starts it again, not the engine"
+    assert host["LogConfig"]["Config"]["max-size"] == "10m"
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "entrypoint", "cmd"),
+    [
+        ([], ["-x"], None, ["-x"]),
+        (["/run"], [], ["/run"], []),
+        (["/run"], ["-x"], ["/run"], ["-x"]),
+    ],
+)
+def test_commands_and_arguments(
+    command: list[str], args: list[str], entrypoint: list[str] | None, cmd: list[str]
+) -> None:
+    found = made(config(command=command, args=args))
+    assert (found.get("Entrypoint"), found["Cmd"]) == (entrypoint, cmd)
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "expected"),
+    [
+        ({"securityContext": {"privileged": True}}, {}, {"Privileged": True}),
+        ({"securityContext": {"readOnlyRootFilesystem": True}}, {}, {"ReadonlyRootfs": True}),
+        (
+            {"securityContext": {"capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]}}},
+            {},
+            {"CapAdd": ["NET_ADMIN"], "CapDrop": ["ALL"]},
+        ),
+        (
+            {"securityContext": {"allowPrivilegeEscalation": False}},
+            {"securityContext": {"seccompProfile": {"type": "Unconfined"}}},
+            {"SecurityOpt": ["no-new-privileges:true", "seccomp=unconfined"]},
+        ),
+        ({}, {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, {}),
+        (
+            {},
+            {"securityContext": {"fsGroup": 7, "supplementalGroups": [8]}},
+            {"GroupAdd": ["8", "7"]},
+        ),
+        ({}, {"hostPID": True}, {"PidMode": "host"}),
+        (
+            {"resources": {"limits": {"cpu": "500m", "memory": "128Mi"}}},
+            {},
+            {"NanoCpus": 500_000_000, "CpuShares": 512, "Memory": 1 << 27, "MemorySwap": 1 << 27},
+        ),
+        (
+            {"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1m"}}},
+            {},
+            {"NanoCpus": 2_000_000_000, "CpuShares": 2},
+        ),
+        ({}, {"hostNetwork": True}, {"NetworkMode": "host"}),
+        (
+            {},
+            {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a", "b"]}]},
+            {"NetworkMode": "kapy-1", "ExtraHosts": ["a:10.0.0.1", "b:10.0.0.1"]},
+        ),
+        (
+            {},
+            {"securityContext": {"sysctls": [{"name": "net.x", "value": "1"}]}},
+            {"Sysctls": {"net.x": "1"}},
+        ),
+    ],
+)
+def test_rights_and_resources(container: Document, spec: Document, expected: Document) -> None:
+    plain = {key: value for key, value in host_config().items() if key not in expected}
+    found = host_config(container, spec)
+    assert {key: found[key] for key in expected} == expected
+    assert {key: found.get(key, []) for key in plain} == plain, "nothing else changes"
+
+
+def test_a_container_that_joins_a_network_has_no_names_of_its_own() -> None:
+    spec = {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}]}
+    found = made(config(spec=spec), joined="id-1")
+    assert found["HostConfig"]["NetworkMode"] == "container:id-1"
+    assert "Hostname" not in found
+    assert "ExtraHosts" not in found["HostConfig"]
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "image", "user"),
+    [
+        ({}, {"securityContext": {"runAsUser": 5}}, ROOT, "5"),
+        ({"securityContext": {"runAsUser": 6}}, {"securityContext": {"runAsUser": 5}}, ROOT, "6"),
+        ({"securityContext": {"runAsUser": 6, "runAsGroup": 7}}, {}, ROOT, "6:7"),
+        ({"securityContext": {"runAsGroup": 7}}, {}, NONROOT, "65532:7"),
+        ({}, {"securityContext": {"runAsNonRoot": True}}, NONROOT, ""),
+        ({"securityContext": {"runAsNonRoot": False}}, {"securityContext": {"runAsNonRoot": True}},
+         ROOT, ""),
+    ],
+)  # fmt: skip
+def test_users(container: Document, spec: Document, image: Image, user: str) -> None:
+    assert made(config(container, spec), image)["User"] == user
+
+
+@pytest.mark.parametrize(
+    ("image", "user", "why"),
+    [
+        (ROOT, None, "image will run as root"),
+        (ROOT._replace(user="nobody"), None, r"non-numeric user \(nobody\)"),
+        (NONROOT, 0, "runAsUser breaks non-root policy"),
+    ],
+)
+def test_root_is_refused_where_the_release_says_so(
+    image: Image, user: int | None, why: str
+) -> None:
+    wanted = config({"securityContext": {"runAsNonRoot": True, "runAsUser": user}})
+    with pytest.raises(StartFailed, match=why) as caught:
+        made(wanted, image)
+    assert caught.value.reason == "CreateContainerConfigError"
+
+
+def test_mounts_are_bound_outer_ones_first_and_labelled_where_selinux_wants_it() -> None:
+    mounts = (
+        Mount(FOLDER / "volumes/cert", "/tmp/a/b", read_only=True),
+        Mount(Path("/var/run/docker.sock"), "/d"),
+    )
+    assert made(config(mounts=mounts))["HostConfig"]["Binds"] == [
+        "/var/run/docker.sock:/d:rw",
+        f"{FOLDER}/volumes/cert:/tmp/a/b:ro",
+    ]
+    assert made(config(mounts=mounts), selinux=True)["HostConfig"]["Binds"] == [
+        "/var/run/docker.sock:/d:rw",
+        f"{FOLDER}/volumes/cert:/tmp/a/b:ro,z",
+    ], "a folder of the machine keeps its label"
+    with pytest.raises(StartFailed, match="colon"):
+        made(config(mounts=(Mount(Path("/a:b"), "/x"),)))
+
+
+def test_fields_that_containers_cannot_have_are_named() -> None:
+    container = {
+        "securityContext": {"seLinuxOptions": {"level": "s0"}, "procMount": "Unmasked",
+                            "seccompProfile": {"type": "Localhost"}},
+        "env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+    }  # fmt: skip
+    spec = {"securityContext": {"windowsOptions": {"hostProcess": True}, "runAsUser": 5}}
+    assert unsupported_security(config(container, spec).pod) == [
+        "spec.securityContext.windowsOptions",
+        "spec.containers[m].securityContext.seLinuxOptions",
+        "spec.containers[m].securityContext.procMount",
+        "spec.containers[m].securityContext.seccompProfile.type: Localhost",
+        "spec.containers[m].env[IP].valueFrom.fieldRef: status.podIP",
+    ]
+    assert unsupported_security(config({"securityContext": {"procMount": "Default"}}).pod) == []
+
+
+NAME = "registry.example/foo:v1"
+
+
+@pytest.mark.parametrize(
+    ("policy", "there", "pulled"),
+    [
+        ("IfNotPresent", True, False),
+        ("IfNotPresent", False, True),
+        ("Always", True, True),
+        ("Never", True, False),
+    ],
+)
+async def test_an_image_is_pulled_as_its_policy_says(
+    policy: str, *, there: bool, pulled: bool
+) -> None:
+    engine = FakeEngine()
+    engine.registry[NAME] = NONROOT
+    if there:
+        engine.images[NAME] = ROOT
+    found = await obtain_image(engine, config({"imagePullPolicy": policy}))
+    assert found == (NONROOT if pulled else ROOT)
+
+
+async def test_a_pull_tells_how_far_it_is_and_why_it_failed() -> None:
+    engine, told = FakeEngine(), []
+    wanted = config({"imagePullPolicy": "IfNotPresent"}, tell=lambda *what: told.append(what))
+    with pytest.raises(StartFailed, match="manifest unknown") as caught:
+        await obtain_image(engine, wanted)
+    assert caught.value.reason == "ErrImagePull"
+    assert told == [("ContainerCreating", f"pulling image {NAME}: 1 of 2 layers")]
+    engine.images[NAME] = ROOT
+    with pytest.raises(StartFailed, match="which imagePullPolicy IfNotPresent would use"):
+        await obtain_image(engine, config({"imagePullPolicy": "Always"}))
+    with pytest.raises(StartFailed, match="pull policy of Never") as caught:
+        await obtain_image(FakeEngine(), config({"imagePullPolicy": "Never"}))
+    assert caught.value.reason == "ErrImageNeverPull"
+
+
+def secret(auths: Document) -> dict[str, bytes]:
+    return {".dockerconfigjson": json.dumps({"auths": auths}).encode()}
+
+
+PAIR = base64.b64encode(b"me:pass:word").decode()
+
+
+@pytest.mark.parametrize(
+    ("image", "auths", "login"),
+    [
+        (NAME, {"registry.example": {"auth": PAIR}}, {"username": "me", "password": "pass:word"}),
+        (NAME, {"https://registry.example/v1/": {"username": "a", "password": "b"}},
+         {"username": "a", "password": "b"}),
+        ("nginx", {"https://index.docker.io/v1/": {"auth": PAIR}},
+         {"username": "me", "password": "pass:word"}),
+        (NAME, {"another.example": {"auth": PAIR}}, None),
+        (NAME, {"registry.example": {"auth": "%%%"}}, None),
+        (NAME, {"registry.example": 5}, None),
+    ],
+)  # fmt: skip
+def test_logins_at_registries(image: str, auths: Document, login: Document | None) -> None:
+    assert login_for(image, [{}, {".dockerconfigjson": b"[["}, secret(auths)]) == login
+
+
+async def test_a_login_is_used_for_the_pull() -> None:
+    engine = FakeEngine()
+    engine.registry["docker.io/library/nginx"] = engine.registry["nginx"] = ROOT
+    secrets = [secret({"docker.io": {"auth": PAIR}})]
+    wanted = config({"image": "nginx"}, pull_secrets=secrets)
+    engine.images["nginx:other"] = ROOT
+    with pytest.raises(StartFailed, match="is gone right after"):
+        await obtain_image(engine, wanted)  # the engine in memory knows no other names
+    assert engine.logins == [{"username": "me", "password": "pass:word"}]

@@ -1,0 +1,202 @@
+"""Deployments of a plane run as containers of an engine in memory, which reach the plane."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kapy._aio.clock import system_clock
+from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.running_pods import running_pods
+from kapy.apps.settings import Serving, Settings
+from kapy.clusterctl.waiting import holds, until
+from kapy.containers import Engine, Image, Network
+from kapy.kube import Document, Key
+from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
+from kapy.node_agent import pod_worker
+from kapy.node_agent.volumes import TOKEN_FOLDER
+from tests.node_agent.fake_engine import FakeContainer, FakeEngine
+from tests.node_agent.objects import SPACE, release
+from tests.node_agent.test_plane import FOO, LONG, deployment_when, run
+
+pytestmark = pytest.mark.sockets
+
+IMAGE = "registry.example/foo:v1"
+
+
+class LocalEngine(FakeEngine):
+    """Its bridge is the loopback interface."""
+
+    async def create_network(self, name: str, config: Mapping[str, Document]) -> None:
+        self.networks[name] = Network(name, ("127.0.0.0/8",), config["Labels"], ("127.0.0.1",))
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    found = LocalEngine()
+    found.registry[IMAGE] = Image("sha256:1", (f"{IMAGE}@sha256:2",), "65532", ())
+    monkeypatch.setattr(Engine, "from_environment", lambda: found)
+    return found
+
+
+@asynccontextmanager
+async def plane(folder: Path) -> AsyncIterator[Plane]:
+    settings = Settings(
+        data=folder / "data",
+        serving=Serving(pki=folder / "pki"),
+        pods=folder,
+        run_pods="containers",
+        inventory=True,
+    )
+    async with management_plane(settings, clock=system_clock) as found:
+        yield found
+
+
+async def install(plane: Plane) -> None:
+    """The release, with a container whose probe nobody answers here."""
+    for path, document in release():
+        if document["kind"] == "Deployment":
+            (container,) = document["spec"]["template"]["spec"]["containers"]
+            del container["readinessProbe"]
+        await plane.client.raw("POST", path, body=document)
+
+
+async def available(plane: Plane) -> Document:
+    await deployment_when(plane.client, lambda one: holds(one, "Available"))
+    (found,) = (await plane.client.list(PODS, SPACE)).items
+    return found
+
+
+def bound(container: FakeContainer, path: str) -> Path:
+    """The folder of the host that a container finds at a path."""
+    binds = (one.rsplit(":", 2) for one in container.config["HostConfig"]["Binds"])
+    return next(Path(source) for source, target, _ in binds if target == path)
+
+
+def code_of(container: FakeContainer, path: str) -> int:
+    """What a request gets that a program in the container makes."""
+    account = bound(container, TOKEN_FOLDER)
+    variables = dict(one.split("=", 1) for one in container.config["Env"])
+    host, port = variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]
+    token = (account / "token").read_text()
+    assert token not in str(container.config), "no token where others can see it"
+    request = urllib.request.Request(
+        f"https://{host}:{port}{path}", headers={"Authorization": f"Bearer {token}"}
+    )
+    trust = ssl.create_default_context(cafile=account / "ca.crt")
+    try:
+        with urllib.request.urlopen(request, context=trust) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+async def test_a_deployment_runs_as_a_container_with_the_rights_of_its_account(
+    tmp_path: Path, engine: FakeEngine
+) -> None:
+    async with plane(tmp_path) as running:
+        await install(running)
+        pod = await available(running)
+        (container,) = engine.running()
+        spaces = f"/api/v1/namespaces/{SPACE}"
+        assert await asyncio.to_thread(code_of, container, f"{spaces}/configmaps") == 200
+        assert await asyncio.to_thread(code_of, container, f"{spaces}/secrets") == 403
+        account = bound(container, TOKEN_FOLDER)
+        assert (account / "token").stat().st_mode & 0o777 == 0o644, "of any user in the container"
+        assert (tmp_path / "node/pods" / pod["metadata"]["uid"]).stat().st_mode & 0o777 == 0o700
+        (status,) = pod["status"]["containerStatuses"]
+        assert status["containerID"] == f"docker://{container.record.id}"
+        assert status["imageID"] == f"{IMAGE}@sha256:2"
+        assert pod["status"]["podIP"] == container.record.address()[0]
+        assert pod["status"]["hostIP"] == "127.0.0.1"
+        (told,) = await running_pods(running.client, tmp_path)
+        assert (told.state, told.program, told.message) == ("Running", IMAGE, "")
+        settings = bound(container, "/etc/settings")
+        assert (settings / "setting").read_text() == "first"
+        await running.client.patch(
+            CONFIG_MAPS, Key(SPACE, "settings"), {"data": {"setting": "second"}}
+        )
+        async with asyncio.timeout(LONG):
+            while (settings / "setting").read_text() != "second":  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+    assert engine.running() == []
+    assert len(engine.made) == 1, "it is stopped with the plane, and not removed"
+
+
+async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: FakeEngine) -> None:
+    async with plane(tmp_path) as running:
+        await install(running)
+        pod = await available(running)
+        run(tmp_path)
+
+        def is_process(one: Document | None) -> bool:
+            (status,) = ((one or {}).get("status") or {}).get("containerStatuses") or [{}]
+            return str(status.get("containerID")).startswith("process://")
+
+        await until(running.client, PODS, Key.of(pod), is_process, within=LONG)
+        assert not engine.made
+
+
+async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_told(
+    tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pod_worker, "ADMIT_SECONDS", 0.1)
+    engine.down = True
+    wanted, engine.registry = dict(engine.registry), {}
+    async with plane(tmp_path) as running:
+        await install(running)
+
+        async def told(words: str) -> None:
+            await deployment_when(running.client, lambda one: words in str(one["status"]))
+
+        await told("NoRuntime: nothing runs this Pod here: no local program runs in place of its "
+                   "image; no container engine answers at unix:///fake.sock")  # fmt: skip
+        engine.down = False
+        await told("ErrImagePull")
+        await told("ImagePullBackOff: back-off 10s pulling image")
+        engine.registry = wanted
+        key = Key(SPACE, "settings")  # a change ends the pause
+        await running.client.patch(CONFIG_MAPS, key, {"data": {"setting": "other"}})
+        await available(running)
+        engine.break_connections()
+        await told("no container engine answers at unix:///fake.sock")
+        assert not holds(await deployment_when(running.client, bool), "Available")
+        engine.down = False
+        await available(running)
+        assert len(engine.running()) == 1
+
+
+async def test_a_plane_finds_its_container_again(tmp_path: Path, engine: FakeEngine) -> None:
+    async with plane(tmp_path) as running:
+        await install(running)
+        await available(running)
+        (container,) = engine.running()
+        pod = container.record.labels["io.kubernetes.pod.uid"]
+        engine.stop = _ignore  # type: ignore[method-assign,assignment]  # it is killed
+    assert engine.running() == [container]
+    del engine.stop
+    async with plane(tmp_path) as running:
+
+        def runs(one: Document) -> bool:
+            return holds(one, "Available")
+
+        await until(running.client, DEPLOYMENTS, FOO, lambda one: one is not None and runs(one),
+                    within=LONG)  # fmt: skip
+        found = await available(running)
+        assert found["metadata"]["uid"] == pod
+        spaces = f"/api/v1/namespaces/{SPACE}"
+        assert await asyncio.to_thread(code_of, container, f"{spaces}/configmaps") == 200
+        await running.client.delete(DEPLOYMENTS, FOO)
+        await until(running.client, PODS, Key.of(found), lambda one: one is None, within=LONG)
+        assert not engine.made, "with its Pod it goes"
+
+
+async def _ignore(_: str, __: float) -> None:
+    return None

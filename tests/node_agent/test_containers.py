@@ -1,0 +1,351 @@
+"""Containers of Pods on an engine in memory: started once, found again, and none but our own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.containers import Container, EngineUnreachable, Image
+from kapy.kube import Document
+from kapy.node_agent.containers.leftovers import remove
+from kapy.node_agent.containers.names import PLANE, POD_UID
+from kapy.node_agent.containers.network import read_used
+from kapy.node_agent.containers.runtime import Containers
+from kapy.node_agent.runtime import ContainerConfig, Running, StartFailed
+from tests.node_agent.fake_engine import FakeContainer, FakeEngine
+
+IMAGE = "registry.example/foo@sha256:1"
+
+
+def pod(*names: str, **spec: Any) -> Document:
+    containers = [
+        {"name": name, "image": IMAGE, "imagePullPolicy": "IfNotPresent"} for name in names or "m"
+    ]
+    metadata = {"name": "foo-1", "namespace": "foo-system", "uid": "u-1"}
+    return {"metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+class Stage:
+    """An engine, and runtimes of planes in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.plane = folder / "plane"
+        self.agent = self.plane / "node"
+        self.agent.mkdir(parents=True)
+        self.engine = FakeEngine()
+        self.engine.images[IMAGE] = Image("sha256:1", (IMAGE,), "65532", ("/manager",))
+        self.listened: list[tuple[str, int]] = []
+        self.told: list[tuple[str, str]] = []
+
+    def runtime(self, **more: Any) -> Containers:
+        """The runtime of a plane that was started now."""
+
+        async def listen(host: str, port: int) -> int:
+            self.listened.append((host, port))
+            return port or 30001
+
+        return Containers(
+            self.plane, self.agent, open_engine=lambda: self.engine, listen=listen,
+            clock=loop_clock(), host_address="127.0.0.1", **more,
+        )  # fmt: skip
+
+    async def config(
+        self,
+        runtime: Containers,
+        document: Document | None = None,
+        *,
+        index: int = 0,
+        restarts: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> ContainerConfig:
+        document = document or pod()
+        container = document["spec"]["containers"][index]
+        folder = self.agent / "pods" / "u-1" / container["name"]
+        server = await runtime.server(document, self._tell)
+        return ContainerConfig(
+            document, container, [], [], environment or {}, [], folder, None, folder / "0.log",
+            restarts=restarts, server=server, tell=self._tell,
+        )  # fmt: skip
+
+    def _tell(self, reason: str, message: str) -> None:
+        self.told.append((reason, message))
+
+    @property
+    def one(self) -> FakeContainer:
+        """The one container that runs."""
+        (found,) = self.engine.running()
+        return found
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+async def started(stage: Stage) -> tuple[Containers, Running]:
+    runtime = stage.runtime()
+    return runtime, await runtime.start(await stage.config(runtime))
+
+
+async def test_a_container_runs_in_the_network_of_its_plane(stage: Stage) -> None:
+    _, running = await started(stage)
+    (network,) = stage.engine.networks
+    assert stage.one.config["HostConfig"]["NetworkMode"] == network
+    assert running.identity == f"docker://{stage.one.record.id}"
+    assert running.image == IMAGE, "by digest, where the release names one"
+    assert running.address.startswith("172.20.0.")
+    assert running.started.isoformat() == "2026-01-01T00:00:01.123456+00:00"
+    assert stage.listened == [("172.20.0.1", 0)], "the plane listens on the bridge"
+
+
+async def test_a_plane_that_was_killed_finds_its_container_and_listens_on_the_same_port(
+    stage: Stage,
+) -> None:
+    _, first = await started(stage)
+    again = stage.runtime()
+    found = await again.find(await stage.config(again))
+    assert found is not None
+    assert (found.identity, found.address) == (first.identity, first.address)
+    assert stage.listened == [("172.20.0.1", 0), ("172.20.0.1", 30001)]
+    assert [one for one in stage.engine.diary if one.startswith("create")] == ["create id-2"]
+
+
+@pytest.mark.parametrize("field", ["image", "env", "securityContext"])
+async def test_a_container_that_was_made_from_something_else_is_ended(
+    stage: Stage, field: str
+) -> None:
+    await started(stage)
+    other = pod()
+    other["spec"]["containers"][0][field] = f"another {field}"
+    again = stage.runtime()
+    assert await again.find(await stage.config(again, other)) is None
+    assert stage.engine.running() == []
+
+
+async def test_a_variable_of_a_secret_that_has_changed_ends_nothing(stage: Stage) -> None:
+    await started(stage)
+    again = stage.runtime()
+    assert await again.find(await stage.config(again, environment={"A": "another"})) is not None
+
+
+async def test_only_its_own_containers_are_removed(stage: Stage) -> None:
+    runtime, running = await started(stage)
+    others: list[dict[str, str]] = [{}, {PLANE: "/another"}, {POD_UID: "u-1"}]
+    for number, labels in enumerate(others):
+        record = Container(id=f"x{number}", name="x", image="", state="running", labels=labels)
+        stage.engine.made[record.id] = FakeContainer({}, record)
+    await remove(stage.engine, stage.plane, {"u-1"})
+    assert len(stage.engine.running()) == 4
+    await runtime.forget(pod())
+    await remove(stage.engine, stage.plane, ())
+    assert [one.record.id for one in stage.engine.running()] == ["x0", "x1", "x2"]
+    assert running.identity
+
+
+async def test_what_is_left_of_pods_that_are_gone_is_removed_at_the_start(stage: Stage) -> None:
+    await started(stage)
+    again = stage.runtime()
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(again.keep(lambda: {"u-1"}))
+        await asyncio.sleep(5)
+        assert stage.engine.running()
+        keeping.cancel()
+    stage.engine.down = True
+    again = stage.runtime()
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(again.keep(set))
+        await asyncio.sleep(60)
+        stage.engine.down = False
+        await asyncio.sleep(5)
+        assert not stage.engine.made, "also when the engine is back"
+        keeping.cancel()
+
+
+async def test_a_plane_without_containers_ends_those_of_an_earlier_one(stage: Stage) -> None:
+    await started(stage)
+    off = stage.runtime(enabled=False)
+    assert "--run-pods containers" in await off.refusal(pod())
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(off.keep(lambda: {"u-1"}))
+        await asyncio.sleep(5)
+        keeping.cancel()
+    assert not stage.engine.made
+
+
+async def test_an_engine_that_is_away_is_waited_for(stage: Stage) -> None:
+    runtime = stage.runtime()
+    config = await stage.config(runtime)
+    stage.engine.down = True
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(runtime.start(config))
+        await asyncio.sleep(30)
+        assert stage.told[-1][0] == "EngineUnreachable"
+        assert "start it" in stage.told[-1][1]
+        stage.engine.down = False
+    assert starting.result().identity
+
+
+async def test_no_engine_is_a_sentence_and_not_asked_without_a_pod(stage: Stage) -> None:
+    asked = []
+
+    def nobody() -> FakeEngine:
+        asked.append(1)
+        raise EngineUnreachable("no container engine was found: start Docker or Podman")
+
+    runtime = stage.runtime()
+    runtime._open = nobody
+    assert not asked
+    assert "start Docker or Podman" in await runtime.refusal(pod())
+    runtime._open = lambda: stage.engine
+    assert await runtime.refusal(pod()) == ""
+
+
+async def test_an_engine_whose_network_is_another_one_is_refused(stage: Stage) -> None:
+    stage.engine.rootless = True
+    assert "rootful engine" in await stage.runtime().refusal(pod())
+
+
+async def test_an_engine_that_ends_is_told_and_the_container_is_seen_to_have_ended(
+    stage: Stage,
+) -> None:
+    _, running = await started(stage)
+    container = stage.one
+    async with asyncio.TaskGroup() as group:
+        ended = group.create_task(running.ended())
+        await asyncio.sleep(1)
+        assert running.trouble() == ""
+        stage.engine.break_connections()
+        await asyncio.sleep(3)
+        assert "no container engine answers" in running.trouble()
+        stage.engine.end(container, 255)
+        stage.engine.down = False
+    assert ended.result().code == 255
+    assert running.trouble() == ""
+
+
+async def test_a_container_that_lives_through_a_restart_of_the_engine_goes_on(
+    stage: Stage,
+) -> None:
+    _, running = await started(stage)
+    async with asyncio.TaskGroup() as group:
+        ended = group.create_task(running.ended())
+        await asyncio.sleep(1)
+        stage.engine.break_connections()
+        await asyncio.sleep(3)
+        stage.engine.down = False
+        await asyncio.sleep(60)
+        assert not ended.done()
+        assert running.trouble() == "", "that is over"
+        stage.engine.end(stage.one, 0)
+    assert ended.result().reason == "Completed"
+
+
+@pytest.mark.parametrize(
+    ("end", "reason", "words"),
+    [
+        (lambda engine, one: engine.end(one, 1), "Error", "it is broken"),
+        (lambda engine, one: engine.end(one, 137, out_of_memory=True), "OOMKilled", "memory"),
+        (lambda engine, one: engine.made.pop(one.record.id), "ContainerStatusUnknown", "removed"),
+    ],
+)
+async def test_an_end_is_told_in_words(
+    stage: Stage, end: Callable[[FakeEngine, FakeContainer], None], reason: str, words: str
+) -> None:
+    _, running = await started(stage)
+    one = stage.one
+    one.log = "hello\npanic: it is broken\n\n"
+    end(stage.engine, one)
+    one.record = replace(one.record, state="exited")
+    one.wakes.set()
+    told = await running.ended()
+    assert told.reason == reason
+    assert words in f"{told.message} {told.said}"
+
+
+async def test_the_earlier_start_stays_for_its_log_and_older_ones_go(stage: Stage) -> None:
+    runtime = stage.runtime()
+    for restarts in range(3):
+        config = await stage.config(runtime, restarts=restarts)
+        await runtime.start(config)
+        stage.engine.end(stage.one)
+    there = [one.record.labels["io.kubernetes.container.restartCount"]
+             for one in stage.engine.made.values()]  # fmt: skip
+    assert there == ["1", "2"]
+
+
+async def test_all_containers_of_a_pod_share_one_network(stage: Stage) -> None:
+    runtime, document = stage.runtime(), pod("first", "second")
+    second_config = await stage.config(runtime, document, index=1)
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(runtime.start(second_config))
+        await asyncio.sleep(10)
+        assert not stage.engine.made, "it waits for the network"
+        first = await runtime.start(await stage.config(runtime, document))
+    second = waiting.result()
+    one, two = stage.engine.running()
+    assert two.config["HostConfig"]["NetworkMode"] == f"container:{one.record.id}"
+    assert "Hostname" not in two.config
+    assert second.address == first.address
+    assert second.outdated() == ""
+    stage.engine.end(one)
+    await first.ended()
+    assert second.outdated() == "", "not before there is another network"
+    await runtime.start(await stage.config(runtime, document, restarts=1))
+    assert second.outdated() == "container first has another network"
+
+
+async def test_a_second_container_is_found_again_in_the_same_network_only(stage: Stage) -> None:
+    runtime, document = stage.runtime(), pod("first", "second")
+    for index in (0, 1):
+        await runtime.start(await stage.config(runtime, document, index=index))
+    again = stage.runtime()
+    for index in (0, 1):
+        assert await again.find(await stage.config(again, document, index=index)) is not None
+    stage.engine.end(stage.engine.running()[0])
+    third = stage.runtime()
+    assert await third.find(await stage.config(third, document)) is None
+    await third.start(await stage.config(third, document, restarts=1))
+    assert await third.find(await stage.config(third, document, index=1)) is None
+
+
+async def test_a_full_disk_is_told_and_tried_again(stage: Stage) -> None:
+    runtime = stage.runtime()
+    config = await stage.config(runtime)
+    stage.engine.full = True
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(runtime.start(config))
+        await asyncio.sleep(20)
+        assert stage.told[-1] == ("DiskFull", "no space left on device: free space")
+        stage.engine.full = False
+    assert starting.result().identity
+
+
+async def test_commands_of_probes_have_no_more_rights_than_their_container(stage: Stage) -> None:
+    _, running = await started(stage)
+    assert await running.execute(["/probe", "-x"], 5) == 3
+    assert stage.engine.diary[-1] == "run /probe -x"
+
+
+async def test_another_network_of_that_name_is_not_used(stage: Stage) -> None:
+    runtime = stage.runtime()
+    await runtime.server(pod(), lambda *_: None)
+    (name,) = stage.engine.networks
+    stage.engine.networks[name] = stage.engine.networks[name]._replace(labels={})
+    with pytest.raises(StartFailed, match="docker network rm"):
+        await stage.runtime().server(pod(), lambda *_: None)
+
+
+async def test_a_pod_of_the_hosts_network_reaches_the_plane_as_programs_do(stage: Stage) -> None:
+    runtime, document = stage.runtime(), pod(hostNetwork=True)
+    config = await stage.config(runtime, document)
+    running = await runtime.start(config)
+    assert (config.server, stage.listened) == (None, [])
+    assert running.address == "127.0.0.1"
+    assert stage.one.config["HostConfig"]["NetworkMode"] == "host"
+    assert read_used(stage.agent) is not None, "it is found after the plane was killed"
