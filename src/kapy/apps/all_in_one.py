@@ -147,6 +147,8 @@ async def _started(
     await _install_kinds(client, settings.providers)
     if settings.inventory:
         await install_inventory(client, settings.controlling.without)
+    if settings.pods is not None:
+        await _install_certificates(client)
     runtime = Runtime.on(
         server.transport(CONTROLLERS),
         clock=clock,
@@ -205,14 +207,15 @@ async def _pods(
 ) -> dict[str, Service]:
     if settings.pods is None or settings.serving is None or access is None or made is None:
         return {}
-    # only planes that are there for long
+    # Only planes that are there for long have Pods, and certificates for them.
     from kapy.apps.container_listener import ContainerListener
-    from kapy.apps.pods import pod_services
+    from kapy.apps.pods import certificate_runtime, pod_services
 
     listener = ContainerListener(server, settings.serving, made, clock)
     # It ends after the containers that use it.
     await stack.enter_async_context(running(listener=listener.run))
-    return pod_services(server, settings, access, listener, clock)
+    services = pod_services(server, settings, access, listener, clock)
+    return {**services, "certificates": certificate_runtime(server, clock).run}
 
 
 def _record_jump(server: Server, runtime: Runtime, what: str) -> None:
@@ -240,6 +243,13 @@ def _conversion(providers: Sequence[Provider]) -> Convert:
     from kapy.sdk.admission_plane import conversion
 
     return either(converted, *(conversion(one.admission) for one in providers))
+
+
+async def _install_certificates(client: Client) -> None:
+    """Define cert-manager's kinds."""
+    from kapy.apps.certificates.definitions import install_definitions as install
+
+    await install(client)
 
 
 async def _install_kinds(client: Client, providers: Sequence[Provider]) -> None:

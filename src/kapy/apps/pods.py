@@ -19,11 +19,15 @@ from kapy.kube.http import User
 if TYPE_CHECKING:
     from kapy.apps.container_listener import ContainerListener
     from kapy.apps.settings import Settings
+    from kapy.engine.runtime import Runtime
     from kapy.node_agent.agent import NodeAgent, Place
     from kapy.node_agent.containers.runtime import Containers
 
 NODE: Final = "kapy"
 """The name of a plane's Node."""
+CERTIFICATES_USER: Final = User(
+    "system:serviceaccount:kapy-system:certificates", ("system:masters", "system:authenticated")
+)
 AGENT: Final = User(
     f"system:node:{NODE}", ("system:nodes", "system:masters", "system:authenticated")
 )
@@ -90,3 +94,15 @@ def _agent(server: Server, place: Place, clock: Clock, containers: Containers) -
 def _is_built_in(document: Document) -> bool:
     """Whether a Deployment stands for controllers of this process."""
     return BUILT_IN in (document["metadata"].get("annotations") or {})
+
+
+def certificate_runtime(server: Server, clock: Clock) -> Runtime:
+    """The controllers of cert-manager's kinds, which releases and their users apply."""
+    from kapy.apps.certificates.controllers import add_certificates
+    from kapy.engine.runtime import Runtime
+
+    runtime = Runtime.on(
+        server.transport(CERTIFICATES_USER), clock=clock, field_manager="kapy-certificates"
+    )
+    add_certificates(runtime)
+    return runtime

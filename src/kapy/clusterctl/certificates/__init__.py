@@ -14,6 +14,8 @@ from kapy.kube.names import Resource
 
 GROUP: Final = "cert-manager.io"
 CERTIFICATES: Final = Resource(GROUP, "v1", "certificates", "Certificate")
+ISSUERS: Final = Resource(GROUP, "v1", "issuers", "Issuer")
+CLUSTER_ISSUERS: Final = Resource(GROUP, "v1", "clusterissuers", "ClusterIssuer", namespaced=False)
 INJECT_FROM_SECRET: Final = "cert-manager.io/inject-ca-from-secret"
 
 

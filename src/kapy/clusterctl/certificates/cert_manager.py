@@ -14,10 +14,11 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.applying import Applying, NotApplied
-from kapy.clusterctl.certificates import CERTIFICATES, GROUP, CertificateError
+from kapy.clusterctl.certificates import CERTIFICATES, GROUP, ISSUERS, CertificateError
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL
 from kapy.clusterctl.components.images import images_of, rewrite
 from kapy.clusterctl.config import Config
+from kapy.clusterctl.inventory import BUILT_IN
 from kapy.clusterctl.labelled import Labelled, labelled
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.migration import migrate
@@ -33,11 +34,11 @@ from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse
 VERSION: Final = "cert-manager.clusterctl.cluster.x-k8s.io/version"
 """Annotation of all objects of a cert-manager that clusterctl installed."""
 
+NAME: Final = "app.kubernetes.io/name"
 _NAMESPACE: Final = "cert-manager"
 _LABEL: Final = f"{CORE_LABEL}=cert-manager"
 _BEFORE_ANNOTATIONS: Final = "v0.11.0"
 _TRY: Final = "cert-manager-test"
-_ISSUERS: Final = Resource(GROUP, "v1", "issuers", "Issuer")
 _KEPT: Final = (
     "CustomResourceDefinition",
     "Namespace",
@@ -60,12 +61,32 @@ class Plan:
 
 
 async def is_there(client: Client) -> bool:
-    """Whether the kinds of cert-manager are defined."""
+    """Whether the kinds of cert-manager are defined, and not by a plane of kapy."""
+    definition = await _definition(client)
+    return definition is not None and not of_plane(definition)
+
+
+async def is_built_in(client: Client) -> bool:
+    """Whether a plane of kapy looks after the kinds of cert-manager."""
+    definition = await _definition(client)
+    return definition is not None and of_plane(definition)
+
+
+def of_plane(definition: Document) -> bool:
+    """Whether a CRD of cert-manager's is a plane's own, and cert-manager was not installed since.
+
+    cert-manager's own carries its name in a label.
+    """
+    metadata = definition["metadata"]
+    labels = metadata.get("labels") or {}
+    return BUILT_IN in (metadata.get("annotations") or {}) and NAME not in labels
+
+
+async def _definition(client: Client) -> Document | None:
     try:
-        await persistently(lambda: client.get(CRDS, Key("", CERTIFICATES.group_resource)))
+        return await persistently(lambda: client.get(CRDS, Key("", CERTIFICATES.group_resource)))
     except NotFound:
-        return False
-    return True
+        return None
 
 
 async def images(client: Client, config: Config) -> list[str]:
@@ -82,7 +103,7 @@ async def ensure_installed(client: Client, config: Config, say: Say) -> None:
     settings = config.cert_manager
     if settings.externally_provisioned:
         await _until_it_works(client, config, say)
-    elif not await _works(client):
+    elif await is_built_in(client) or not await _works(client):
         await _install(client, config, await _manifest(config), say)
         return
     say("Skipping installing cert-manager as it is already installed")
@@ -228,7 +249,7 @@ async def _try_out(client: Client) -> None:
     }
     objects: tuple[tuple[Resource, Document, Document | None], ...] = (
         (NAMESPACES, {"name": _TRY}, None),
-        (_ISSUERS, issuer, {"selfSigned": {}}),
+        (ISSUERS, issuer, {"selfSigned": {}}),
         (CERTIFICATES, certificate, wanted),
     )
     applying = Applying(client, patient=False)

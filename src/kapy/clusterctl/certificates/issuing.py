@@ -101,7 +101,8 @@ def _authority(
         pair = KeyPair(certificate, value(held, _KEY))
         return _Authority(pair, certificate + value(held, _PREVIOUS))
     previous = value(held, _CERTIFICATE) if held is not None else b""
-    pair = new_ca(one.authority, now=now, valid=LIFE, algorithm=_of_authority(one))
+    life = life_of(one, LIFE) if one.is_authority else LIFE
+    pair = new_ca(one.authority, now=now, valid=life, algorithm=_of_authority(one))
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: pair.certificate}
     # What is empty is written, too: a merge would leave what was there.
     asked = one if one.is_authority else None
@@ -132,11 +133,16 @@ def _leaf(
         organizations=one.organizations,
         names=one.names,
         usages=one.usages,
-        valid=LIFE,
+        valid=life_of(one, LIFE),
         algorithm=one.algorithm,
     )
     data = {_CERTIFICATE: pair.certificate, _KEY: pair.key, _CA: authority.bundle}
     found.secrets.append(_secret(one, one.secret, data, labels, asked=one))
+
+
+def life_of(one: Wanted, usual: timedelta) -> timedelta:
+    """How long a certificate is valid."""
+    return timedelta(seconds=one.seconds) if one.seconds else usual
 
 
 def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -> bool:

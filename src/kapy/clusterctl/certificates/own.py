@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.certificates.cert_manager import is_built_in
 from kapy.clusterctl.certificates.injection import WEBHOOKS, injected, source, with_bundle
 from kapy.clusterctl.certificates.issuing import OURS, Issued, issued, kept
 from kapy.clusterctl.certificates.wanted import Wanted, asked_by, of_cert_manager
@@ -36,7 +37,8 @@ async def with_own_authority(
 ) -> list[Document]:
     """Components with Secrets in the place of cert-manager's objects, and with trust filled in.
 
-    What was issued before and is good still stays. Raises CertificateError, ApiErrors.
+    What was issued before and is good still stays. Where a plane looks after cert-manager's
+    objects, these stay, too: it renews what they ask for. Raises CertificateError, ApiErrors.
     """
     asked = asked_by(objects)
     labels = {
@@ -46,7 +48,8 @@ async def with_own_authority(
     }
     held = await _held(client, asked)
     found = await _off_the_loop(partial(issued, asked, held, now=now, labels=labels))
-    rest = [one for one in objects if not of_cert_manager(one)]
+    keeps = await is_built_in(client)
+    rest = [one for one in objects if keeps or not of_cert_manager(one)]
     return [*found.secrets, *(injected(one, found.bundles, found.by_secret) for one in rest)]
 
 

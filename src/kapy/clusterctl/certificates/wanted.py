@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from kapy.clusterctl.certificates import GROUP, CertificateError
-from kapy.kube import Document, Key
+from kapy.kube import Document, Key, duration
 from kapy.kube.names import split_api_version
 from kapy.kube.pki import Algorithm
 
 Usage = Literal["client", "server"]
+Reference = tuple[str, str, str]
+"""Kind, namespace and name of an Issuer or a ClusterIssuer."""
 
 _ISSUERS: Final = ("Issuer", "ClusterIssuer")
 _ALGORITHMS: Final[dict[tuple[str, int], Algorithm]] = {
@@ -32,7 +34,8 @@ class Wanted:
     """A certificate that is asked for.
 
     name: of the Certificate. secret: name of the Secret that it goes to, authority: of the Secret
-    that holds who signs it (the same where it signs itself, and others).
+    that holds who signs it (the same where it signs itself, and others). seconds: how long it is
+    valid, 0 where nothing says it.
     """
 
     namespace: str
@@ -44,6 +47,7 @@ class Wanted:
     organizations: tuple[str, ...] = ()
     usages: tuple[Usage, ...] = ("server",)
     algorithm: Algorithm = "ECDSA-P256"
+    seconds: int = 0
 
     @property
     def is_authority(self) -> bool:
@@ -69,17 +73,19 @@ def of_cert_manager(document: Document) -> bool:
 def asked_by(objects: Iterable[Document]) -> list[Wanted]:
     """The certificates that these objects ask for, authorities first. Raises CertificateError."""
     theirs = [one for one in objects if of_cert_manager(one)]
-    issuers = {_reference(one): one for one in theirs if one["kind"] in _ISSUERS}
-    found = [_wanted(one, issuers) for one in theirs if one["kind"] == "Certificate"]
+    issuers = {reference(one): one for one in theirs if one["kind"] in _ISSUERS}
+    found = [wanted_by(one, issuers) for one in theirs if one["kind"] == "Certificate"]
     return sorted(found, key=lambda one: not one.is_authority)
 
 
-def _reference(issuer: Document) -> tuple[str, str, str]:
+def reference(issuer: Document) -> Reference:
+    """How Certificates name an Issuer or a ClusterIssuer."""
     key = Key.of(issuer)
     return issuer["kind"], "" if issuer["kind"] == "ClusterIssuer" else key.namespace, key.name
 
 
-def _wanted(certificate: Document, issuers: dict[tuple[str, str, str], Document]) -> Wanted:
+def wanted_by(certificate: Document, issuers: Mapping[Reference, Document]) -> Wanted:
+    """The certificate that an object asks for. Raises CertificateError."""
     key, spec = Key.of(certificate), certificate["spec"]
     names = (*(spec.get("dnsNames") or ()), *(spec.get("ipAddresses") or ()))
     secret = str(spec["secretName"])
@@ -94,10 +100,11 @@ def _wanted(certificate: Document, issuers: dict[tuple[str, str, str], Document]
         organizations=tuple((spec.get("subject") or {}).get("organizations") or ()),
         usages=_usages(spec.get("usages") or ()),
         algorithm=_algorithm(key, spec.get("privateKey") or {}),
+        seconds=seconds_of(key, spec, "duration"),
     )
 
 
-def _authority(key: Key, reference: Document, issuers: dict[Any, Document]) -> str:
+def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Document]) -> str:
     """Name of the Secret of who signs."""
     kind, name = reference.get("kind", "Issuer"), reference["name"]
     issuer = issuers.get((kind, "" if kind == "ClusterIssuer" else key.namespace, name))
@@ -115,6 +122,19 @@ def _authority(key: Key, reference: Document, issuers: dict[Any, Document]) -> s
         f"{kind} {name}, which Certificate {key} is to be issued by, is neither selfSigned nor of "
         f"a ca; {_WAY_OUT}"
     )
+
+
+def seconds_of(key: Key, spec: Document, field: str) -> int:
+    """A duration of a Certificate, 0 where there is none. Raises CertificateError."""
+    text = spec.get(field)
+    if not text:
+        return 0
+    try:
+        return max(int(duration.parse(text).total_seconds()), 0)
+    except (ValueError, TypeError) as error:
+        raise CertificateError(
+            f"Certificate {key}: spec.{field} {text!r} is no duration ({error}); write it as 2160h"
+        ) from None
 
 
 def _usages(given: Sequence[str]) -> tuple[Usage, ...]:

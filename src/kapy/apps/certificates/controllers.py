@@ -1,0 +1,256 @@
+"""The controllers of cert-manager's kinds on a plane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from kapy.apps.certificates import issuers, issuing, status
+from kapy.apps.certificates.issuers import NotReady, Signer
+from kapy.clusterctl.certificates import (
+    CERTIFICATES,
+    CLUSTER_ISSUERS,
+    ISSUERS,
+    CertificateError,
+)
+from kapy.clusterctl.certificates.cert_manager import of_plane
+from kapy.clusterctl.certificates.wanted import Wanted, reference, wanted_by
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, Invalid, NotFound
+from kapy.kube.names import CRDS, SECRETS, Resource
+
+_DEFINITION: Final = Key("", CERTIFICATES.group_resource)
+_SECRETS: Final = "secrets of certificates"
+_MISREAD: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""Raised by a field that is of another type than cert-manager says."""
+
+
+class Certificates:
+    """What the controllers share: the objects as they are known."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        cache = runtime.cache
+        self.certificates = cache.informer(CERTIFICATES)
+        self.certificates.add_index(_SECRETS, _secrets_of)
+        self.issuers: dict[str, Informer[Document]] = {
+            "Issuer": cache.informer(ISSUERS),
+            "ClusterIssuer": cache.informer(CLUSTER_ISSUERS),
+        }
+        self.secrets = cache.informer(SECRETS)
+        self.definitions = cache.informer(CRDS)
+
+    @property
+    def rests(self) -> bool:
+        """Whether cert-manager itself was installed, and does the work."""
+        definition = self.definitions.raw(_DEFINITION)
+        return definition is None or not of_plane(definition)
+
+    def issuer_of(self, certificate: Document) -> Document | None:
+        """The Issuer or ClusterIssuer of a Certificate."""
+        named = certificate["spec"]["issuerRef"]
+        kind = named.get("kind") or "Issuer"
+        namespace = certificate["metadata"]["namespace"] if kind == "Issuer" else ""
+        informer = self.issuers.get(kind)
+        found = None if informer is None else informer.raw(Key(namespace, str(named["name"])))
+        return None if found is None else {"kind": kind, **found}
+
+    # Which keys a change is about
+
+    def certificates_of(self, secret: Key) -> list[Key]:
+        """The Certificates that are kept in a Secret."""
+        return [Key.of(one) for one in self.certificates.indexed(_SECRETS, str(secret))]
+
+    def of_issuer(self, change: Change) -> Iterator[Key]:
+        """The Certificates of an Issuer that has changed."""
+        yield from self._issued_by({change.document["metadata"]["name"]})
+
+    def of_secret(self, change: Change) -> Iterator[Key]:
+        """The Certificates whose Secret, or whose authority's, has changed."""
+        place = Key.of(change.document)
+        yield from self.certificates_of(place)
+        signs = {
+            one["metadata"]["name"]
+            for informer in self.issuers.values()
+            for one in informer.list()
+            if _signs_with(one, place)
+        }
+        yield from self._issued_by(signs)
+
+    def _issued_by(self, names: set[str]) -> Iterator[Key]:
+        if not names:
+            return
+        for one in self.certificates.list():
+            if one["spec"]["issuerRef"].get("name") in names:
+                yield Key.of(one)
+
+    def issuers_of_secret(self, kind: str, change: Change) -> Iterator[Key]:
+        """The Issuers of a ca whose Secret has changed."""
+        place = Key.of(change.document)
+        for one in self.issuers[kind].list():
+            if "ca" in one["spec"] and issuers.secret_of(one) == place:
+                yield Key.of(one)
+
+
+def _secrets_of(certificate: Document) -> Iterator[str]:
+    """The Secret of a Certificate, for an index."""
+    yield str(Key(certificate["metadata"]["namespace"], certificate["spec"]["secretName"]))
+
+
+def _signs_with(issuer: Document, place: Key) -> bool:
+    if "ca" in issuer["spec"]:
+        return issuers.secret_of(issuer) == place
+    return place.name == f"{issuer['metadata']['name']}-kapy"
+
+
+def add_certificates(runtime: Runtime) -> Certificates:
+    """Look after Certificates and Issuers."""
+    from kapy.apps.certificates.injection import add_injection
+
+    shared = Certificates(runtime)
+    for kind, resource in (("Issuer", ISSUERS), ("ClusterIssuer", CLUSTER_ISSUERS)):
+        informer = shared.issuers[kind]
+        controller = Controller(
+            resource.plural, partial(_tell_issuer, shared, resource, informer), concurrency=1
+        )
+        controller.watch(informer)
+        controller.watch(shared.secrets, partial(shared.issuers_of_secret, kind))
+        runtime.add(controller, informer)
+    controller = Controller("certificates", partial(_look_after, shared), concurrency=2)
+    controller.watch(shared.certificates)
+    for informer in shared.issuers.values():
+        controller.watch(informer, shared.of_issuer)
+    controller.watch(shared.secrets, shared.of_secret)
+    runtime.add(controller, shared.certificates)
+    add_injection(shared)
+    return shared
+
+
+async def _tell_issuer(
+    shared: Certificates, resource: Resource, informer: Informer[Document], key: Key
+) -> Result:
+    """Tell whether an Issuer can sign."""
+    issuer = informer.raw(key)
+    if issuer is None or shared.rests:
+        return DONE
+    now = shared.runtime.clock()
+    try:
+        reason, message = issuers.checked(issuer)
+        if not reason:
+            issuers.signer(issuer, key.namespace, shared.secrets.raw)
+            reason, message = "KeyPairVerified", "Signing CA verified"
+        told = status.issuer_status(issuer, reason, message, now, ready=True)
+    except NotReady as error:
+        told = status.issuer_status(issuer, error.reason, str(error), now, ready=False)
+    await _write(shared, resource, issuer, told)
+    return DONE
+
+
+async def _look_after(shared: Certificates, key: Key) -> Result:
+    """Issue and renew one Certificate."""
+    certificate = shared.certificates.raw(key)
+    if certificate is None or shared.rests or "deletionTimestamp" in certificate["metadata"]:
+        return DONE
+    try:
+        wanted, signer = _asked(shared, certificate)
+        return await _issue(shared, certificate, wanted, signer)
+    except NotReady as error:
+        told = error.reason, str(error)
+    except (CertificateError, Invalid) as error:
+        told = "Failed", str(error)
+    except _MISREAD as error:
+        told = "Failed", f"the Certificate cannot be issued as it is: {error}"
+    found = status.certificate_status(certificate, told, shared.runtime.clock())
+    await _write(shared, CERTIFICATES, certificate, found)
+    return DONE
+
+
+def _asked(shared: Certificates, certificate: Document) -> tuple[Wanted, Signer]:
+    """What is asked for, and who signs it. Raises NotReady, CertificateError."""
+    named = certificate["spec"]["issuerRef"]
+    issuer = shared.issuer_of(certificate)
+    if issuer is None:
+        raise NotReady(
+            "IssuerNotFound",
+            f"Referenced {named.get('kind') or 'Issuer'} {named['name']!r} does not exist; "
+            "it is issued as soon as that is there",
+        )
+    if fields := issuing.unsupported(certificate):
+        raise CertificateError(
+            f"{', '.join(fields)} is not supported by this plane; leave it out, or install "
+            "cert-manager"
+        )
+    namespace = certificate["metadata"]["namespace"]
+    signer = issuers.signer(issuer, namespace, shared.secrets.raw)
+    return wanted_by(certificate, {reference(issuer): issuer}), signer
+
+
+async def _issue(
+    shared: Certificates, certificate: Document, wanted: Wanted, signer: Signer
+) -> Result:
+    runtime, now = shared.runtime, shared.runtime.clock()
+    place = Key(wanted.namespace, wanted.secret)
+    held = shared.secrets.raw(place)
+    if other := issuing.other_owner(certificate, held):
+        raise NotReady(
+            "IncorrectCertificate",
+            f"Secret {place} was issued for Certificate {other!r}; choose another secretName",
+        )
+    why = issuing.due(certificate, wanted, held, signer, now)
+    if why is not None:
+        runtime.events.normal(certificate, "Issuing", why.message)
+        held = await _make(shared, certificate, wanted, held, signer)
+        runtime.events.normal(certificate, "Issued", "The certificate has been successfully issued")
+    known = None if held is None else issuing.facts_of(held)
+    assert known is not None
+    renewal = issuing.renewal_time(certificate, known)
+    told = status.certificate_status(
+        certificate,
+        status.UP_TO_DATE,
+        now,
+        known=known,
+        renewal=renewal,
+        issued=why is not None,
+    )
+    await _write(shared, CERTIFICATES, certificate, told)
+    left = max(renewal - now, timedelta(seconds=1))
+    return requeue(after=left, because="the certificate has to be renewed then")
+
+
+async def _make(
+    shared: Certificates,
+    certificate: Document,
+    wanted: Wanted,
+    held: Document | None,
+    signer: Signer,
+) -> Document:
+    """Issue a certificate; its Secret. Keys take their time, so a thread makes them."""
+    loop, now = asyncio.get_running_loop(), shared.runtime.clock()
+    if not wanted.is_authority:
+        signer, new = await loop.run_in_executor(None, issuing.authority, signer, now)
+        if new is not None:
+            await shared.runtime.client.create(SECRETS, new)
+    made = await loop.run_in_executor(None, issuing.issued, certificate, wanted, held, signer, now)
+    client, place = shared.runtime.client, Key.of(made)
+    if held is None:
+        with suppress(AlreadyExists):
+            return await client.create(SECRETS, made)
+    return await client.patch(SECRETS, place, made)
+
+
+async def _write(
+    shared: Certificates, resource: Resource, document: Document, told: Document
+) -> None:
+    if (document.get("status") or {}) == told:
+        return
+    key, body = Key.of(document), {"status": told}
+    with suppress(NotFound):
+        await shared.runtime.client.patch(resource, key, body, subresource="status")

@@ -1,0 +1,113 @@
+"""Authorities told to who trusts them: `caBundle`, where an annotation of cert-manager asks."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kapy.clusterctl.certificates import CERTIFICATES, INJECT_FROM_SECRET
+from kapy.clusterctl.certificates.injection import WEBHOOKS, source, with_bundle
+from kapy.clusterctl.certificates.issuing import value
+from kapy.clusterctl.certificates.own import TRUSTING
+from kapy.clusterctl.components.namespace import INJECT_CA_FROM
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS, Resource
+
+if TYPE_CHECKING:
+    from kapy.apps.certificates.controllers import Certificates
+
+_ASKS: Final = "certificates that are asked for"
+ALLOWED: Final = "cert-manager.io/allow-direct-injection"
+"""Annotation of Secrets that may be named themselves."""
+
+
+def add_injection(shared: Certificates) -> None:
+    """Fill in `caBundle` of CRDs and webhook configurations."""
+    for resource in TRUSTING:
+        if resource.group == "apiregistration.k8s.io":
+            continue  # a plane has no aggregated API servers
+        informer = shared.runtime.cache.informer(resource)
+        informer.add_index(_ASKS, _sources)
+        controller = Controller(
+            f"authorities of {resource.plural}",
+            partial(_tell, shared, resource, informer),
+            concurrency=1,
+        )
+        controller.watch(informer, _asking)
+        about = partial(_concerned, shared, informer)
+        controller.watch(shared.certificates, partial(about, CERTIFICATES))
+        controller.watch(shared.secrets, partial(about, SECRETS))
+        shared.runtime.add(controller, informer)
+
+
+def _asking(change: Change) -> Iterator[Key]:
+    annotations = change.document["metadata"].get("annotations") or {}
+    if INJECT_CA_FROM in annotations or INJECT_FROM_SECRET in annotations:
+        yield Key.of(change.document)
+
+
+def _concerned(
+    shared: Certificates, informer: Informer[Document], kind: Resource, change: Change
+) -> Iterator[Key]:
+    """What asks for the authority of a Certificate, or of a Secret."""
+    place = Key.of(change.document)
+    asked = [f"{kind.kind} {place}"]
+    if kind is SECRETS:
+        asked += [f"{CERTIFICATES.kind} {key}" for key in shared.certificates_of(place)]
+    for one in asked:
+        yield from map(Key.of, informer.indexed(_ASKS, one))
+
+
+def _sources(document: Document) -> Iterator[str]:
+    """What an object asks to be told of, for an index."""
+    certificate, secret = source(document)
+    if certificate is not None:
+        yield f"{CERTIFICATES.kind} {certificate}"
+    if secret is not None:
+        yield f"{SECRETS.kind} {secret}"
+
+
+def _secret_of(shared: Certificates, certificate: Key) -> Key | None:
+    found = shared.certificates.raw(certificate)
+    if found is None:
+        return None
+    return Key(certificate.namespace, str(found["spec"].get("secretName", "")))
+
+
+async def _tell(
+    shared: Certificates, resource: Resource, informer: Informer[Document], key: Key
+) -> Result:
+    document = informer.raw(key)
+    if document is None or shared.rests:
+        return DONE
+    bundle = _bundle(shared, document)
+    if not bundle:
+        return DONE
+    whole = {"kind": resource.kind, **document}
+    told = with_bundle(whole, b64encode(bundle).decode())
+    if told == whole:
+        return DONE
+    field = "webhooks" if resource.kind in WEBHOOKS else "spec"
+    version = document["metadata"]["resourceVersion"]
+    # A list is replaced as a whole: who wrote meanwhile must not be undone.
+    patch = {"metadata": {"resourceVersion": version}, field: told[field]}
+    await shared.runtime.client.patch(resource, key, patch)
+    return DONE
+
+
+def _bundle(shared: Certificates, document: Document) -> bytes:
+    """Who is to be trusted, b"" where nothing tells yet."""
+    certificate, direct = source(document)
+    place = _secret_of(shared, certificate) if certificate is not None else direct
+    secret = None if place is None else shared.secrets.raw(place)
+    if secret is None:
+        return b""
+    annotations = secret["metadata"].get("annotations") or {}
+    if certificate is None and annotations.get(ALLOWED) != "true":
+        return b""
+    return value(secret, "ca.crt") + value(secret, "previous.crt")

@@ -1,0 +1,99 @@
+"""Who signs a Certificate, and whether an Issuer can. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.clusterctl.certificates.issuing import value
+from kapy.kube import Document, Key
+from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, is_authority
+
+CLUSTER_NAMESPACE: Final = "cert-manager"
+"""Where the Secrets of ClusterIssuers are, as cert-manager looks for them."""
+Secrets = Callable[[Key], Document | None]
+
+
+class NotReady(Exception):
+    """An Issuer cannot sign. reason: of its condition."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Signer:
+    """pair: of the authority, None for an Issuer whose authority is made when it is needed.
+    bundle: who is to be trusted. place: the Secret of the authority.
+    """
+
+    place: Key
+    pair: KeyPair | None
+    bundle: bytes = b""
+
+
+def checked(issuer: Document) -> tuple[str, str]:
+    """Reason and message of an Issuer that needs no Secret, ("", "") where it needs one. Raises
+    NotReady for one that a plane does not have."""
+    spec: Mapping[str, object] = issuer.get("spec") or {}
+    if "selfSigned" in spec:
+        return "IsReady", ""
+    if "ca" in spec:
+        return "", ""
+    kinds = ", ".join(sorted(spec)) or "none"
+    raise NotReady(
+        "UnsupportedIssuer",
+        f"this plane issues from issuers of the types selfSigned and ca, and this one is of "
+        f"{kinds}; install cert-manager (`kapy init --certificates cert-manager`) for others",
+    )
+
+
+def secret_of(issuer: Document) -> Key:
+    """The Secret of an Issuer of a ca."""
+    namespace = issuer["metadata"].get("namespace") or CLUSTER_NAMESPACE
+    return Key(namespace, str((issuer["spec"]["ca"] or {}).get("secretName", "")))
+
+
+def signer(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
+    """Who signs the Certificates of a namespace for an Issuer. Raises NotReady."""
+    reason, _ = checked(issuer)
+    if reason:
+        place = Key(namespace, f"{issuer['metadata']['name']}-kapy")
+        held = secrets(place)
+        if held is None:
+            return Signer(place, None)
+        return Signer(place, *_pair_of(place, held))
+    place = secret_of(issuer)
+    held = secrets(place)
+    if held is None:
+        raise NotReady(
+            "ErrGetKeyPair",
+            f"Error getting keypair for CA issuer: the Secret {place} does not exist",
+        )
+    return Signer(place, *_pair_of(place, held))
+
+
+def _pair_of(place: Key, secret: Document) -> tuple[KeyPair, bytes]:
+    certificate, key = value(secret, "tls.crt"), value(secret, "tls.key")
+    try:
+        good = belongs_together(KeyPair(certificate, key))
+        signs = is_authority(certificate)
+    except InvalidPem as error:
+        raise NotReady(
+            "ErrInvalidKeyPair", f"Error getting keypair for CA issuer: Secret {place}: {error}"
+        ) from None
+    if not good:
+        raise NotReady(
+            "ErrInvalidKeyPair",
+            f"Error getting keypair for CA issuer: in the Secret {place} tls.key does not belong "
+            "to tls.crt",
+        )
+    if not signs:
+        raise NotReady(
+            "ErrInvalidKeyPair",
+            f"Error getting keypair for CA issuer: the certificate in the Secret {place} is not of "
+            "an authority (isCA)",
+        )
+    return KeyPair(certificate, key), certificate + value(secret, "previous.crt")

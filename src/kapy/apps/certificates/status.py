@@ -1,0 +1,66 @@
+"""Statuses of Certificates and Issuers as cert-manager writes them. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from kapy.api.times import stamp
+from kapy.kube import Document
+from kapy.kube.pki import Facts
+
+UP_TO_DATE: Final = ("Ready", "Certificate is up to date and has not expired")
+
+
+def condition(
+    document: Document, reason: str, message: str, now: datetime, *, ready: bool
+) -> Document:
+    """The condition Ready; its time of transition stays while its status does."""
+    status = "True" if ready else "False"
+    there: list[Document] = (document.get("status") or {}).get("conditions") or []
+    known = next((one for one in there if one.get("type") == "Ready"), {})
+    moved = known.get("lastTransitionTime") if known.get("status") == status else None
+    found: Document = {
+        "type": "Ready",
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": moved or stamp(now),
+    }
+    if document["metadata"].get("generation"):
+        found["observedGeneration"] = document["metadata"]["generation"]
+    return found
+
+
+def issuer_status(
+    issuer: Document, reason: str, message: str, now: datetime, *, ready: bool
+) -> Document:
+    """The status of an Issuer or a ClusterIssuer."""
+    return {"conditions": [condition(issuer, reason, message, now, ready=ready)]}
+
+
+def certificate_status(
+    certificate: Document,
+    told: tuple[str, str],
+    now: datetime,
+    *,
+    known: Facts | None = None,
+    renewal: datetime | None = None,
+    issued: bool = False,
+) -> Document:
+    """The status of a Certificate. known: of the certificate in its Secret, which is as it should
+    be where `renewal` is told; issued: it is a new one.
+    """
+    before = certificate.get("status") or {}
+    revision = int(before.get("revision") or 0)
+    ready = renewal is not None
+    found: Document = {"conditions": [condition(certificate, *told, now, ready=ready)]}
+    if known is not None:
+        found["notBefore"], found["notAfter"] = stamp(known.not_before), stamp(known.not_after)
+    if renewal is not None:
+        found["renewalTime"] = stamp(renewal)
+    if issued or (ready and not revision):
+        revision += 1
+    if revision:
+        found["revision"] = revision
+    return found

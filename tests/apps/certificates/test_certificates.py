@@ -1,0 +1,349 @@
+"""Certificates and Issuers that are applied to a plane, at any time and in any order."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.api.times import moment
+from kapy.apps.certificates.controllers import add_certificates
+from kapy.apps.certificates.definitions import DEFINITIONS, install_definitions
+from kapy.client.client import Client
+from kapy.clusterctl import install
+from kapy.clusterctl.certificates import CERTIFICATES, CLUSTER_ISSUERS, ISSUERS
+from kapy.clusterctl.certificates.cert_manager import is_there
+from kapy.clusterctl.certificates.own import TRUSTING
+from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.delete import Deletion, delete
+from kapy.clusterctl.install.asked import Asked
+from kapy.clusterctl.progress import silent
+from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.waiting import until
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import NotFound
+from kapy.kube.names import CRDS, NAMESPACES, SECRETS, Resource
+from kapy.kube.pki import facts, load, new_ca
+from tests.clusterctl.releases import Releases, crd, management_cluster
+
+SERVING = Key("default", "serving")
+PAIR = Key("default", "pair")
+WEBHOOKS = TRUSTING[1]
+LONG = 600.0
+
+
+@asynccontextmanager
+async def plane() -> AsyncIterator[Client]:
+    """A server whose Certificates are looked after."""
+    async with management_cluster(controllers=True) as client, asyncio.TaskGroup() as group:
+        await asyncio.sleep(1)  # the server makes its namespaces
+        await install_definitions(client)
+        runtime = Runtime.on(client.transport, clock=loop_clock())
+        add_certificates(runtime)
+        running = group.create_task(runtime.run())
+        yield client
+        running.cancel()
+
+
+def document(resource: Resource, key: Key, **more: Any) -> Document:
+    metadata: Document = {"name": key.name}
+    if key.namespace:
+        metadata["namespace"] = key.namespace
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **more}
+
+
+def certificate(key: Key = SERVING, issuer: str = "self", **spec: Any) -> Document:
+    reference = {"name": issuer, "kind": spec.pop("kind", "Issuer")}
+    wanted = {"secretName": "pair", "dnsNames": ["foo.default.svc"], "issuerRef": reference, **spec}
+    return document(CERTIFICATES, key, spec=wanted)
+
+
+def issuer(name: str = "self", **spec: Any) -> Document:
+    return document(ISSUERS, Key("default", name), spec=spec or {"selfSigned": {}})
+
+
+def ready(found: Document | None, *reasons: str) -> bool:
+    conditions = ((found or {}).get("status") or {}).get("conditions") or []
+    return any(
+        one["reason"] in reasons if reasons else one["status"] == "True"
+        for one in conditions
+        if one["type"] == "Ready"
+    )
+
+
+async def when(
+    client: Client, resource: Resource, key: Key, holds: Callable[[Document | None], Any]
+) -> Document:
+    found = await until(client, resource, key, holds, within=LONG)
+    assert found is not None
+    return found
+
+
+async def issued(client: Client, key: Key = SERVING) -> Document:
+    return await when(client, CERTIFICATES, key, ready)
+
+
+async def secret(client: Client, key: Key = PAIR) -> dict[str, bytes]:
+    found = await client.get(SECRETS, key)
+    return {name: b64decode(one) for name, one in found["data"].items()}
+
+
+def signed_by(certificate: bytes, authority: bytes) -> bool:
+    one, other = load(certificate), load(authority)
+    try:
+        one.verify_directly_issued_by(other)
+    except Exception:
+        return False
+    return True
+
+
+def message(found: Document) -> str:
+    (one,) = (one for one in found["status"]["conditions"] if one["type"] == "Ready")
+    return str(one["message"])
+
+
+async def test_a_certificate_gets_its_secret_whenever_its_issuer_comes() -> None:
+    async with plane() as client:
+        await client.create(CERTIFICATES, certificate())
+        waiting = await when(
+            client, CERTIFICATES, SERVING, lambda one: ready(one, "IssuerNotFound")
+        )
+        assert message(waiting).startswith("Referenced Issuer 'self' does not exist")
+        with pytest.raises(NotFound):
+            await client.get(SECRETS, PAIR)
+        await client.create(ISSUERS, issuer())
+        done = await issued(client)
+        held = await secret(client)
+        known = facts(held["tls.crt"])
+        assert known.names == ("foo.default.svc",)
+        assert signed_by(held["tls.crt"], held["ca.crt"])
+        status = done["status"]
+        assert status["revision"] == 1
+        assert (moment(status["notBefore"]), moment(status["notAfter"])) == (
+            known.not_before,
+            known.not_after,
+        )
+        life = known.not_after - known.not_before
+        assert abs(life - timedelta(days=90)) < timedelta(hours=1)
+        assert abs(moment(status["renewalTime"]) - (known.not_after - life / 3)) < timedelta(
+            seconds=2
+        )
+        assert message(done) == "Certificate is up to date and has not expired"
+        assert ready(await when(client, ISSUERS, Key("default", "self"), ready), "IsReady")
+
+
+async def test_a_certificate_is_renewed_in_time_and_its_authority_stays() -> None:
+    async with plane() as client:
+        await client.create(ISSUERS, issuer())
+        await client.create(CERTIFICATES, certificate(duration="1h", renewBefore="10m"))
+        first = await issued(client)
+        before = await secret(client)
+        renewal = moment(first["status"]["renewalTime"])
+        assert moment(first["status"]["notAfter"]) - renewal == timedelta(minutes=10)
+        await asyncio.sleep(45 * 60)
+        assert await secret(client) == before
+        second = await when(
+            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 2
+        )
+        after = await secret(client)
+        assert after["tls.crt"] != before["tls.crt"]
+        assert after["ca.crt"] == before["ca.crt"]
+        assert moment(second["status"]["notAfter"]) > moment(first["status"]["notAfter"])
+
+
+async def test_other_wishes_and_a_lost_secret_are_issued_anew() -> None:
+    async with plane() as client:
+        await client.create(ISSUERS, issuer())
+        await client.create(CERTIFICATES, certificate())
+        await issued(client)
+        names = {"spec": {"dnsNames": ["bar.default.svc"]}}
+        await client.patch(CERTIFICATES, SERVING, names)
+        await when(
+            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 2
+        )
+        assert facts((await secret(client))["tls.crt"]).names == ("bar.default.svc",)
+        await client.delete(SECRETS, PAIR)
+        await when(
+            client, CERTIFICATES, SERVING, lambda one: one and one["status"]["revision"] == 3
+        )
+        assert facts((await secret(client))["tls.crt"]).names == ("bar.default.svc",)
+
+
+@pytest.mark.parametrize("kind", ["Issuer", "ClusterIssuer"])
+async def test_an_authority_of_a_secret_signs(kind: str) -> None:
+    pair = new_ca("mine", now=loop_clock()(), algorithm="ECDSA-P256")
+    data = {"tls.crt": pair.certificate, "tls.key": pair.key}
+    namespace = "default" if kind == "Issuer" else "cert-manager"
+    held = document(SECRETS, Key(namespace, "mine"), type="kubernetes.io/tls")
+    held["data"] = {name: b64encode(one).decode() for name, one in data.items()}
+    resource, key = (ISSUERS, Key("default", "ca")) if kind == "Issuer" else (
+        CLUSTER_ISSUERS, Key("", "ca"))  # fmt: skip
+    async with plane() as client:
+        await client.create(resource, document(resource, key, spec={"ca": {"secretName": "mine"}}))
+        await client.create(CERTIFICATES, certificate(issuer="ca", kind=kind))
+        found = await when(client, resource, key, lambda one: ready(one, "ErrGetKeyPair"))
+        assert f"the Secret {namespace}/mine does not exist" in message(found)
+        waiting = await when(client, CERTIFICATES, SERVING, lambda one: ready(one, "ErrGetKeyPair"))
+        assert "does not exist" in message(waiting)
+        if kind == "ClusterIssuer":
+            await client.create(NAMESPACES, document(NAMESPACES, Key("", namespace)))
+        await client.create(SECRETS, held)
+        assert message(await when(client, resource, key, ready)) == "Signing CA verified"
+        await issued(client)
+        got = await secret(client)
+        assert got["ca.crt"] == pair.certificate
+        assert signed_by(got["tls.crt"], pair.certificate)
+        assert (await secret(client, Key(namespace, "mine"))) == data, "it is not ours to change"
+
+
+async def test_an_authority_that_is_issued_signs_others() -> None:
+    async with plane() as client:
+        await client.create(ISSUERS, issuer("ca", ca={"secretName": "root"}))
+        await client.create(CERTIFICATES, certificate(issuer="ca"))
+        await client.create(ISSUERS, issuer())
+        root = Key("default", "root")
+        await client.create(CERTIFICATES, certificate(root, isCA=True, secretName="root"))
+        await issued(client, root)
+        await issued(client)
+        leaf = await secret(client)
+        assert leaf["ca.crt"] == (await secret(client, root))["tls.crt"]
+        assert signed_by(leaf["tls.crt"], leaf["ca.crt"])
+
+
+BROKEN: list[tuple[Document, str]] = [
+    (certificate(issuer="acme"), "of the types selfSigned and ca, and this one is of acme"),
+    (certificate(keystores={"jks": {}}), "spec.keystores is not supported by this plane"),
+    (certificate(duration="long"), "spec.duration 'long' is no duration"),
+    (certificate(privateKey={"algorithm": "Ed25519"}), "asks for a key of Ed25519"),
+    (certificate(subject="me"), "cannot be issued as it is"),
+    (certificate(secretName="opaque"), "type"),
+    (certificate(secretName="theirs"), "was issued for Certificate 'other'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), BROKEN, ids=[one[1][:24] for one in BROKEN])
+async def test_what_cannot_be_issued_is_told_in_its_condition(wrong: Document, said: str) -> None:
+    opaque = document(SECRETS, Key("default", "opaque"), type="Opaque", data={"mine": "eA=="})
+    theirs = document(SECRETS, Key("default", "theirs"), data={})
+    theirs["metadata"]["annotations"] = {"cert-manager.io/certificate-name": "other"}
+    async with plane() as client:
+        await client.create(SECRETS, opaque)
+        await client.create(SECRETS, theirs)
+        await client.create(ISSUERS, issuer())
+        await client.create(ISSUERS, issuer("acme", acme={"server": "x"}))
+        await client.create(CERTIFICATES, wrong)
+        found = await when(
+            client, CERTIFICATES, SERVING, lambda one: one and one.get("status") and not ready(one)
+        )
+        assert said in message(found)
+        assert (await client.get(SECRETS, Key("default", "opaque")))["data"] == {"mine": "eA=="}
+
+
+def webhooks(annotations: dict[str, str]) -> Document:
+    found = document(WEBHOOKS, Key("", "guard"))
+    found["metadata"]["annotations"] = annotations
+    client = {"service": {"namespace": "default", "name": "foo"}}
+    found["webhooks"] = [
+        {
+            "name": f"{name}.example.dev",
+            "clientConfig": client,
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        for name in ("one", "two")
+    ]
+    return found
+
+
+def bundles(found: Document | None) -> set[str]:
+    return {
+        str(one["clientConfig"].get("caBundle", "")) for one in (found or {}).get("webhooks") or []
+    }
+
+
+async def test_who_asks_is_told_whom_to_trust_whenever_that_changes() -> None:
+    async with plane() as client:
+        asking = webhooks({"cert-manager.io/inject-ca-from": "default/serving"})
+        await client.create(WEBHOOKS, asking)
+        conversion = crd(
+            "example.dev", "Foo", client={"service": {"namespace": "default", "name": "foo"}},
+            annotations={"cert-manager.io/inject-ca-from": "default/serving"},
+        )  # fmt: skip
+        await client.create(CRDS, conversion)
+        await client.create(ISSUERS, issuer())
+        await client.create(CERTIFICATES, certificate())
+        await issued(client)
+        guard = Key("", "guard")
+        first = b64encode((await secret(client))["ca.crt"]).decode()
+        await when(client, WEBHOOKS, guard, lambda one: bundles(one) == {first})
+
+        def told(one: Document | None) -> bool:
+            webhook = (one or {})["spec"]["conversion"]["webhook"]
+            return bool(webhook["clientConfig"].get("caBundle") == first)
+
+        await when(client, CRDS, Key.of(conversion), told)
+        await client.delete(SECRETS, Key("default", "self-kapy"))
+        await client.delete(SECRETS, PAIR)
+        await when(client, WEBHOOKS, guard, lambda one: bundles(one) not in ({first}, {""}))
+        second = b64encode((await secret(client))["ca.crt"]).decode()
+        await when(client, WEBHOOKS, guard, lambda one: bundles(one) == {second})
+
+
+async def test_a_secret_itself_is_trusted_where_it_allows_it() -> None:
+    async with plane() as client:
+        held = document(SECRETS, PAIR, data={"ca.crt": b64encode(b"trusted").decode()})
+        await client.create(SECRETS, held)
+        asking = {"cert-manager.io/inject-ca-from-secret": str(PAIR)}
+        await client.create(WEBHOOKS, webhooks(asking))
+        await asyncio.sleep(60)
+        assert bundles(await client.get(WEBHOOKS, Key("", "guard"))) == {""}
+        allowed = {"annotations": {"cert-manager.io/allow-direct-injection": "true"}}
+        await client.patch(SECRETS, PAIR, {"metadata": allowed})
+        wanted = {b64encode(b"trusted").decode()}
+        await when(client, WEBHOOKS, Key("", "guard"), lambda one: bundles(one) == wanted)
+
+
+async def test_cert_manager_itself_takes_over() -> None:
+    async with plane() as client:
+        assert not await is_there(client)
+        labels = {"metadata": {"labels": {"app.kubernetes.io/name": "cert-manager"}}}
+        await client.patch(CRDS, Key("", CERTIFICATES.group_resource), labels)
+        assert await is_there(client)
+        await asyncio.sleep(1)
+        await client.create(ISSUERS, issuer())
+        await client.create(CERTIFICATES, certificate())
+        await asyncio.sleep(LONG)
+        assert "status" not in await client.get(CERTIFICATES, SERVING)
+        await install_definitions(client)
+        found = await client.get(CRDS, Key("", CERTIFICATES.group_resource))
+        assert "labels" in found["metadata"]
+
+
+async def test_a_release_keeps_its_certificates_and_they_are_up_to_date(tmp_path: Path) -> None:
+    releases = Releases(tmp_path)
+    asked = Asked({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
+    label = "infrastructure-acme"
+    key = Key(f"{label}-system", f"{label}-serving")
+    async with plane() as client:
+        config = releases.config()
+        await install.init(client, config, asked, clock=loop_clock(), say=silent)
+        made = await client.get(SECRETS, Key(key.namespace, f"{label}-webhook-cert"))
+        found = await issued(client, key)
+        assert CLUSTERCTL_LABEL in found["metadata"]["labels"]
+        again = await client.get(SECRETS, Key.of(made))
+        assert made["data"] == again["data"], "what init has issued is good"
+        trust = await client.get(WEBHOOKS, Key("", f"{label}-val"))
+        assert bundles(trust) == {made["data"]["ca.crt"]}
+        everything = Deletion(everything=True, include_namespace=True, include_crds=True)
+        await delete(client, everything, say=silent)
+        left = {one["metadata"]["name"] for one in (await client.list(CRDS)).items}
+        assert {one["metadata"]["name"] for one in DEFINITIONS} <= left
+        assert (await client.list(CERTIFICATES)).items == []
