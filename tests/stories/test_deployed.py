@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from typing import Any
@@ -95,12 +95,62 @@ def nodes_of(found: list[Document]) -> list[str]:
     return sorted(one["spec"].get("nodeName", "") for one in found)
 
 
-async def test_nothing_happens_where_nobody_deploys_anything() -> None:
+async def unseen(client: Client) -> list[Document]:
+    """The Pods that have a Node, read as a drain reads them."""
+    nodes = [one["metadata"]["name"] for one in (await client.list(NODES)).items]
+    each = [(await client.list(PODS, fields=f"spec.nodeName={one}")).items for one in nodes]
+    return [pod for found in each for pod in found]
+
+
+async def test_nothing_happens_where_nobody_looks() -> None:
     async with cluster() as (_, client):
-        addons = await client.list(DEPLOYMENTS, "kube-system")
-        assert [one["status"] for one in addons.items] == [{}]
-        static = await pods(client, namespace="kube-system")
-        assert {one["metadata"]["labels"]["tier"] for one in static} == {"control-plane"}
+        await client.list(PODS, "kube-system", labels="tier=control-plane")
+        await unseen(client)
+        await client.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
+        await asyncio.sleep(60)
+        addon = await client.get(DEPLOYMENTS, Key("kube-system", "coredns"))
+        assert addon["status"] == {}
+        labels = [one["metadata"]["labels"] for one in await unseen(client)]
+        assert {one["tier"] for one in labels} == {"control-plane"}
+
+
+async def ask(client: Client, path: str) -> None:
+    await client.raw("GET", path)
+
+
+async def rolled_out(client: Client) -> None:
+    """As `kubectl rollout status` asks."""
+    await client.list(DEPLOYMENTS, "kube-system", fields="metadata.name=coredns")
+
+
+LOOKS: list[Callable[[Client], Awaitable[object]]] = [
+    lambda client: ask(client, "/api"),
+    lambda client: ask(client, "/apis"),
+    lambda client: client.list(DAEMON_SETS),
+    lambda client: client.list(PODS),
+    lambda client: client.list(PODS, "kube-system", labels="k8s-app=kube-dns"),
+    rolled_out,
+]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=["api", "apis", "daemonsets", "pods", "dns", "rollout"])
+async def test_whoever_looks_finds_the_pods_of_the_addons(
+    look: Callable[[Client], Awaitable[object]],
+) -> None:
+    async with cluster() as (_, client):
+        await look(client)
+        found = await unseen(client)
+        names = {one["metadata"]["labels"].get("k8s-app") for one in found}
+        assert names == {None, "kube-dns", "kube-proxy"}
+        dns = await client.get(DEPLOYMENTS, Key("kube-system", "coredns"))
+        assert dns["status"]["availableReplicas"] == 2
+        proxy = await client.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
+        assert proxy["status"]["numberReady"] == 3
+        assert all(one["status"]["phase"] == "Running" for one in found)
+
+
+async def test_a_pod_of_nobody_waits_for_its_test() -> None:
+    async with cluster() as (_, client):
         bare = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -109,8 +159,8 @@ async def test_nothing_happens_where_nobody_deploys_anything() -> None:
         }
         await client.create(PODS, bare)
         await asyncio.sleep(60)
-        (stored,) = await pods(client)
-        assert "nodeName" not in stored["spec"], "a Pod of nobody waits for its test"
+        (pod,) = await pods(client)
+        assert "nodeName" not in pod["spec"]
 
 
 async def test_a_deployment_rolls_out_back_and_away() -> None:

@@ -183,6 +183,19 @@ async def test_an_infrastructure_that_vanishes_is_an_error(plane: Stage) -> None
     assert told.message == "FakeCluster has been deleted while the cluster still exists"
 
 
+async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: Stage) -> None:
+    authority = new_ca("kubernetes", now=plane.clock(), algorithm="ECDSA-P256")
+    secret = certificate_secret(KEY, CLUSTER_CA, authority, None)
+    del secret["metadata"]["labels"]
+    await plane.client.create(SECRETS, secret)
+    endpoint = {"host": "1.2.3.4", "port": 6443}
+    one = cluster(controlPlaneEndpoint=endpoint)
+    del one["spec"]["controlPlaneRef"]
+    await plane.create(one)
+    await plane.settle()
+    assert await plane.client.get(SECRETS, Key("default", "c-kubeconfig"))
+
+
 async def test_a_cluster_without_a_control_plane_provider_gets_its_kubeconfig(
     plane: Stage,
 ) -> None:

@@ -21,6 +21,7 @@ from kapy.kube.names import (
     NODES,
     PODS,
     SECRETS,
+    Resource,
 )
 from kapy.providers.inmemory.machines import BOOTSTRAPPED
 from kapy.remote.secrets import CLUSTER_CA, certificate_secret
@@ -143,6 +144,15 @@ async def test_without_a_ca_no_api_server_starts_until_there_is_one(plane: Plane
     await plane.ready("cp")
 
 
+async def test_a_ca_that_a_person_has_stored_without_our_label_is_used(plane: Plane) -> None:
+    secret = certificate_secret(key("blue"), CLUSTER_CA, plane.authority)
+    del secret["metadata"]["labels"]
+    await plane.bench.client.create(SECRETS, secret)
+    await plane.bench.cluster("blue", dev_cluster("blue"), provisioned=True)
+    await plane.machine("blue", "cp", control_plane=True)
+    await plane.ready("cp")
+
+
 async def test_machines_are_identified_and_the_bootstrapped_ones_marked(plane: Plane) -> None:
     await plane.running("blue", workers=1)
     for name in ("blue-cp", "blue-0"):
@@ -167,13 +177,18 @@ async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane:
     assert control_plane["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.0"
     assert control_plane["status"]["conditions"][0]["type"] == "Ready"
     assert "taints" not in nodes["blue-0"]["spec"]
-    pods = {one["metadata"]["name"]: one for one in (await client.list(PODS, "kube-system")).items}
-    assert set(pods) == {
+    found = (await client.list(PODS, "kube-system")).items
+    pods = {one["metadata"]["name"]: one for one in found}
+    static = {name for name in pods if name.endswith("-blue-cp")}
+    assert static == {
         f"{component}-blue-cp"
         for component in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
     }
+    addons = [pods[name]["metadata"]["labels"]["k8s-app"] for name in sorted({*pods} - static)]
+    assert addons == ["kube-dns", "kube-dns", "kube-proxy", "kube-proxy"]
     for pod in pods.values():
-        assert {"type": "Ready", "status": "True"}.items() <= pod["status"]["conditions"][1].items()
+        states = {one["type"]: one["status"] for one in pod["status"]["conditions"]}
+        assert states["Ready"] == "True"
     namespaces = [one["metadata"]["name"] for one in (await client.list(NAMESPACES)).items]
     assert namespaces == ["default", "kube-node-lease", "kube-public", "kube-system"]
     proxy = await client.get(DAEMON_SETS, Key("kube-system", "kube-proxy"))
@@ -183,6 +198,22 @@ async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane:
     assert (await client.raw("GET", "/version"))["gitVersion"] == "v1.34.0"
     info = await client.get(CONFIG_MAPS, Key("kube-public", "cluster-info"))
     assert (await plane.kubeconfig("blue")).server in info["data"]["kubeconfig"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"), [(DEPLOYMENTS, "coredns"), (DAEMON_SETS, "kube-proxy")]
+)
+async def test_addons_are_stored_with_their_defaults(
+    plane: Plane, resource: Resource, name: str
+) -> None:
+    await plane.running("blue", workers=1)
+    client = await plane.workload("blue")
+    before = await client.get(resource, Key("kube-system", name))
+    await client.list(PODS)
+    assert (await client.get(resource, Key("kube-system", name)))["spec"] == before["spec"]
+    notes = {"metadata": {"annotations": {"a": "b"}}}
+    after = await client.patch(resource, Key("kube-system", name), notes)
+    assert after["spec"] == before["spec"]
 
 
 INIT = b"""## template: jinja

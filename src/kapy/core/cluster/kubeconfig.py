@@ -5,7 +5,8 @@ from __future__ import annotations
 from kapy.core.cluster.scope import ClusterScope
 from kapy.core.cluster.status import has_endpoint
 from kapy.engine.result import DONE, Result
-from kapy.kube.errors import AlreadyExists
+from kapy.kube import Document
+from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import SECRETS
 from kapy.remote.kubeconfig_secret import kubeconfig_secret
@@ -13,14 +14,17 @@ from kapy.remote.secrets import CLUSTER_CA, KUBECONFIG, key_pair, secret_key
 
 
 async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
-    """Make the Secret once the CA is there (which wakes the Cluster), and leave it alone then."""
+    """Make the Secret once the CA is there, and leave it alone then.
+
+    A CA with the label of its Cluster wakes that; one of a person may lack it, and is read.
+    """
     cluster, tools = scope.cluster, scope.tools
     if cluster.spec.control_plane_ref is not None or not has_endpoint(cluster):
         return DONE
     secrets = tools.remote.secrets
     if secrets.raw(secret_key(cluster.key, KUBECONFIG)) is not None:
         return DONE
-    authority = secrets.raw(secret_key(cluster.key, CLUSTER_CA))
+    authority = await _authority(scope)
     if authority is None:
         return DONE
     endpoint = cluster.spec.control_plane_endpoint
@@ -37,6 +41,17 @@ async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
     except AlreadyExists:
         return DONE  # made by an attempt whose answer was lost, or by a person
     return DONE
+
+
+async def _authority(scope: ClusterScope) -> Document | None:
+    key, tools = secret_key(scope.cluster.key, CLUSTER_CA), scope.tools
+    cached = tools.remote.secrets.raw(key)
+    if cached is not None:
+        return cached
+    try:
+        return await tools.client.get(SECRETS, key)
+    except NotFound:
+        return None
 
 
 def _bracketed(host: str) -> str:

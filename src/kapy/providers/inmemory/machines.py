@@ -33,10 +33,10 @@ from kapy.providers.inmemory.startup import (
 from kapy.providers.inmemory.status_v1beta1 import reported_v1beta1
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
-from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair, secret_key
+from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair
 from kapy.sdk import (
-    Informer,
     InfraMachineProvider,
+    Keychain,
     MachineOrder,
     Provisioned,
     Released,
@@ -52,17 +52,17 @@ Order = MachineOrder[DevMachine]
 
 
 class DevMachines(InfraMachineProvider[DevMachine]):
-    """Machines of the in-memory backend. secrets: those of clusters, where their CAs are.
+    """Machines of the in-memory backend.
 
     They run nothing: as upstream's, they wait for the bootstrap Secret, and not for data in it.
     """
 
     needs_bootstrap_data = False
 
-    def __init__(self, runtime: Runtime, in_memory: InMemory, secrets: Informer[Document]) -> None:
+    def __init__(self, runtime: Runtime, in_memory: InMemory) -> None:
         self._runtime = runtime
         self._in_memory = in_memory
-        self._secrets = secrets
+        self._keychain = Keychain.of(runtime)
         self._clusters = runtime.cache.informer(Cluster)
 
     def serves(self, document: Document) -> bool:
@@ -126,8 +126,9 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if found.node:
             workload.start_node(host)
         if found.etcd:
-            workload.start_etcd(host, self._authority(order, ETCD_CA), order.bootstrap_data)
-        if found.api_server and not self._start_api_server(order, workload, host):
+            authority = await self._authority(order, ETCD_CA)
+            workload.start_etcd(host, authority, order.bootstrap_data)
+        if found.api_server and not await self._start_api_server(order, workload, host):
             told[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
@@ -141,9 +142,9 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             because="the machine starts",
         )
 
-    def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
-        """False while the cluster has no CA (its Secret is watched)."""
-        authority = self._authority(order, CLUSTER_CA)
+    async def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
+        """False while the cluster has no CA (its Secret is watched, if it has our label)."""
+        authority = await self._authority(order, CLUSTER_CA)
         cluster = self._clusters.get(order.cluster)
         if authority is None or cluster is None:
             return False
@@ -151,8 +152,8 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         workload.start_api_server(host, authority, settings, order.bootstrap_data)
         return True
 
-    def _authority(self, order: Order, purpose: str) -> KeyPair | None:
-        secret = self._secrets.raw(secret_key(order.cluster, purpose))
+    async def _authority(self, order: Order, purpose: str) -> KeyPair | None:
+        secret = await self._keychain.secret(order.cluster, purpose)
         return None if secret is None else key_pair(secret)
 
     async def _bootstrapped(self, order: Order) -> None:

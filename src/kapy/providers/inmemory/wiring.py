@@ -54,7 +54,7 @@ def add_to(
     machine_controller = add_infra_machine(
         runtime,
         DevMachine,
-        DevMachines(runtime, in_memory, secrets),
+        DevMachines(runtime, in_memory),
         finalizer=Finalizer.DEV_MACHINE,
         concurrency=concurrency,
         load_balancer=clusters,

@@ -36,7 +36,7 @@ class WorkloadControllers:
 
     async def run(self) -> None:
         """Work whenever something was written that they look at; until cancelled."""
-        self._workloads.is_used = self._workloads.is_dirty = True
+        self._workloads.begin()
         self._store.listeners.append(self._noticed)
         try:
             while True:

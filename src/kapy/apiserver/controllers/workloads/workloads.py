@@ -1,13 +1,15 @@
 """The Deployments, ReplicaSets, DaemonSets, StatefulSets and Jobs of one server, and their Pods.
 
 `Workloads.work` brings all of them closer to what they are to be; whoever owns it calls it when a
-write of one of `TABLES` made it dirty. It begins with the first object that somebody creates.
+write of one of `TABLES` made it dirty. It begins with `begin`, or with the first object that
+somebody creates.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from datetime import datetime
 from typing import Any, Final
 
@@ -58,6 +60,10 @@ class Workloads:
         self._left: list[tuple[str, Key]] = []
         self.next_look: datetime | None = None
         self._owned: dict[tuple[str, str], dict[Key, Document]] = {}
+
+    def begin(self) -> None:
+        """Look after what there is from now on."""
+        self.is_used = self.is_dirty = True
 
     def note(self, one: Happening) -> bool:
         """Take a write of one of TABLES in; whether there is something to do now."""
@@ -180,12 +186,15 @@ class Workloads:
             self.plane,
             kind,
             namespace,
-            {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                **document,
-                "metadata": metadata,
-            },
+            # Defaults are written into it, and its template is its owner's, too.
+            deepcopy(
+                {
+                    "apiVersion": resource.api_version,
+                    "kind": resource.kind,
+                    **document,
+                    "metadata": metadata,
+                }
+            ),
         )
         stored = self.plane.table(kind).latest(namespace, name)
         self._learn(table, [] if stored is None else [stored])

@@ -27,6 +27,21 @@ _COREDNS: Final = {
 }
 _COREDNS_OLDEST: Final = "v1.10.1"
 
+# An API server's defaults: a template that lacks them would be another one after the first write.
+_OF_CONTAINERS: Final[Document] = {
+    "imagePullPolicy": "IfNotPresent",
+    "resources": {},
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_OF_PODS: Final[Document] = {
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+    "terminationGracePeriodSeconds": 30,
+}
+_OF_VOLUMES: Final = {"defaultMode": 420}
+
 
 def minor(version: str) -> int:
     """The minor number of `v1.34.0`; 0 when it has none."""
@@ -108,6 +123,7 @@ def _kube_proxy(image: str) -> Document:
             "--hostname-override=$(NODE_NAME)",
         ],
         "volumeMounts": [{"mountPath": "/var/lib/kube-proxy", "name": "kube-proxy"}],
+        **_OF_CONTAINERS,
     }
     labels = {"k8s-app": "kube-proxy"}
     pod = {
@@ -117,14 +133,21 @@ def _kube_proxy(image: str) -> Document:
         "priorityClassName": "system-node-critical",
         "serviceAccountName": "kube-proxy",
         "tolerations": [{"operator": "Exists"}],
-        "volumes": [{"configMap": {"name": "kube-proxy"}, "name": "kube-proxy"}],
+        "volumes": [{"configMap": {"name": "kube-proxy", **_OF_VOLUMES}, "name": "kube-proxy"}],
+        "dnsPolicy": "ClusterFirst",
+        "serviceAccount": "kube-proxy",
+        **_OF_PODS,
     }
     return {
         "metadata": {"labels": labels},
         "spec": {
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": pod},
-            "updateStrategy": {"type": "RollingUpdate"},
+            "revisionHistoryLimit": 10,
+            "updateStrategy": {
+                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+                "type": "RollingUpdate",
+            },
         },
         "status": dict.fromkeys(
             (
@@ -186,8 +209,10 @@ def _coredns(image: str) -> Document:
         "image": image,
         "args": ["-conf", "/etc/coredns/Corefile"],
         "volumeMounts": [{"mountPath": "/etc/coredns", "name": "config-volume", "readOnly": True}],
+        **_OF_CONTAINERS,
     }
-    volume = {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}
+    files = [{"key": "Corefile", "path": "Corefile"}]
+    volume = {"name": "coredns", "items": files, **_OF_VOLUMES}
     pod = {
         "containers": [container],
         "dnsPolicy": "Default",
@@ -199,13 +224,20 @@ def _coredns(image: str) -> Document:
             {"effect": "NoSchedule", "key": "node-role.kubernetes.io/control-plane"},
         ],
         "volumes": [{"configMap": volume, "name": "config-volume"}],
+        "serviceAccount": "coredns",
+        **_OF_PODS,
     }
     return {
         "metadata": {"labels": _DNS_LABELS},
         "spec": {
             "replicas": 2,
+            "progressDeadlineSeconds": 600,
+            "revisionHistoryLimit": 10,
             "selector": {"matchLabels": _DNS_LABELS},
-            "strategy": {"rollingUpdate": {"maxUnavailable": 1}, "type": "RollingUpdate"},
+            "strategy": {
+                "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1},
+                "type": "RollingUpdate",
+            },
             "template": {"metadata": {"labels": _DNS_LABELS}, "spec": pod},
         },
         "status": {},

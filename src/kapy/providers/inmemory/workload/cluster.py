@@ -124,6 +124,7 @@ class WorkloadCluster:
         self._notice = notice
         ensure_namespaces(self.objects)
         self.housekeeping = Housekeeping(self.server, lambda: untidy(key))
+        self.server.on_first_look = self.housekeeping.begin
 
     @property
     def url(self) -> str:

@@ -1,8 +1,8 @@
 """What users deploy in a simulated workload cluster, with the kubelets played as if everything
 went well: Pods are Ready (or, of Jobs, Succeeded) as soon as they have a Node.
 
-Most clusters have nothing of this but kubeadm's add-ons, and then nothing happens: it begins with
-the first object that somebody creates, and is then for the add-ons, too.
+Most clusters have nothing of this but kubeadm's add-ons, and nobody looks at those: a fleet need
+not pay for their Pods. It begins when somebody looks (`first_looks`), or creates an object.
 """
 
 from __future__ import annotations

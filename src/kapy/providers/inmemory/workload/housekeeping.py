@@ -1,8 +1,8 @@
 """What kube-controller-manager does in a workload cluster: collect garbage, empty namespaces, and
 see to Pods of what is deployed.
 
-Most clusters never need it. So nothing runs in them until something is stored that asks for it;
-then they are tidied once.
+Most clusters never need it. So nothing runs in them until something is stored that asks for it, or
+somebody looks at what is deployed; then they are tidied once.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from kapy.providers.inmemory.workload.deployed import Deployed
 QUIET: Final = 10
 """Turns of the event loop without a write after which nothing more will come."""
 
+_FIRST_TURNS: Final = 4
+"""Turns of work before the first look is answered: ReplicaSets, their Pods, what is told of those.
+A large cluster has more to do, which `tidy` does."""
+
 _HELD: Final = frozenset(("foregroundDeletion", "orphan"))
 
 
@@ -36,6 +40,14 @@ class Housekeeping:
         self._owned = False
         self._terminating: set[str] = set()
         server.store.listeners.append(self._noticed)
+
+    def begin(self) -> None:
+        """Somebody looks at what is deployed: whoever does finds the Pods of the add-ons."""
+        self._deployed.begin()
+        for _ in range(_FIRST_TURNS):
+            if self._deployed.is_dirty:
+                self._deployed.work()
+        self._wake()
 
     async def tidy(self) -> None:
         """Do what there is to do now."""

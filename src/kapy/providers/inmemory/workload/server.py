@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kapy._aio.clock import Clock
@@ -12,22 +13,25 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving.forwarding import is_port_forward
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
+from kapy.providers.inmemory.workload.first_looks import is_look
 from kapy.providers.inmemory.workload.ports import Ports
 
 
 class WorkloadServer(Server):
     """The API server of a workload cluster. kubernetes: `v1.34.0`, "" before any machine runs.
 
-    ports: what listens in its static pods, None where nothing does.
+    ports: what listens in its static pods, None where nothing does. on_first_look: called when
+    somebody looks at what is deployed for the first time.
     """
 
-    __slots__ = ("kubernetes", "ports")
+    __slots__ = ("kubernetes", "on_first_look", "ports")
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.plane.kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
         self.ports: Ports | None = None
+        self.on_first_look: Callable[[], None] | None = None
 
     @classmethod
     def in_memory(cls, clock: Clock) -> WorkloadServer:
@@ -44,6 +48,9 @@ class WorkloadServer(Server):
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
+        if self.on_first_look is not None and is_look(request):
+            begin, self.on_first_look = self.on_first_look, None
+            begin()
         reply = await super().__call__(request)
         if reply.status == 404 and request.path.startswith(usage.ROOT):
             return usage.answer(self.plane, request) or reply
