@@ -122,10 +122,14 @@ class Stage:
         wanted: Document | None = None,
         *,
         control_plane: bool = False,
-        data: bytes = BOOT_DATA,
+        data: bytes | None = BOOT_DATA,
+        provider_id: str = "",
     ) -> None:
-        """A Machine with boot data."""
+        """A Machine with boot data. data: None for a Secret without any. provider_id: of the
+        container, where it is known before."""
         infra = self.kinds.machine_of(wanted)
+        if provider_id:
+            infra["spec"]["providerID"] = provider_id
         await self.bench.machine(
             "blue",
             name,
@@ -134,6 +138,12 @@ class Stage:
             bootstrap_data=data,
             version=VERSION,
         )
+        if data is None:
+            metadata = {"name": name, "namespace": NAMESPACE}
+            empty = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+            await self.bench.client.create(SECRETS, empty)
+            patch = {"spec": {"bootstrap": {"dataSecretName": name}}}
+            await self.bench.client.patch(Machine.RESOURCE, key(name), patch)
 
     async def until(self, name: str, holds: Any) -> Document:
         """Wait for a state of a machine's object."""

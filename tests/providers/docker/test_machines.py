@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 
 import pytest
 
@@ -11,10 +12,11 @@ from kapy.api.names import Annotation
 from kapy.containers import CommandResult
 from kapy.kube import Document, Key
 from kapy.kube.boot import STARTED, SUCCEEDED
-from kapy.kube.names import EVENTS, NODES
+from kapy.kube.names import EVENTS, NODES, SECRETS
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.testing.provider_bench import NAMESPACE, key
 from tests.providers.docker.stage import (
+    BOOT_DATA,
     CLUSTER,
     DEV,
     DOCKER,
@@ -168,6 +170,36 @@ async def test_boot_data_that_another_program_began_is_waited_for() -> None:
         container.files[SUCCEEDED] = b"success"
         await stage.booted("cp-0")
         assert not container.ran
+
+
+@pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachine", "DockerMachine"])
+async def test_a_machine_that_is_adopted_needs_no_boot_data(kinds: Kinds) -> None:
+    """Its objects were deleted by force and made again, with its provider ID."""
+    async with playing(kinds) as stage:
+        await stage.cluster()
+        stage.engine.put("blue-cp-0", {CLUSTER_LABEL: "blue", ROLE_LABEL: "control-plane"})
+        stage.engine.made["blue-cp-0"].files |= {STARTED: b"", SUCCEEDED: b""}
+        known = "docker:////blue-cp-0"
+        await stage.machine("cp-0", control_plane=True, data=None, provider_id=known)
+        found = await stage.booted("cp-0")
+        assert is_provisioned(found)
+        assert found["status"]["addresses"]
+        assert not stage.engine.made["blue-cp-0"].ran
+
+
+async def test_a_machine_waits_for_its_boot_data_in_its_container() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True, data=None)
+        reason = "WaitingForBootstrapData"
+        found = await stage.until(
+            "cp-0", lambda one: conditions(one).get("BootstrapCompleted", ("",) * 3)[1] == reason
+        )
+        assert is_provisioned(found)
+        assert not stage.engine.made["blue-cp-0"].ran
+        value = b64encode(BOOT_DATA).decode()
+        await stage.bench.client.patch(SECRETS, key("cp-0"), {"data": {"value": value}})
+        await stage.booted("cp-0")
 
 
 async def test_an_image_is_pulled_with_progress_or_the_condition_says_what_to_do() -> None:

@@ -53,6 +53,11 @@ def not_bootstrapped(reason: str, message: str = "") -> Condition:
     return conditions.false(ConditionType.BOOTSTRAP_COMPLETED, reason, message)
 
 
+WAITING_FOR_DATA: Final = not_bootstrapped(
+    Reason.WAITING_FOR_BOOTSTRAP_DATA, "The Secret of the boot data has no value yet"
+)
+
+
 def ignored(sections: Sequence[str]) -> str:
     """The message of the Event about sections of boot data that containers cannot have."""
     return (

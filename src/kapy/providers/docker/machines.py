@@ -71,6 +71,7 @@ SOON: Final = timedelta(milliseconds=1)
 RETRY: Final = timedelta(seconds=10)
 CGROUPS_RETRY: Final = timedelta(seconds=5)
 PULL_TIMEOUT: Final = 1800.0
+_WAITING: Final = (Reason.NOT_READY, Reason.WAITING_FOR_BOOTSTRAP_DATA)
 CGROUPS_TIMEOUT: Final = 30.0
 IMAGES_TIMEOUT: Final = 300.0
 BOOTSTRAP_TIMEOUT: Final = 300.0
@@ -84,7 +85,12 @@ def _nobody(_: Key, __: Change) -> Iterable[Key]:
 
 class ContainerMachines(InfraMachineProvider[Any]):
     """Machines of the docker backend, of either kind. pool_label: names the pool of a machine on
-    its container."""
+    its container.
+
+    Boot data may be missing: a machine that is adopted has run it before.
+    """
+
+    needs_bootstrap_data = False
 
     def __init__(
         self,
@@ -257,6 +263,8 @@ class ContainerMachines(InfraMachineProvider[Any]):
                 operations = await self._boot_operations(order, name)
             except BadBootData as error:
                 return told.not_bootstrapped(Reason.FAILED, str(error))
+            if operations is None:
+                return told.WAITING_FOR_DATA
             timeout = machine_spec(order.object).bootstrap_timeout
             seconds = parse(timeout).total_seconds() if timeout else BOOTSTRAP_TIMEOUT
             task = self._start(order, "bootstrap", operations, seconds)
@@ -275,11 +283,14 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return told.not_bootstrapped(Reason.FAILED, message)
         return told.not_bootstrapped(Reason.NOT_COMPLETED, str(task))
 
-    async def _boot_operations(self, order: Order, name: str) -> Sequence[Operation]:
-        """Boot data runs once: where it was begun by a program that is gone, its end is awaited."""
+    async def _boot_operations(self, order: Order, name: str) -> Sequence[Operation] | None:
+        """Boot data runs once: where it was begun by a program that is gone, its end is awaited.
+        None while there is no data."""
         engine = self._host.engine
         if await has_begun(engine, name):
             return finishing(engine, name)
+        if not order.bootstrap_data:
+            return None
         image = node_image(order.version, machine_spec(order.object).custom_image)
         plan = await boot_plan(
             order.bootstrap_data,
@@ -341,11 +352,12 @@ class ContainerMachines(InfraMachineProvider[Any]):
         )
 
     def _next_look(self, order: Order, known: Sequence[Condition]) -> timedelta | None:
-        """When boot data is to be begun: soon at first, later where the engine did not answer."""
+        """When boot data is to be begun: soon at first, later where the engine did not answer or
+        there is no data."""
         if not order.object.spec.provider_id:
             return SOON
         booted = next((one for one in known if one.type == ConditionType.BOOTSTRAP_COMPLETED), None)
-        waits = booted is not None and booted.reason == Reason.NOT_READY
+        waits = booted is not None and booted.reason in _WAITING
         return RETRY if waits and self._tasks.get(order.uid, "bootstrap") is None else None
 
     def _addresses(self, order: Order, name: str, container: Container) -> Sequence[Address]:
