@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.real.specs import containers, parts
+from tests.real.specs import containers, old_release, parts
 from tests.real.specs.catalogue import SPECS, runnable
 from tests.real.specs.run import Result, runner
 from tests.real_clusters.parts import missing as needed_of_clusters
@@ -36,11 +36,13 @@ def main() -> int:
     if lack := parts.missing():
         sys.exit(lack)
     wanted = told.names or runnable()
-    if not containers.is_inside() and any(SPECS[one].machines == "containers" for one in wanted):
+    if not containers.is_inside() and any(SPECS[one].is_apart for one in wanted):
         if lack := needed_of_clusters():
             sys.exit(lack)
         parts.build()
-        containers.enter()
+        for old in {SPECS[one].old for one in wanted} - {""}:
+            old_release.build(old)
+        containers.enter(clusters=any(SPECS[one].machines == "containers" for one in wanted))
     failed = []
     with runner(told.folder, wanted) as run, ThreadPoolExecutor(told.jobs) as pool:
         for result in pool.map(run, wanted):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,16 +15,16 @@ from kapy.client import kubeconfig_files
 from kapy.client.blocking import Blocking, run
 from kapy.client.client import Client
 from kapy.kube import Document, pki
-from kapy.kube.errors import KapyError
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kapy.kube.yaml import dump
 from tests.real.servers import free_port
 from tests.real.specs import parts
 from tests.real.specs.catalogue import Spec
 from tests.real.specs.containers import containers
+from tests.real.specs.kind_nodes import nodes
 from tests.real.specs.machines import machines
+from tests.real.specs.plane import kapy, process, serves, until
 
-PATIENCE: Final = 180.0
 NAMESPACE: Final = "test-extension-system"
 SERVICE: Final = "test-extension-webhook-service"
 GATES: Final = (
@@ -36,22 +33,15 @@ GATES: Final = (
 )
 
 
-class NotReady(Exception):
-    """A plane that does not serve."""
-
-
 @dataclass(frozen=True, slots=True)
 class Bed:
-    """Where a spec runs. folder: of its files. engine: the container engine's address."""
+    """Where a spec runs. folder: of its files. engine: the container engine's address.
+    environment: more of the spec's."""
 
     folder: Path
     kubeconfig: Path
     engine: str
-
-
-def kapy() -> str:
-    """The program `kapy` of this environment."""
-    return str(Path(sys.executable).with_name("kapy"))
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -63,7 +53,8 @@ def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
         engine = f"unix://{folder / 'no-docker.sock'}"
         if spec.machines == "containers":
             engine = stack.enter_context(containers(folder, managers=spec.managers))
-        made = Bed(folder, folder / "kubeconfig", engine)
+        environment = stack.enter_context(nodes(folder)) if spec.old else {}
+        made = Bed(folder, folder / "kubeconfig", engine, environment)
         _begin(made, stack)
         yield made
 
@@ -82,7 +73,7 @@ def _begin(made: Bed, stack: ExitStack) -> None:
         "POD_IP": "127.0.0.1",  # a port for each workload cluster in memory
     }
     stack.enter_context(process(folder / "plane.log", command, environment))
-    _wait(lambda: _serves(made.kubeconfig), folder / "plane.log")
+    until(lambda: serves(made.kubeconfig), folder / "plane.log")
     _furnish(made)
     stack.enter_context(_extension(made, port))
     access = kubeconfig_files.load([made.kubeconfig], "")
@@ -136,41 +127,6 @@ def _extension(made: Bed, port: int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def process(
-    log: Path, command: list[str], environment: dict[str, str] | None = None
-) -> Iterator[None]:
-    """A process, which ends with the context."""
-    with (
-        log.open("ab") as said,
-        subprocess.Popen(
-            command, env=environment, stdout=said, stderr=said, stdin=subprocess.DEVNULL
-        ) as started,
-    ):
-        try:
-            yield
-        finally:
-            started.terminate()
-
-
 def _object(kind: str, namespace: str, name: str) -> Document:
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
-
-
-def _serves(kubeconfig: Path) -> bool:
-    if not kubeconfig.exists():
-        return False
-    transport = Blocking(kubeconfig_files.load([kubeconfig], ""))
-    with closing(transport), suppress(KapyError):
-        run(Client(transport).raw("GET", "/api/v1/namespaces/kube-public"))
-        return True
-    return False
-
-
-def _wait(holds: Callable[[], bool], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        if time.monotonic() > deadline:
-            raise NotReady(f"after {PATIENCE:.0f} s: {log.read_text()[-2000:]}")
-        time.sleep(0.1)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kapy.kube.yaml import dump, load
 from tests.real.specs import containers, parts
-from tests.real.specs.catalogue import Machines
+from tests.real.specs.catalogue import Machines, Spec
 from tests.real.specs.templates import in_memory
 
 RELEASES: Final = {
@@ -27,18 +27,20 @@ POLL: Final = "2s"
 """How often the specs look; upstream's ten seconds suit slower clusters."""
 
 
-def written(folder: Path, kapy: str, machines: Machines) -> Path:
-    """The configuration for machines of a kind, written into a folder with all that it names."""
+def written(folder: Path, kapy: str, spec: Spec) -> Path:
+    """The configuration for a spec, written into a folder with all that it names."""
+    machines = spec.machines
     document = load((_upstream() / "config" / "docker.yaml").read_text())
     document["images"] = containers.images() if machines == "containers" else []
     document["providers"] = [
-        _provider(one, folder, kapy, machines)
+        _provider(one, folder, kapy, spec)
         for one in document["providers"]
         if machines == "memory" or one["type"] != EXTENSION
     ]
     variables = document["variables"]
     for name in ("CNI", "KUBETEST_CONFIGURATION", "AUTOSCALER_WORKLOAD"):
         variables[name] = str(_upstream() / variables[name])
+    variables["KUBERNETES_VERSION_LATEST_CI"] = variables["KUBERNETES_VERSION"]
     if machines == "containers":
         variables |= containers.VARIABLES
     document["intervals"] = {
@@ -50,11 +52,11 @@ def written(folder: Path, kapy: str, machines: Machines) -> Path:
     return path
 
 
-def _provider(
-    provider: dict[str, Any], folder: Path, kapy: str, machines: Machines
-) -> dict[str, Any]:
-    """A provider's current version."""
-    *_, current = provider["versions"]
+def _provider(provider: dict[str, Any], folder: Path, kapy: str, spec: Spec) -> dict[str, Any]:
+    """A provider's current version, and the old one that a spec begins with."""
+    machines = spec.machines
+    *before, current = provider["versions"]
+    old = [one for one in before if spec.old and f"@{spec.old}}}" in one["name"]]
     current["name"] = parts.VERSION  # as the inventory of a plane has it
     if release := RELEASES.get((provider["name"], provider["type"])):
         made = folder / "components" / f"{release}.yaml"
@@ -70,7 +72,9 @@ def _provider(
         {"sourcePath": str(_file(_path(one["sourcePath"]), folder, machines))}
         for one in current["files"]
     ]
-    return {**provider, "versions": [current]}
+    for one in old:
+        one["files"] = [{"sourcePath": str(_path(each["sourcePath"]))} for each in one["files"]]
+    return {**provider, "versions": [*old, current]}
 
 
 def _file(path: Path, folder: Path, machines: Machines) -> Path:

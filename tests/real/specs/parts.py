@@ -18,7 +18,14 @@ KUSTOMIZE: Final = "v5.7.1"
 """The newest release that Go 1.26 builds."""
 
 MODULE: Final = "sigs.k8s.io/cluster-api"
-CACHE: Final = Path(os.environ.get("KAPY_SPECS_CACHE") or Path.home() / ".cache" / "kapy-specs")
+VARIABLE: Final = "KAPY_SPECS_CACHE"
+CACHE: Final = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "kapy-specs")
+MANAGERS: Final = {
+    "core": "./core",
+    "bootstrap-kubeadm": "./bootstrap/kubeadm",
+    "control-plane-kubeadm": "./controlplane/kubeadm",
+    "infrastructure-dev": "./infrastructure/docker",
+}
 NEEDED: Final = {
     "go": "Go 1.26 or newer",
     "kubectl": "a client of Kubernetes",
@@ -65,6 +72,16 @@ def clusterctl(version: str) -> Path:
     return _built(
         "clusterctl", source(version), "build", *flags, package="./cmd/clusterctl", version=version
     )
+
+
+def manager(name: str, version: str) -> Path:
+    """One of upstream's managers of a version, by the name of kapy's."""
+    package = MANAGERS[name]
+    if name == "core" and not (source(version) / "core" / "main.go").exists():
+        package = "."  # before v1.14
+    folder = source(version) / ("test" if name == "infrastructure-dev" else "")
+    flags = _version_flags(version)
+    return _built(f"manager-{name}", folder, "build", *flags, package=package, version=version)
 
 
 def kustomize() -> Path:

@@ -21,9 +21,7 @@ from kapy.kube import pki
 
 HOST: Final = "github.com"
 LIST: Final = "/sigs.k8s.io/cluster-api/@v/list"
-DOWNLOAD: Final = re.compile(
-    r"/kubernetes-sigs/cluster-api/releases/download/(v[0-9.]+)/([a-z0-9.-]+)"
-)
+DOWNLOAD: Final = re.compile(r"/[a-z-]+/[a-z-]+/releases/download/(v[0-9.]+)/([a-z0-9.-]+)")
 File = Callable[[str, str], bytes | None]
 """A file of a release, by version and name."""
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.real.specs import config, parts
-from tests.real.specs.bed import Bed, NotReady, bed, kapy
+from tests.real.specs import config, old_release, parts
+from tests.real.specs.bed import Bed, bed
 from tests.real.specs.catalogue import SPECS
+from tests.real.specs.plane import NotReady, kapy
 from tests.real.specs.releases import released
 
 LIMIT: Final = "60m"
-OLD: Final = ("v1.11.0", "v1.12.0", "v1.13.0")
-"""Released versions that the specs look for, whichever of them runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,20 @@ def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Resul
     """Runs specs by name. folder: of everything that they write."""
     parts.build()
     folder.mkdir(parents=True, exist_ok=True)
-    kinds = {SPECS[name].machines for name in names}
-    settings = {one: config.written(folder / one, kapy(), one) for one in kinds}
-    with released(OLD, _file_of_release, folder) as environment:
-        yield lambda name: _run(name, folder / name, settings[SPECS[name].machines], environment)
+    settings = {}
+    for spec in {SPECS[name] for name in names}:
+        where = folder / "settings" / f"{spec.machines}{spec.old}"
+        settings[spec.machines, spec.old] = config.written(where, kapy(), spec)
+        if spec.old:
+            old_release.build(spec.old)
+    with released(old_release.VERSIONS, old_release.file, folder) as environment:
+
+        def run(name: str) -> Result:
+            spec = SPECS[name]
+            found = settings[spec.machines, spec.old]
+            return _run(name, folder / name, found, environment)
+
+        yield run
 
 
 def _run(name: str, folder: Path, settings: Path, environment: dict[str, str]) -> Result:
@@ -71,6 +80,8 @@ def _passes(name: str, made: Bed, log: Path, settings: Path, environment: dict[s
         "CAPI_KUSTOMIZE_PATH": str(parts.kustomize()),
         "DOCKER_HOST": made.engine,
         "HOME": str(made.folder),
+        parts.VARIABLE: str(parts.CACHE),
+        **made.environment,
     }
     with log.open("wb") as said:
         ended = subprocess.run(
@@ -83,10 +94,3 @@ def _passes(name: str, made: Bed, log: Path, settings: Path, environment: dict[s
             check=False,
         )
     return ended.returncode == 0 and " 1 Passed" in log.read_text(errors="replace")
-
-
-def _file_of_release(version: str, name: str) -> bytes | None:
-    """A file of an old release of upstream."""
-    if name == "metadata.yaml":
-        return (parts.source() / "metadata.yaml").read_bytes()
-    return None

@@ -27,8 +27,8 @@ def run() -> Iterator[Callable[[str], Result]]:
     assert not lack, lack
     unknown = sorted(set(NAMES) - SPECS.keys())
     assert not unknown, f"no spec is called {', '.join(unknown)}; there are {', '.join(SPECS)}"
-    if any(SPECS[one].machines == "containers" for one in NAMES):
-        assert containers.is_inside(), "machines in containers: python -m tests.real.specs NAME"
+    if any(SPECS[one].is_apart for one in NAMES):
+        assert containers.is_inside(), "these need namespaces: python -m tests.real.specs NAME"
     with runner(parts.CACHE / "runs", NAMES) as found:
         yield found
 
