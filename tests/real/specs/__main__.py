@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.real.specs import containers, old_release, parts
+from tests.real.specs import autoscaler, containers, old_release, parts
 from tests.real.specs.catalogue import SPECS, runnable
 from tests.real.specs.run import Result, runner
 from tests.real_clusters.parts import missing as needed_of_clusters
@@ -36,6 +36,8 @@ def main() -> int:
     if lack := parts.missing():
         sys.exit(lack)
     wanted = told.names or runnable()
+    if any(SPECS[one].autoscaler for one in wanted) and (lack := autoscaler.missing()):
+        sys.exit(lack)
     if not containers.is_inside() and any(SPECS[one].is_apart for one in wanted):
         if lack := needed_of_clusters():
             sys.exit(lack)

@@ -19,6 +19,7 @@ from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kapy.kube.yaml import dump
 from tests.real.servers import free_port
 from tests.real.specs import parts
+from tests.real.specs.autoscaler import autoscalers
 from tests.real.specs.catalogue import Spec
 from tests.real.specs.containers import containers
 from tests.real.specs.kind_nodes import nodes
@@ -56,6 +57,9 @@ def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
         environment = stack.enter_context(nodes(folder)) if spec.old else {}
         made = Bed(folder, folder / "kubeconfig", engine, environment)
         _begin(made, stack)
+        if spec.autoscaler:
+            access = kubeconfig_files.load([made.kubeconfig], "")
+            stack.enter_context(autoscalers(access, folder / "autoscalers"))
         yield made
 
 
@@ -91,7 +95,9 @@ def _furnish(made: Bed) -> None:
     (certificates / "tls.crt").write_bytes(leaf.certificate)
     (certificates / "tls.key").write_bytes(leaf.key)
     access = kubeconfig_files.load([made.kubeconfig], "")
-    cluster = {"name": "", "cluster": {"server": access.server}}
+    trusted = base64.b64encode(access.certificate_authority).decode()
+    server = {"server": access.server, "certificate-authority-data": trusted}
+    cluster = {"name": "", "cluster": server}
     info = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster]}
     objects: tuple[tuple[Resource, Document], ...] = (
         (NAMESPACES, _object("Namespace", "", NAMESPACE)),

@@ -1,0 +1,119 @@
+"""The cluster autoscaler, run as a process for the clusters of a plane.
+
+Upstream's spec deploys it into its workload cluster, where machines in memory run nothing. Here
+the Deployment's arguments are given to a program on this machine, with the kubeconfig of the
+workload cluster, and the one of the Secret that the spec writes for the management cluster.
+
+The Go proxy does not have its module: `KAPY_SPECS_AUTOSCALER` names the program, which is built in
+a checkout of kubernetes/autoscaler (`go build -tags clusterapi` in the folder cluster-autoscaler).
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kapy.api.cluster import Cluster
+from kapy.client.blocking import Blocking, run
+from kapy.client.client import Client
+from kapy.client.kubeconfig import Kubeconfig, parse
+from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.names import DEPLOYMENTS, SECRETS
+
+VARIABLE: Final = "KAPY_SPECS_AUTOSCALER"
+NAME: Final = Key("cluster-autoscaler-system", "cluster-autoscaler")
+MANAGEMENT: Final = Key(NAME.namespace, "kubeconfig-management-cluster")
+CLOUD: Final = "--cloud-config="
+EVERY: Final = 1.0
+
+
+def missing() -> str:
+    """What lacks to run it, "" where nothing does."""
+    path = os.environ.get(VARIABLE, "")
+    if path and os.access(path, os.X_OK):
+        return ""
+    return f"the spec of the autoscaler needs its program in {VARIABLE}; see {__name__}"
+
+
+@dataclass
+class _Autoscalers:
+    """The autoscalers of the clusters of a plane. folder: of their files."""
+
+    client: Client
+    folder: Path
+    processes: dict[Key, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Begin and end what is due."""
+        clusters = {Key.of(one) for one in run(self.client.list(Cluster.RESOURCE)).items}
+        for key in self.processes.keys() - clusters:
+            self.processes.pop(key).kill()
+        for key in clusters - self.processes.keys():
+            with suppress(KapyError):
+                self._begin(key)
+
+    def end(self) -> None:
+        """End all of them."""
+        for one in self.processes.values():
+            one.kill()
+            one.wait()
+
+    def _begin(self, key: Key) -> None:
+        secret = run(self.client.get(SECRETS, Key(key.namespace, f"{key.name}-kubeconfig")))
+        text = _value(secret, "value")
+        transport = Blocking(parse(text))
+        with closing(transport):
+            there = Client(transport)
+            deployment = run(there.get(DEPLOYMENTS, NAME))
+            management = _value(run(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
+        folder = self.folder / key.name
+        folder.mkdir(parents=True)
+        (folder / "workload").write_bytes(text)
+        (folder / "management").write_bytes(management)
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        arguments = [one for one in container["args"] if not one.startswith(CLOUD)]
+        with (folder / "log").open("wb") as log:
+            self.processes[key] = subprocess.Popen(
+                [
+                    *(os.environ[VARIABLE], *arguments, f"{CLOUD}{folder / 'management'}"),
+                    *(f"--kubeconfig={folder / 'workload'}", "--address=127.0.0.1:0"),
+                ],
+                env={**os.environ, "POD_NAMESPACE": NAME.namespace},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+
+def _value(secret: Document, name: str) -> bytes:
+    return base64.b64decode(secret["data"][name])
+
+
+@contextmanager
+def autoscalers(access: Kubeconfig, folder: Path) -> Iterator[None]:
+    """Run the autoscalers that specs deploy meanwhile."""
+    ended = threading.Event()
+    transport = Blocking(access)
+    running = _Autoscalers(Client(transport), folder)
+
+    def follow() -> None:
+        with closing(transport):
+            while not ended.wait(EVERY):
+                with suppress(KapyError):
+                    running.look()
+
+    thread = threading.Thread(target=follow)
+    with ExitStack() as stack:
+        thread.start()
+        stack.callback(running.end)
+        stack.callback(thread.join)
+        stack.callback(ended.set)
+        yield
