@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ from kapy.containers import (
     NameInUse,
     Network,
     NoSuchObject,
+    Session,
 )
 from kapy.containers.engine import Progress
 from kapy.containers.errors import pull_failed
@@ -147,6 +148,25 @@ class FakeEngine(Engine):
         self.diary.append(f"run {' '.join(command)}{' privileged' if privileged else ''}")
         return CommandResult(3, "", "")
 
+    async def attach(self, name: str, command: Sequence[str], session: Session) -> int:
+        """Writes what it reads, and the sizes of the terminal; ends with the code that it is told,
+        or at the end of its input."""
+        self._found(name)
+        rights = " privileged" if session.privileged else ""
+        self.diary.append(f"attach {list(command)}{rights}")
+        if session.sizes is not None:
+            taken = session.output(f"{await anext(session.sizes)}".encode())
+            assert isinstance(taken, Awaitable)
+            await taken
+        async for piece in session.input if session.input is not None else _nothing():
+            taken = session.output(piece.upper())
+            assert isinstance(taken, Awaitable)
+            await taken
+        taken = session.errors(b"bye")
+        assert isinstance(taken, Awaitable)
+        await taken
+        return int(command[-1])
+
     async def image(self, image: str) -> Image | None:
         self._answers()
         by_id = {one.id: one for one in self.images.values()}
@@ -192,3 +212,9 @@ class FakeEngine(Engine):
         if name not in self.made:
             raise NoSuchObject(f"No such container: {name}")
         return self.made[name]
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    pieces: tuple[bytes, ...] = ()
+    for piece in pieces:
+        yield piece

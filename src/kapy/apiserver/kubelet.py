@@ -9,6 +9,12 @@ from typing import NamedTuple, Protocol
 from kapy._aio.clock import Clock
 from kapy.apiserver.parameters import flag, whole
 from kapy.apiserver.request_info import RequestInfo, request_info
+from kapy.apiserver.serving.executing import (
+    Execution,
+    RunCommand,
+    command_of,
+    is_execution,
+)
 from kapy.apiserver.serving.forwarding import Connect, PortForward, is_port_forward
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.http import Reply, Request
@@ -45,6 +51,10 @@ class Kubelet(Protocol):
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
         """The way to the ports of a Pod, as `log`."""
+        ...
+
+    def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
+        """The way to run commands in a container, as `log`. Raises NotForProcesses, too."""
         ...
 
 
@@ -107,12 +117,20 @@ class KubeletRequests:
             return None
         if info.subresource == "portforward" and is_port_forward(request):
             return PortForward(101, {}, connect=connect)
-        if info.subresource in ("exec", "attach"):
+        if info.subresource == "exec":
+            return self._execution(request, info)
+        if info.subresource == "attach":
             raise NotForProcesses(
-                f"pod {info.name} has no container to enter: Pods of this server run as processes "
-                "of its machine; run the command there"
+                f"pod {info.name} cannot be attached to here; `kubectl logs -f` shows its output"
             )
         return None
+
+    def _execution(self, request: Request, info: RequestInfo) -> Reply | None:
+        container = request.query.get("container", "")
+        run = self._kubelet.command(info.namespace, info.name, container)
+        if run is None or not is_execution(request):
+            return None
+        return Execution(101, {}, wanted=command_of(request), run=run)
 
 
 def _log(kubelet: Kubelet, request: Request, info: RequestInfo, now: datetime) -> Reply | None:

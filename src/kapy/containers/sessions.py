@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -27,7 +27,8 @@ WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The client's side of a command. output, errors: take what it writes. input: None where it
+    """The client's side of a command. output, errors: take what it writes; what they answer is
+    awaited, where it can be, before more is read. input: None where it
     reads nothing. sizes: rows and columns of the terminal, where there is one. privileged: whether
     the command has more rights than the container."""
 
@@ -55,7 +56,10 @@ async def run_session(container: DockerContainer, command: Sequence[str], sessio
                     group.create_task(_resize(process, session.sizes)),
                 ]
                 while (message := await stream.read_out()) is not None:
-                    (session.errors if message.stream == 2 else session.output)(message.data)
+                    take = session.errors if message.stream == 2 else session.output
+                    taken = take(message.data)
+                    if isinstance(taken, Awaitable):
+                        await taken
                 for one in helpers:
                     one.cancel()
         except ExceptionGroup as several:  # of one: the other tasks are cancelled

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from kapy._aio.byte_streams import ByteStream, Channel
-from kapy.apiserver.kubelet import LogOptions
+from kapy.apiserver.kubelet import LogOptions, NotForProcesses
+from kapy.apiserver.serving.executing import CommandStreams, RunCommand
+from kapy.containers import Session
 from kapy.kube.errors import BadRequest
 from kapy.node_agent.container_state import ContainerState
 from kapy.node_agent.pod_worker import PodWorker
@@ -57,6 +59,34 @@ class PodAccess:
             await _joined(running[0].address, real, stream)
 
         return connected
+
+    def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
+        """The way to run commands in a container; None where this agent does not run the Pod."""
+        worker = self._worker(namespace, pod)
+        if worker is None:
+            return None
+        state = _container(worker, pod, container)
+        running = state.running
+        if running is None:
+            raise BadRequest(f'container "{state.name}" in pod "{pod}" does not run')
+        if running.identity.startswith("process:"):
+            raise NotForProcesses(
+                f"pod {pod} has no container to enter: it runs as a process of the plane's "
+                "machine; run the command there"
+            )
+
+        async def run(command: Sequence[str], streams: CommandStreams) -> int:
+            session = Session(
+                output=streams.output,
+                errors=streams.errors,
+                input=streams.input,
+                tty=streams.tty,
+                sizes=streams.sizes,
+                privileged=False,
+            )
+            return await running.attach(command, session)
+
+        return run
 
 
 def _log(

@@ -13,8 +13,9 @@ from kapy.apiserver.failures import failure
 from kapy.apiserver.impersonation import wish_of
 from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.server import Server
-from kapy.apiserver.serving import request_log, wire
-from kapy.apiserver.serving.forwarding import PortForward, Ports, head
+from kapy.apiserver.serving import executing, forwarding, request_log, wire
+from kapy.apiserver.serving.executing import CommandConnection, Execution
+from kapy.apiserver.serving.forwarding import PortForward, Ports
 from kapy.apiserver.serving.lasting import Lasting
 from kapy.apiserver.serving.wire import Receive, Scope, Send
 from kapy.apiserver.sizes import is_longer
@@ -42,7 +43,7 @@ class Application:
         self._server = server
         self._authentication = authentication or Authentication()
         server.access.authenticate_by(self._authentication)
-        self._streams: set[Lasting | Ports] = set()
+        self._streams: set[Lasting | Ports | CommandConnection] = set()
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,8 +60,8 @@ class Application:
             reply = failure(error, request)
         if reply is None:
             return
-        if isinstance(reply, PortForward):
-            await self._forward(reply, scope)
+        if isinstance(reply, PortForward | Execution):
+            await self._handed_over(reply, scope)
             return
         stream = not isinstance(reply.body, dict | bytes)
         if stream:
@@ -178,16 +179,25 @@ class Application:
             await send({"type": "http.response.body", "body": line, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _forward(self, reply: PortForward, scope: Scope) -> None:
-        assert reply.connect is not None
-        ports = Ports()
-        self._streams.add(ports)
+    async def _handed_over(self, reply: PortForward | Execution, scope: Scope) -> None:
+        """Let the request's connection carry streams from here on, until either side ends it."""
+        connection: Ports | CommandConnection
+        if isinstance(reply, PortForward):
+            assert reply.connect is not None
+            connection, head = Ports(), forwarding.head()
+            serving = partial(connection.serve, reply.connect)
+        else:
+            assert reply.run is not None
+            assert reply.wanted is not None
+            connection, head = CommandConnection(reply.wanted), executing.head()
+            serving = partial(connection.serve, reply.run)
+        self._streams.add(connection)
         try:
-            scope["state"]["hand_over"](ports, head())
-            await ports.serve(reply.connect)
+            scope["state"]["hand_over"](connection, head)
+            await serving()
         finally:
-            self._streams.discard(ports)
-            ports.close()
+            self._streams.discard(connection)
+            connection.close()
 
     async def _watch(self, stream: Lasting, scope: Scope, receive: Receive, send: Send) -> None:
         abandon = _Abandonment(scope)

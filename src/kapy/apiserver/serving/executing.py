@@ -1,0 +1,220 @@
+"""Commands in containers: a request that becomes a SPDY connection with the command's streams.
+
+Whoever runs pods answers a request for `pods/exec` with `Execution`. The connection then carries
+one stream for each of input, output, errors and sizes of the terminal that the client asks for, and
+one for how the command ended (`v4.channel.k8s.io`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from kapy._aio.byte_streams import Channel
+from kapy._aio.spdy_protocol import SpdyProtocol
+from kapy.apiserver.parameters import flag
+from kapy.kube.errors import BadRequest, KapyError
+from kapy.kube.foreign_json import BadJson, decoded
+from kapy.kube.http import Reply, Request
+
+PROTOCOL: Final = "v4.channel.k8s.io"
+STREAMS_SECONDS: Final = 30.0
+"""Seconds in which a client opens the streams that it has asked for."""
+_LONGEST_SIZE: Final = 1024
+_MOST_SIDE: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRequest:
+    """A command to run, and the streams that its client wants."""
+
+    command: Sequence[str]
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The types of the streams that the client opens."""
+        wanted = {
+            "stdin": self.stdin,
+            "stdout": self.stdout,
+            "stderr": self.stderr and not self.tty,
+            "resize": self.tty,
+        }
+        return frozenset(("error", *(name for name, is_wanted in wanted.items() if is_wanted)))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandStreams:
+    """The client's side of a command. output, errors: take what it writes, and wait until there is
+    room for more. input: None where it reads nothing. sizes: rows and columns of the terminal."""
+
+    output: Callable[[bytes], Awaitable[None]]
+    errors: Callable[[bytes], Awaitable[None]]
+    input: AsyncIterator[bytes] | None
+    tty: bool
+    sizes: AsyncIterator[tuple[int, int]] | None
+
+
+RunCommand = Callable[[Sequence[str], CommandStreams], Awaitable[int]]
+"""Runs a command to its end; its exit code. Raises KapyError."""
+
+
+@dataclass(slots=True)
+class Execution(Reply):
+    """An answer that is a connection to a command."""
+
+    wanted: CommandRequest | None = None
+    run: RunCommand | None = field(default=None)
+
+
+def is_execution(request: Request) -> bool:
+    """Whether a request asks for a command, as a SPDY connection."""
+    upgrade = request.headers.get("upgrade", "").lower()
+    return request.path.endswith("/exec") and upgrade == "spdy/3.1"
+
+
+def command_of(request: Request) -> CommandRequest:
+    """The command that a request asks for. Raises BadRequest."""
+    offered = request.headers.get("x-stream-protocol-version", "").replace(" ", "").split(",")
+    if PROTOCOL not in offered:
+        raise BadRequest(f"commands are run by the protocol {PROTOCOL}, which the client lacks")
+    query = request.query
+    uri = "" if request.arrival is None else request.arrival.uri
+    words = parse_qs(urlsplit(uri).query, keep_blank_values=True).get("command")
+    command = words or ([query["command"]] if "command" in query else [])
+    if not command:
+        raise BadRequest("you must specify at least 1 command")
+    return CommandRequest(
+        command,
+        stdin=flag(query, "stdin"),
+        stdout=flag(query, "stdout"),
+        stderr=flag(query, "stderr"),
+        tty=flag(query, "tty"),
+    )
+
+
+def head() -> bytes:
+    """The head of the answer, after which nothing but SPDY is spoken."""
+    return (
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
+        f"X-Stream-Protocol-Version: {PROTOCOL}\r\n\r\n"
+    ).encode()
+
+
+class CommandConnection(SpdyProtocol):
+    """The connection of one client to one command."""
+
+    def __init__(self, wanted: CommandRequest) -> None:
+        super().__init__(client=False)
+        self._wanted = wanted
+        self._there: dict[str, Channel] = {}
+        self._complete = asyncio.Event()
+        self._gone = asyncio.Event()
+
+    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+        self._there.setdefault(headers.get("streamtype", ""), channel)
+        if self._wanted.streams <= self._there.keys():
+            self._complete.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._gone.set()
+        self._complete.set()
+
+    async def aclose(self) -> None:
+        """End it."""
+        self.close()
+
+    async def serve(self, run: RunCommand) -> None:
+        """Run the command until it ends, or the client is gone."""
+        try:
+            async with asyncio.timeout(STREAMS_SECONDS):
+                await self._complete.wait()
+        except TimeoutError:
+            return
+        if self._gone.is_set():
+            return
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(self._run(run))
+            leaving = group.create_task(self._gone.wait())
+            await asyncio.wait([running, leaving], return_when=asyncio.FIRST_COMPLETED)
+            running.cancel()
+            leaving.cancel()
+
+    async def _run(self, run: RunCommand) -> None:
+        try:
+            outcome = _status(await run(self._wanted.command, self._streams()))
+        except KapyError as error:
+            outcome = _failure(str(error), "InternalError")
+        trouble = self._there["error"]
+        trouble.write(msgspec.json.encode(outcome))
+        for channel in self._there.values():
+            channel.close()
+
+    def _streams(self) -> CommandStreams:
+        there, tty = self._there, self._wanted.tty
+        return CommandStreams(
+            _writer(there.get("stdout")),
+            _writer(there.get("stdout" if tty else "stderr")),
+            _pieces(there["stdin"]) if "stdin" in self._wanted.streams else None,
+            tty,
+            _sizes(there["resize"]) if tty else None,
+        )
+
+
+def _writer(channel: Channel | None) -> Callable[[bytes], Awaitable[None]]:
+    async def write(data: bytes) -> None:
+        if channel is not None:
+            channel.write(data)
+            await channel.drain()
+
+    return write
+
+
+async def _pieces(channel: Channel) -> AsyncIterator[bytes]:
+    while data := await channel.read():
+        yield data
+
+
+async def _sizes(channel: Channel) -> AsyncIterator[tuple[int, int]]:
+    """The sizes of a terminal, each a JSON object on a line."""
+    rest = b""
+    async for data in _pieces(channel):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            size = _size(line)
+            if size is not None:
+                yield size
+        if len(rest) > _LONGEST_SIZE:
+            return
+
+
+def _size(line: bytes) -> tuple[int, int] | None:
+    try:
+        found = decoded(line)
+    except BadJson:
+        return None
+    sides = [found.get(one) for one in ("Height", "Width")] if isinstance(found, dict) else []
+    rows, columns = (sides or [None, None])[:2]
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return None
+    return (rows, columns) if 0 < rows < _MOST_SIDE and 0 < columns < _MOST_SIDE else None
+
+
+def _status(code: int) -> dict[str, Any]:
+    if code == 0:
+        return {"metadata": {}, "status": "Success"}
+    found = _failure(f"command terminated with non-zero exit code: {code}", "NonZeroExitCode")
+    return found | {"details": {"causes": [{"reason": "ExitCode", "message": str(code)}]}}
+
+
+def _failure(message: str, reason: str) -> dict[str, Any]:
+    return {"metadata": {}, "status": "Failure", "message": message, "reason": reason}
