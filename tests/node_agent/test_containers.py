@@ -52,7 +52,7 @@ class Stage:
 
         return Containers(
             self.plane, self.agent, open_engine=lambda: self.engine, listen=listen,
-            clock=loop_clock(), host_address="127.0.0.1", **more,
+            clock=loop_clock(), host_address="127.0.0.1", workload=lambda _: "foo", **more,
         )  # fmt: skip
 
     async def config(

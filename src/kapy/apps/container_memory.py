@@ -12,6 +12,7 @@ from typing import Final
 from kapy.containers import Container, Engine, EngineError
 from kapy.node_agent.containers.names import PLANE, POD_UID
 from kapy.node_agent.containers.network import read_used
+from kapy.node_agent.processes.records import memory_of
 
 PATIENCE: Final = 5.0
 """Seconds that an engine gets to tell the memory of all containers."""
@@ -27,11 +28,25 @@ async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
 
         async def ask(one: Container) -> None:
             with suppress(EngineError):  # it has ended meanwhile
-                found[one.labels.get(POD_UID, "")] += await engine.memory(one.id)
+                found[one.labels.get(POD_UID, "")] += await _memory(engine, one)
 
         with suppress(EngineError, TimeoutError):
-            async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
-                for one in await engine.containers({PLANE: str(plane)}):
-                    if one.is_running:
-                        group.create_task(ask(one))
+            async with asyncio.timeout(PATIENCE):
+                there = await engine.containers({PLANE: str(plane)})
+                async with asyncio.TaskGroup() as group:
+                    for one in there:
+                        if one.is_running:
+                            group.create_task(ask(one))
     return found
+
+
+async def _memory(engine: Engine, container: Container) -> int:
+    """Bytes of one container: as the engine says, else as the kernel does of its first process.
+
+    Raises EngineError.
+    """
+    told = await engine.memory(container.id)
+    if told:
+        return told
+    found = await engine.container(container.id)  # without a controller of memory
+    return memory_of(found.pid) if found is not None and found.pid else 0

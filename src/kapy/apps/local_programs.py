@@ -13,7 +13,7 @@ from kapy.clusterctl.components import PROVIDER_LABEL, Components
 from kapy.clusterctl.components.images import MANAGER
 from kapy.clusterctl.inventory import BUILT_IN
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.errors import ApiError, KapyError, NotFound
 from kapy.kube.names import DEPLOYMENTS, NODES
 from kapy.node_agent.node_object import FOLDER
 from kapy.node_agent.processes import programs
@@ -42,6 +42,14 @@ async def plane_folder(client: Client) -> Path:
             "as its user"
         )
     return folder
+
+
+async def plane_folder_if_any(client: Client) -> Path | None:
+    """The folder of a client's plane, None for one that is not of this machine."""
+    try:
+        return await plane_folder(client)
+    except (CannotRun, ApiError):
+        return None
 
 
 @contextmanager

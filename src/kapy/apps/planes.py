@@ -88,6 +88,7 @@ OWN: Final = (
     "extensions",
     "node",
     "programs.json",
+    "host-access.json",
     "plane.log",
     "plane.json",
     "plane.last.json",

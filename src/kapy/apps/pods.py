@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kapy.engine.runtime import Runtime
     from kapy.node_agent.agent import NodeAgent, Place
     from kapy.node_agent.containers.runtime import Containers
+    from kapy.node_agent.runtime import WorkloadName
 
 NODE: Final = "kapy"
 """The name of a plane's Node."""
@@ -48,7 +49,12 @@ def pod_services(
 
     assert settings.pods is not None
     place = _place(settings.pods, access)
-    containers = _containers(place, listener, clock, enabled=settings.run_pods == "containers")
+
+    def workload(pod: Document) -> str:
+        return agent.workload_of(pod)
+
+    enabled = settings.run_pods == "containers"
+    containers = _containers(place, listener, clock, workload, enabled=enabled)
     agent = _agent(server, place, clock, containers)
     server.pods = KubeletRequests(PodAccess(agent.worker), server.pods, clock)
     return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
@@ -68,7 +74,12 @@ def _place(folder: Path, access: Kubeconfig) -> Place:
 
 
 def _containers(
-    place: Place, listener: ContainerListener, clock: Clock, *, enabled: bool
+    place: Place,
+    listener: ContainerListener,
+    clock: Clock,
+    workload: WorkloadName,
+    *,
+    enabled: bool,
 ) -> Containers:
     from kapy.containers import Engine
     from kapy.node_agent.containers.runtime import Containers
@@ -80,6 +91,7 @@ def _containers(
         listen=listener.listen,
         clock=clock,
         host_address=place.address,
+        workload=workload,
         enabled=enabled,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 
 from kapy.cli.configured import config
 from kapy.cli.flags import Command, command
+from kapy.cli.host_access import prepared, with_step
 from kapy.cli.lazy import Lazy
 from kapy.cli.provider_flags import provider_flags
 from kapy.cli.reaching import reached_async
@@ -112,11 +112,12 @@ async def _init(
 
     async with AsyncExitStack() as stack:
         there = await stack.enter_async_context(reached_async(*place, ""))
+        how = await prepared(stack, there.client, how, say)
         if commands:
             from kapy.apps.local_programs import local_programs, plane_folder
 
             folder = await plane_folder(there.client)
-            how = replace(how, prepare=stack.enter_context(local_programs(folder, commands)))
+            how = with_step(how, stack.enter_context(local_programs(folder, commands)))
         return await install.init(
             there.client, config(), asked, how=how, clock=system_clock, say=say
         )

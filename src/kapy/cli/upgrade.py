@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from kapy.cli.columns import columns
 from kapy.cli.configured import config
 from kapy.cli.flags import command
+from kapy.cli.host_access import prepared
 from kapy.cli.provider_flags import NAMES, provider_flags
 from kapy.cli.reaching import reached_async
 from kapy.cli.working import Steps, certificates, finished, management, waiting
@@ -129,5 +131,7 @@ async def _apply(target: Target, how: How, kubeconfig: str, context: str, say: S
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.upgrade import upgrade
 
-    async with reached_async(kubeconfig, context, "") as there:
+    async with AsyncExitStack() as stack:
+        there = await stack.enter_async_context(reached_async(kubeconfig, context, ""))
+        how = await prepared(stack, there.client, how, say)
         await upgrade(there.client, config(), target, how=how, clock=system_clock, say=say)

@@ -17,7 +17,8 @@ class Container:
     state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network;
     an address that it has not is empty. ports: host ports by container port (`6443/tcp`).
     exit_code: of its last end. started, finished: when, as the engine writes it. error: why the
-    engine could not start it. out_of_memory: whether the kernel ended it. image_id: what runs.
+    engine could not start it. out_of_memory: whether the kernel ended it. image_id: what runs. pid:
+    of its first process on the engine's machine, 0 where it does not run.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Container:
     error: str = ""
     out_of_memory: bool = False
     image_id: str = ""
+    pid: int = 0
 
     @property
     def is_running(self) -> bool:
@@ -64,6 +66,7 @@ def container_of(found: JSON) -> Container:
         error=str(state.get("Error") or ""),
         out_of_memory=bool(state.get("OOMKilled")),
         image_id=str(found.get("Image", "")),
+        pid=int(state.get("Pid") or 0),
     )
 
 

@@ -22,6 +22,8 @@ class StartFailed(KapyError):
         self.reason = reason
 
 
+WorkloadName = Callable[[Document], str]
+"""The name of the Deployment (or StatefulSet, …) that a Pod belongs to, "" for none."""
 Tell = Callable[[str, str], None]
 """Told why a container does not run yet: a reason, and a sentence."""
 

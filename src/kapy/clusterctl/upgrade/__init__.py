@@ -80,6 +80,8 @@ async def upgrade(
     queued = await components_for(plan, config)
     if not target.lose_hooks:
         await check_hooks(client, queued, config)
+    if how.prepare is not None:
+        how.prepare(queued)
     by = await issuer(client, config, how.certificates)
     if by == "cert-manager":
         await cert_manager.ensure_latest(client, config, say)

@@ -21,6 +21,7 @@ from kapy.containers import (
     NameInUse,
 )
 from kapy.kube import Document
+from kapy.node_agent import host_access
 from kapy.node_agent.containers import leftovers
 from kapy.node_agent.containers.configuration import Surroundings, configuration
 from kapy.node_agent.containers.images import obtain_image
@@ -45,6 +46,7 @@ from kapy.node_agent.runtime import (
     Running,
     StartFailed,
     Tell,
+    WorkloadName,
 )
 
 _log = logging.getLogger(__name__)
@@ -60,7 +62,8 @@ class Containers:
     """A `Runtime` of the containers of an engine.
 
     plane, agent: their folders. open_engine: finds the engine; raises EngineUnreachable. listen:
-    lets the plane be reached from containers. host_address: of the Node. enabled: whether it runs
+    lets the plane be reached from containers. host_address: of the Node. workload: names what a
+    Pod belongs to. enabled: whether it runs
     anything; else it only ends what an earlier plane has run.
     """
 
@@ -73,8 +76,10 @@ class Containers:
         listen: Listen,
         clock: Clock,
         host_address: str,
+        workload: WorkloadName,
         enabled: bool = True,
     ) -> None:
+        self._workload = workload
         self._enabled = enabled
         self._plane = plane
         self._agent = agent
@@ -113,6 +118,9 @@ class Containers:
         wrong = unsupported_security(pod)
         if wrong:
             return f"containers here do not support {', '.join(wrong)}"
+        why = host_access.refusal(self._plane, pod, self._workload(pod))
+        if why:
+            return why
         try:
             info = await self.engine.info()
         except EngineError as error:

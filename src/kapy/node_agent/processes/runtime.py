@@ -41,6 +41,7 @@ from kapy.node_agent.runtime import (
     Running,
     StartFailed,
     Tell,
+    WorkloadName,
 )
 
 _KEPT: Final = (
@@ -51,9 +52,6 @@ _HELP_SECONDS: Final = 20.0
 _MOST_HELP: Final = 1 << 20
 _SCRATCH: Final = "mounts"
 """The folder of a container in which its mount namespace is made."""
-
-WorkloadName = Callable[[Document], str]
-"""The name of the Deployment (or StatefulSet, …) that a Pod belongs to, "" for none."""
 
 
 class Processes:

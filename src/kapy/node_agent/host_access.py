@@ -1,0 +1,119 @@
+"""Access of Pods to the machine that runs them: asked for by a release, and allowed by its owner.
+
+What is allowed stands in a file of the plane's folder, as do programs: whoever may create Pods on
+a plane must not thereby become the administrator of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
+from kapy.kube.foreign_json import BadJson, decoded
+
+NAME: Final = "host-access.json"
+_USUAL: Final = frozenset((
+    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+    "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+))  # fmt: skip
+"""Capabilities that engines give every container, but for that of raw sockets."""
+
+
+class BadHostAccess(KapyError):
+    """The file of what is allowed cannot be read; the message says why."""
+
+
+class Allowed(NamedTuple):
+    """The access that Pods of a Deployment (or DaemonSet, …) have to the machine."""
+
+    namespace: str
+    workload: str
+    access: tuple[str, ...]
+
+
+def access_of(spec: Mapping[str, Any]) -> list[str]:
+    """The access to its machine that the specification of a Pod asks for, in words."""
+    return sorted(set(_access(spec)))
+
+
+def _access(spec: Mapping[str, Any]) -> Iterator[str]:
+    yield from (field for field in ("hostNetwork", "hostPID") if spec.get(field))
+    for one in spec.get("volumes") or ():
+        if "hostPath" in one:
+            yield f"hostPath {one['hostPath'].get('path')}"
+    contexts = [spec.get("securityContext") or {}]
+    for field in ("initContainers", "containers"):
+        contexts += [one.get("securityContext") or {} for one in spec.get(field) or ()]
+    for context in contexts:
+        if context.get("privileged"):
+            yield "privileged"
+        if (context.get("seccompProfile") or {}).get("type") == "Unconfined":
+            yield "seccompProfile Unconfined"
+        for name in (context.get("capabilities") or {}).get("add") or ():
+            if str(name).removeprefix("CAP_") not in _USUAL:
+                yield f"capability {name}"
+        for sysctl in context.get("sysctls") or ():
+            yield f"sysctl {sysctl.get('name')}"
+
+
+def read(folder: Path) -> Sequence[Allowed]:
+    """What is allowed on a plane. folder: the plane's. Raises BadHostAccess."""
+    path = folder / NAME
+    try:
+        return msgspec.convert(decoded(path.read_bytes()), list[Allowed])
+    except FileNotFoundError:
+        return []
+    except (OSError, BadJson, msgspec.ValidationError) as error:
+        raise BadHostAccess(
+            f"{path} cannot be read ({error}); delete it, and install the provider again"
+        ) from None
+
+
+def allow(folder: Path, fresh: Iterable[Allowed]) -> None:
+    """Allow this, in place of what was allowed to the same workloads. Raises BadHostAccess,
+    OSError."""
+    added = list(fresh)
+    replaced = {one[:2] for one in added}
+    kept = [one for one in read(folder) if one[:2] not in replaced]
+    replace(folder, [*kept, *(one for one in added if one.access)])
+
+
+def replace(folder: Path, allowed: Sequence[Allowed]) -> None:
+    """Allow exactly this. Raises OSError."""
+    path = folder / f"{NAME}.new"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.encode(allowed))
+    path.replace(folder / NAME)
+
+
+def refusal(folder: Path, pod: Document, workload: str) -> str:
+    """The reason for which a Pod does not get the access that it asks for, "" if it does."""
+    wanted = access_of(pod["spec"])
+    if not wanted:
+        return ""
+    namespace = pod["metadata"]["namespace"]
+    try:
+        allowed = {
+            name
+            for one in read(folder)
+            if (one.namespace, one.workload) == (namespace, workload)
+            for name in one.access
+        }
+    except BadHostAccess as error:
+        return str(error)
+    missing = [one for one in wanted if one not in allowed]
+    if not missing:
+        return ""
+    return (
+        f"it asks for access to this machine that nobody has allowed ({', '.join(missing)}): "
+        "`kapy init` and `kapy upgrade apply` allow what a release asks for, and tell it; for a "
+        f"Pod of your own add to {folder / NAME} an entry with its namespace, the name of its "
+        "Deployment, and these words"
+    )
