@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.authorization import Attributes, Authorizer
@@ -16,8 +17,7 @@ from kapy.kube.http import Request, User
 MANAGER_LIMIT = 128
 
 
-@dataclass(slots=True)
-class Ask:
+class Ask(Struct):  # each request makes one, and C makes a Struct
     """A request for a resource.
 
     verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from msgspec import structs
+
 from kapy.apiserver.admission import Admission, Review
 from kapy.apiserver.refusals import StorageFailure
 from kapy.kube import Document
@@ -55,7 +57,7 @@ class Equivalent:
 
     async def _seen(self, review: Review) -> Review:
         new, old = [await self._one(review, one) for one in (review.new, review.old)]
-        return replace(review, resource=self._stored, new=new, old=old)
+        return structs.replace(review, resource=self._stored, new=new, old=old)
 
     async def _one(self, review: Review, document: Document | None) -> Document | None:
         if document is None:

@@ -120,8 +120,7 @@ def update_errors(
     """
     metadata, before, found = document["metadata"], old["metadata"], FieldErrors()
     custom = _any_finalizer(kind)
-    renamed = metadata.get("name") != before.get("name")
-    renamed = renamed or metadata.get("generateName") != before.get("generateName")
+    renamed = _values(metadata, _NAMES) != _values(before, _NAMES)
     if renamed:
         _check_name(metadata, path_segment_errors, found)
     shared, parts, changes = FieldErrors(), FieldErrors(), FieldErrors()
@@ -145,6 +144,15 @@ def update_errors(
     if compared and (changes or finalizers):
         found += [*changes, *_standard_errors(finalizers)] * compared
     return found
+
+
+_NAMES = ("name", "generateName")
+
+
+def _values(metadata: Document, fields: tuple[str, ...]) -> list[Any]:
+    """The values of some fields, None where there is none. It is asked twice in each update, so
+    that nothing here is a loop in Python."""
+    return list(map(metadata.get, fields))
 
 
 def _any_finalizer(kind: Kind) -> bool:
@@ -186,8 +194,8 @@ def _shared_errors(metadata: Document) -> FieldErrors:
 def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> None:
     """Check what is checked in a new object and in a change."""
     for field, wrong in _SHARED:
-        value = metadata.get(field)
-        if value and value != before.get(field):
+        value, was = metadata.get(field), before.get(field)
+        if value and value is not was and value != was:
             wrong(value, f"metadata.{field}", found)
 
 
@@ -383,9 +391,10 @@ def finalizer_warnings(document: Document, old: Document | None) -> list[str]:
 
 def _check_changes(metadata: Document, before: Document, found: FieldErrors) -> None:
     """Check what a change of metadata may not do."""
-    for field in _FIXED:
-        if metadata.get(field) != before.get(field):
-            found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
+    if _values(metadata, _FIXED) != _values(before, _FIXED):
+        for field in _FIXED:
+            if metadata.get(field) != before.get(field):
+                found.append(invalid(f"metadata.{field}", metadata.get(field), IMMUTABLE))
     if before.get("deletionTimestamp"):
         added = set(metadata.get("finalizers") or ()) - set(before.get("finalizers") or ())
         if added:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct, structs
+
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.parameters import flag, whole
 from kapy.kube.errors import BadRequest
@@ -31,7 +33,7 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _OF_NAMESPACES: Final = ("status", "finalize")
 
 
-class RequestInfo:
+class RequestInfo(Struct, eq=False):  # each request makes one, and C makes a Struct
     """What a request asks for.
 
     verb: of the API (`list`, `patch`); of a path that is no resource's, the method in lower case.
@@ -40,7 +42,8 @@ class RequestInfo:
     selectors: the query, where the verb takes selectors.
     """
 
-    # Every request makes one: what it does not say costs nothing.
+    path: str
+    verb: str
     is_resource: bool = False
     group: str = ""
     version: str = ""
@@ -52,10 +55,6 @@ class RequestInfo:
     prefix: str = ""
     scoped: bool = False
     selectors: Mapping[str, str] = _NOTHING
-
-    def __init__(self, path: str, verb: str) -> None:
-        self.path = path
-        self.verb = verb
 
     def attributes(self, user: User) -> Attributes:
         """What authorization decides about when `user` asks for this."""
@@ -94,27 +93,38 @@ def _read(path: str, method: str) -> RequestInfo:
     at = 3 if root == "api" else 4 if root == "apis" else len(parts)  # of what follows the version
     if len(parts) <= at:
         return RequestInfo(path, method.lower())
-    info = RequestInfo(path, _VERBS.get(method, ""))
-    info.is_resource = True
-    info.version = parts[at - 1]
-    info.group = parts[2] if at == 4 else ""
+    verb, prefix, namespace, subresource = _VERBS.get(method, ""), "", "", ""
+    group, version = parts[2] if at == 4 else "", parts[at - 1]
+    scoped = False
     if parts[at] in _PREFIXES:
         if len(parts) == at + 1:
-            return info
-        info.verb = info.prefix = parts[at]
+            return RequestInfo(path, verb, is_resource=True, group=group, version=version)
+        verb = prefix = parts[at]
         at += 1
     if parts[at] == "namespaces" and len(parts) > at + 1:
-        info.namespace = parts[at + 1]
+        namespace = parts[at + 1]
         if len(parts) > at + 2 and parts[at + 2] not in _OF_NAMESPACES:
             at += 2
-            info.scoped = True
-    info.resource = parts[at]
-    info.count = count = len(parts) - at
+            scoped = True
+    count, name = len(parts) - at, ""
     if count > 1:
-        info.name = parts[at + 1]
-        if count > 2 and info.verb != "proxy":
-            info.subresource = parts[at + 2]
-    return info
+        name = parts[at + 1]
+        if count > 2 and verb != "proxy":
+            subresource = parts[at + 2]
+    return RequestInfo(
+        path,
+        verb,
+        is_resource=True,
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=parts[at],
+        subresource=subresource,
+        name=name,
+        count=count,
+        prefix=prefix,
+        scoped=scoped,
+    )
 
 
 _known: Final = lru_cache(maxsize=4096)(_read)
@@ -125,9 +135,7 @@ _OF_COLLECTIONS: Final = ("get", "delete")
 
 def _of_collection(known: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
     """The request for many objects: its verb, and what its query says."""
-    info = RequestInfo(known.path, known.verb)
-    vars(info).update(vars(known))
-    info.selectors = query
+    info = structs.replace(known, selectors=query)
     if info.verb == "delete":
         info.verb = "deletecollection"
         return info

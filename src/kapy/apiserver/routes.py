@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kapy.apiserver.refusals import PageNotFound, PartNotFound, no_such_resource, nothing_runs
 from kapy.apiserver.request_info import RequestInfo
@@ -10,8 +10,7 @@ from kapy.apiserver.resources.kind import CREATE_ONLY, Kind
 from kapy.apiserver.resources.registry import Registry
 
 
-@dataclass(slots=True)
-class Route:
+class Route(Struct):
     """A resource path, resolved."""
 
     kind: Kind

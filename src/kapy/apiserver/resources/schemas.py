@@ -190,10 +190,9 @@ def _check_embedded(path: Path, name: str, found: Any) -> None:
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:
     """The metadata as Go's struct keeps it; what is shared with `settled` is not looked at."""
-    known: Document = {}
+    whole = found
     if settled and isinstance(found, dict):
-        known = {key: value for key, value in found.items() if settled.get(key, found) is value}
-        found = {key: value for key, value in found.items() if key not in known}
+        found = {key: value for key, value in found.items() if settled.get(key, whole) is not value}
     misplaced: list[str] = []
     try:
         metadata: Document = _metadata(found, None, misplaced)
@@ -205,4 +204,10 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
         misplaced.clear()
         _metadata(sorted_by_name(found), None, misplaced)
     unknown.extend(f"metadata.{path}" for path in misplaced)
-    return known | metadata if known else metadata
+    if found is whole:
+        return metadata
+    known: Document = whole.copy()
+    for key in found:
+        del known[key]
+    known.update(metadata)
+    return known

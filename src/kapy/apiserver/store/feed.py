@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from kapy.apiserver.store.history import Happening
 from kapy.kube import Document
@@ -19,8 +20,7 @@ BYTES = 16 * 1024 * 1024
 readers of a resource share, so the bounds are wide: they keep old objects from staying for ever."""
 
 
-@dataclass(slots=True)
-class Notice:
+class Notice(Struct):
     """What a reader gets: an event type, its object, the revision, and whose event it is."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]

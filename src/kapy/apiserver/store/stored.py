@@ -97,8 +97,7 @@ def _sharing(entry: Document, fields: Document) -> Document:
     shared = shared_fields(fields)
     if shared is fields:
         return entry
-    # In place, for the order of the keys.
-    return {key: shared if key == "fieldsV1" else value for key, value in entry.items()}
+    return {**entry, "fieldsV1": shared}
 
 
 _pool: dict[bytes, Document] = {}

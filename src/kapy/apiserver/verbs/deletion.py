@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
@@ -201,7 +202,7 @@ async def _admit(
     for plugin in plane.plugins(ask.kind, ""):
         told = partial(_told, options)
         asked = review(ask, "DELETE", None, document, dry_run=options.dry_run, options=told)
-        asked = asked if named else replace(asked, name="")
+        asked = asked if named else structs.replace(asked, name="")
         ask.warnings.extend(await plugin.validate(asked))
 
 
@@ -397,7 +398,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     metadata, found = found_by(plane, ask, chosen, limit)
     for document in found:
         meta = document["metadata"]
-        one = replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
+        one = structs.replace(ask, namespace=meta.get("namespace", ""), name=meta["name"])
         await _admit(plane, one, document, options, named=False)
         current = table.latest(one.namespace, one.name)
         if current is not None:

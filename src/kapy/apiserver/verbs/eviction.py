@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+from msgspec import structs
 
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
@@ -98,7 +99,7 @@ def _marked(plane: Plane, ask: Ask, pod: Document, options: Document) -> Documen
 
 async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
     request = Request("DELETE", ask.request.path, {}, {}, options, ask.user)
-    ending = replace(ask, request=request, verb="delete", subresource="")
+    ending = structs.replace(ask, request=request, verb="delete", subresource="")
     await deletion.delete(plane, ending, admission=False)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.parameters import dry_run_error, dry_run_values
@@ -18,12 +19,11 @@ _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Del
 _LEVELS = ("Ignore", "Strict", "Warn")
 
 
-@dataclass(slots=True)
-class Validation:
+class Validation(Struct):
     """How unknown and duplicate fields are treated. duplicates: None when nobody asks."""
 
     level: str
-    duplicates: list[str] | None = field(default=None)
+    duplicates: list[str] | None = None
 
     def report(
         self, ask: Ask, unknown: list[str], patched: Callable[[str], ApiError] | None = None

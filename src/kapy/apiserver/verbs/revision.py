@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from operator import eq
 from typing import NamedTuple
@@ -276,21 +276,22 @@ def _take(document: Document, other: Document, field: str) -> None:
         document.pop(field, None)
 
 
+_METADATA_BESIDE: Document = {"metadata": None}
+_STATUS_BESIDE: Document = {"metadata": None, "status": None}
+"""What two objects are given before they are compared, so that it does not count."""
+
+
 def _count_generation(ask: Ask, document: Document, live: Document) -> None:
     if not ask.kind.strategy.generation or ask.subresource == "status":
         return
-    ignored = ("metadata", "status") if ask.kind.strategy.status else ("metadata",)
+    ignored = _STATUS_BESIDE if ask.kind.strategy.status else _METADATA_BESIDE
     annotated = ask.kind.strategy.annotations_count and _annotations(document) != _annotations(live)
-    if annotated or _without(document, ignored) != _without(live, ignored):
+    if annotated or {**document, **ignored} != {**live, **ignored}:
         document["metadata"]["generation"] = live["metadata"].get("generation", 0) + 1
 
 
 def _annotations(document: Document) -> Document:
     return document["metadata"].get("annotations") or {}
-
-
-def _without(document: Document, ignored: Sequence[str]) -> Document:
-    return {key: value for key, value in document.items() if key not in ignored}
 
 
 async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.negotiation import accepted
@@ -149,7 +151,7 @@ def _read(ask: Ask, checks: Validation) -> Document:
 
 def _decoded(ask: Ask, checks: Validation) -> Document:
     resource = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
-    asked = replace(ask, kind=replace(ask.kind, resource=resource, custom=False))
+    asked = structs.replace(ask, kind=replace(ask.kind, resource=resource, custom=False))
     scale, unknown = body.read_object(asked, checks.duplicates), list[str]()
     try:
         decoded: Document = decoder(_STRUCT)(scale, None, unknown)

@@ -7,6 +7,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from msgspec import structs
+
 from kapy.apiserver import body
 from kapy.apiserver.ask import Ask
 from kapy.apiserver.audiences import API_AUDIENCES
@@ -37,7 +39,7 @@ _REQUEST: Final = Resource(_GROUP, "v1", "tokenrequests", "TokenRequest")
 
 async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
     """The request with the token in its status. Raises NotFound, Conflict, Invalid."""
-    document = await ask.compute(partial(_read, replace(ask, kind=_kind(ask.kind))))
+    document = await ask.compute(partial(_read, structs.replace(ask, kind=_kind(ask.kind))))
     meta = dict(document.get("metadata") or {})
     _check_place(ask, meta)
     account = plane.table(ask.kind).get(ask.namespace, ask.name)

@@ -11,9 +11,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
+
+from msgspec import structs
 
 from kapy.apiserver.admission import Review
 from kapy.apiserver.metadata import new_uid
@@ -125,12 +126,12 @@ class Webhooks:
         changed, last, invoked = await self._round(review, self._mutating)
         if changed is None:
             return None
-        current = await self._defaulted_again(replace(review, new=changed))
+        current = await self._defaulted_again(structs.replace(review, new=changed))
         if current != changed:
             last = len(invoked)
         again = tuple(hook for at, hook in enumerate(invoked) if hook.again and at < last)
         if again:
-            current = (await self._round(replace(review, new=current), again))[0] or current
+            current = (await self._round(structs.replace(review, new=current), again))[0] or current
         return current
 
     async def _defaulted_again(self, review: Review) -> Document:
@@ -138,7 +139,7 @@ class Webhooks:
         kind = _versions(self._plane, review.resource)[0]
         for plugin in self._plane.plugins(kind, review.subresource):
             if not isinstance(plugin, Webhooks):  # nor those of a later configuration
-                review = replace(review, new=await plugin.default(review))
+                review = structs.replace(review, new=await plugin.default(review))
         assert review.new is not None
         return review.new
 
@@ -165,7 +166,7 @@ class Webhooks:
                 changed = await self._patched(hook, kind, review, seen, operations)
                 if changed != review.new:
                     last, result = len(invoked) - 1, changed
-                    review = replace(review, new=changed)
+                    review = structs.replace(review, new=changed)
         return result, last, invoked
 
     def _operations(self, hook: Hook, answer: Answer) -> list[Any]:

@@ -35,7 +35,7 @@ def member(node: Fields | None) -> Fields:
 
 
 def union(one: Fields, two: Fields) -> Fields:
-    """What is in either of two sets (at the top)."""
+    """What is in either of two sets (at the top); one of them where it holds the other."""
     if one is two or not two:
         return one
     if not one:
@@ -44,19 +44,27 @@ def union(one: Fields, two: Fields) -> Fields:
 
 
 def _merged(one: Fields, two: Fields) -> Fields:
-    result = dict(one)
+    """What is in either; `one` itself when the other one adds nothing."""
+    result: Fields | None = None
     for key, below in two.items():
         mine = one.get(key)
         if mine is None:
-            result[key] = below
-        elif mine is not below and key != ".":
-            result[key] = _united(mine, below)
-    return result
+            both = below
+        elif mine is below or key == ".":
+            continue
+        else:
+            both = _united(mine, below)
+            if both is mine:
+                continue
+        if result is None:
+            result = dict(one)
+        result[key] = both
+    return one if result is None else result
 
 
 def _united(one: Fields, two: Fields) -> Fields:
     if not one:
-        return member(two)
+        return member(two) if two else one
     if not two:
         return member(one)
     return _merged(one, two)

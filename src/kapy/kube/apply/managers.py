@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from kapy.kube import Document
 from kapy.kube.apply.fields import Fields, InvalidFields, decoded, union
@@ -15,8 +16,11 @@ MAX_UPDATERS: Final = 10
 
 _ANCIENT: Final = "ancient-changes"
 
+# Identities and entries are made for each write: as Structs in C, several times as fast as
+# dataclasses.
 
-class Identity(NamedTuple):
+
+class Identity(Struct, frozen=True):
     """What makes two entries one: an applier stays the same over versions, an updater does not."""
 
     manager: str
@@ -42,8 +46,7 @@ class Identity(NamedTuple):
         return json.dumps({key: value for key, value in parts.items() if value})
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Struct, frozen=True):
     """One entry. document: the entry as it travels when it was read and has not changed."""
 
     api_version: str
@@ -53,7 +56,7 @@ class Owned:
 
     def owning(self, fields: Fields) -> Owned:
         """The same entry with other fields, and the time that it had."""
-        return self if fields is self.fields else replace(self, fields=fields, document=None)
+        return self if fields is self.fields else Owned(self.api_version, fields, self.time)
 
 
 Managers = dict[Identity, Owned]

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kapy.kube import Document
 from kapy.kube.apply.fields import spelled as element_spelled
 from kapy.kube.apply.types import (
+    STRING,
     InvalidItem,
     ListType,
     MapType,
@@ -29,12 +31,51 @@ def misfits(node: Type, value: Any, *, repeated: bool = False) -> str:
 
     repeated: an item may stand in a list twice.
     """
+    if fits(node, value, repeated=repeated):  # as nearly everything does
+        return ""
     lines = list(
         first(one for one in _misfits(node, value, "") if not (repeated and _TWICE in one))
     )
     if len(lines) <= 1:
         return "".join(lines)
     return "\n".join(["errors:", *(f"  {line}" for line in lines)])
+
+
+def fits(node: Type, value: Any, *, repeated: bool) -> bool:
+    """Whether nothing is wrong with a value, without a word about what and where."""
+    if value is None:
+        return True
+    found = settled(node, value)
+    if isinstance(found, Scalar):
+        return not _expected(found, value)
+    if isinstance(found, MapType):
+        return isinstance(value, dict) and _map_fits(found, value, repeated=repeated)
+    if isinstance(found, ListType):
+        return isinstance(value, list) and _list_fits(found, value, repeated=repeated)
+    return found.what is None or not _expected(found.what, value)
+
+
+def _map_fits(node: MapType, value: Document, *, repeated: bool) -> bool:
+    members, others = node.members, node.element
+    for name, inner in value.items():
+        member = members.get(name, others)
+        if member is STRING and inner.__class__ is str:
+            continue
+        if member is None or not fits(member, inner, repeated=repeated):
+            return False
+    return True
+
+
+def _list_fits(node: ListType, value: list[Any], *, repeated: bool) -> bool:
+    if node.keys is not None:
+        try:
+            keys = {item_key(node, item) for item in value}
+        except InvalidItem:
+            return False
+        if not repeated and len(keys) < len(value):
+            return False
+    element = node.element
+    return all(fits(element, item, repeated=repeated) for item in value)
 
 
 def _misfits(node: Type, value: Any, path: Path) -> Iterator[str]:
@@ -91,9 +132,9 @@ def _expected(node: Scalar, value: Any) -> str:
             good = isinstance(value, (int, float)) and not isinstance(value, bool)
             return "" if good else f"expected numeric (int or float), got {_go_type(value)}"
         case "string":
-            good = isinstance(value, str)
-            shown = f"&value.valueUnstructured{{Value:{_go_syntax(value)}}}"
-            return "" if good else f"expected string, got {shown}"
+            if isinstance(value, str):
+                return ""
+            return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
         case "boolean":
             good = isinstance(value, bool)
             return "" if good else f"expected boolean, got &{{{text(value)}}}"

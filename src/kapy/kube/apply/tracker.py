@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kapy.kube import Document
 from kapy.kube.apply import last_applied
@@ -21,7 +22,7 @@ from kapy.kube.apply.fields import (
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import Identity, Managers, Owned
 from kapy.kube.apply.merging import merged, owned, stripped, with_named, without, without_nulls
-from kapy.kube.apply.misfits import misfits
+from kapy.kube.apply.misfits import fits, misfits
 from kapy.kube.apply.refusals import apply_failed, check_applied, check_live
 from kapy.kube.apply.write import Write
 from kapy.kube.errors import ApiError
@@ -69,9 +70,9 @@ class Tracker:
         """
         if self._unfit_status(new, write):
             return _bare(new)
-        before = _bare(live) if live is not None else self._nothing(new)
-        metadata = new["metadata"]
-        found = self._stated(live, metadata.get("managedFields"), write)
+        # managedFields are of a type that no comparison looks into: they may stay in it.
+        before = live if live is not None else self._nothing(new)
+        found = self._stated(live, new["metadata"].get("managedFields"), write)
         if not found and live is not None and live["metadata"].get("uid"):
             return _bare(new)
         try:
@@ -88,7 +89,7 @@ class Tracker:
             return False
         types = self._types[write.api_version]
         status = types.root.type_of("status")
-        return not types.typed and bool(misfits(status, new["status"], repeated=True))
+        return not types.typed and not fits(status, new["status"], repeated=True)
 
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
@@ -186,13 +187,17 @@ class Tracker:
         changed, removed = self._differences(before, new, write)
         if changed is None and removed is None and not _foreign(found, write.api_version):
             return {one: entry for one, entry in found.items() if entry.fields}
-        found = self._reduced(found, before, new, write, (changed, removed))
-        if changed is not None:
-            own = write.identity(applies=False)
-            mine = found.get(own)
-            fields = union(mine.fields, changed) if mine is not None else changed
-            found[own] = Owned(write.api_version, fields, write.time)
-            entries.cap(found)
+        if changed is None:
+            return self._reduced(found, before, new, write, (changed, removed))
+        own = write.identity(applies=False)
+        found = self._reduced(found, before, new, write, (changed, removed), own)
+        mine, fields = found.get(own), changed
+        if mine is not None:
+            # What it owned before and owns now stays the same object, which is stored once.
+            kept = mine.fields if removed is None else difference(mine.fields, removed)
+            fields = union(kept, changed)
+        found[own] = Owned(write.api_version, fields, write.time)
+        entries.cap(found)
         return found
 
     def _differences(self, before: Document, after: Document, write: Write) -> Differences:
@@ -238,7 +243,7 @@ class Tracker:
         What a status ignores it ignores in every version; the object itself in its own alone.
         """
         if version not in by_version:
-            old = self._seen(before, version, "failed to convert old object: ")
+            old = self._seen(_bare(before), version, "failed to convert old object: ")
             new = self._seen(after, version, "failed to convert new object: ")
             reset = write.reset if write.subresource == "status" else None
             changed, removed = changes(self._types[version].root, old, new)
@@ -378,7 +383,8 @@ def _bare(document: Document) -> Document:
     metadata = document.get("metadata") or {}
     if "managedFields" not in metadata:
         return document
-    rest = {key: value for key, value in metadata.items() if key != "managedFields"}
+    rest = metadata.copy()
+    del rest["managedFields"]
     return {**document, "metadata": rest}
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kapy.kube import Document
 from kapy.kube.apply.managers import Identity
 
 
-@dataclass(slots=True)
-class Write:
+class Write(Struct):
     """One write as ownership sees it.
 
     manager: `fieldManager`, or what the User-Agent says before its first slash. api_version: the
