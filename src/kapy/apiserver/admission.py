@@ -29,7 +29,8 @@ class Review(Struct):  # each write makes two, and C makes a Struct
     """One write as admission sees it (upstream's AdmissionReview, without HTTP).
 
     options: returns them as the API has them (`CreateOptions` …). warnings: sentences to the
-    client, which a refusal carries, too. compute: runs pure computations about large objects.
+    client, which a refusal carries, too. large: pure computations about the objects are left to
+    `compute`.
     """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]
@@ -44,6 +45,7 @@ class Review(Struct):  # each write makes two, and C makes a Struct
     options: Callable[[], Document]
     warnings: list[str] = field(default_factory=list)
     compute: Compute = compute_here
+    large: bool = False
 
 
 class Admission(Protocol):

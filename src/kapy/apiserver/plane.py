@@ -49,7 +49,7 @@ class Plane:
     convert: Convert | None = None
     registry: Registry = field(default_factory=builtin_registry)
     rng: random.Random = field(default_factory=random.Random)
-    handled: dict[tuple[Resource, str], tuple[Admission, ...]] = field(default_factory=dict)
+    handled: dict[tuple[Kind, str], tuple[Admission, ...]] = field(default_factory=dict)
     webhooks: bool = False
     following: Following | None = None
     kubelets: bool = True
@@ -65,7 +65,7 @@ class Plane:
         """The admission plug-ins that look at writes of a resource."""
         if not self.admission:
             return ()
-        key = (kind.resource, subresource)
+        key = (kind, subresource)
         found = self.handled.get(key)
         if found is None:
             found = self.handled[key] = tuple(self._plugins(kind, subresource))

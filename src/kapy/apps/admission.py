@@ -61,9 +61,8 @@ class Rules:
         if review.subresource:
             return review.new
         try:
-            document = await review.compute(
-                partial(default, review.new, review.old, dry_run=review.dry_run)
-            )
+            work = partial(default, review.new, review.old, dry_run=review.dry_run)
+            document = await review.compute(work) if review.large else work()
         except CannotDefault as error:
             if error.errors:
                 raise _refusal(review.resource, review.name, error.errors, "default") from None
@@ -83,9 +82,8 @@ class Rules:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
                 raise Forbidden(_denied("validation-scale", resource, problem))
             return ()
-        errors = await review.compute(
-            partial(validate, review.new, review.old, gates=self._gates, dry_run=review.dry_run)
-        )
+        work = partial(validate, review.new, review.old, gates=self._gates, dry_run=review.dry_run)
+        errors = await review.compute(work) if review.large else work()
         if self._client is not None and resource == IPAddress.RESOURCE and review.old is None:
             errors += await claim_errors(self._client, read_whole(review.new, IPAddress))
         warnings: Sequence[str] = ()

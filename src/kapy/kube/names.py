@@ -69,15 +69,11 @@ class Resource:
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of a collection, an object or a subresource of an object."""
-        parts = [self.root]
-        if self.namespaced and namespace:
-            parts += ["namespaces", namespace]
-        parts.append(self.plural)
+        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        path = f"{self.root}{scope}/{self.plural}"
         if name:
-            parts.append(name)
-        if subresource:
-            parts.append(subresource)
-        return "/".join(parts)
+            path = f"{path}/{name}"
+        return f"{path}/{subresource}" if subresource else path
 
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)

@@ -80,10 +80,11 @@ class Kind:
     custom: bool = False
     scale: Document | None = None
     deprecation: str = ""
+    namespaced: bool = field(init=False)
 
-    @property
-    def namespaced(self) -> bool:
-        return self.resource.namespaced
+    def __post_init__(self) -> None:
+        # A field, because each request asks for it several times.
+        object.__setattr__(self, "namespaced", self.resource.namespaced)
 
     @property
     def group_resource(self) -> str:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kapy.apiserver.resources.structs import Malformed, Misfit, decoder, sorted_by_name
+from kapy.apiserver.resources.structs import (
+    Malformed,
+    Misfit,
+    decoder,
+    sorted_by_name,
+)
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
 from kapy.kube.field_errors import FieldError, invalid
@@ -48,9 +53,11 @@ class ObjectSchema:
         keep_nulls: nulls that may not stand are kept, for validation to find. Raises Misfit when
         a field has the wrong type.
         """
-        del live, keep_nulls
+        del keep_nulls
         if not self.struct:
             return document
+        if live is not None:
+            return _decoded_again(self.struct, document, unknown, live)
         decoded: Document = decoder(self.struct)(document, None, unknown)
         return decoded
 
@@ -87,6 +94,23 @@ class ObjectSchema:
         """
         del document, old, warnings, known
         return []
+
+
+def _decoded_again(struct: str, value: Document, unknown: list[str], live: Document) -> Document:
+    """An object that was made of `live`, which was decoded before it was stored.
+
+    What is the same object in the metadata of both is not decoded again. So the owners that nobody
+    changed stay the same object, which is compared and stored without a look into it.
+    """
+    decode, given, settled = decoder(struct), value.get("metadata"), live["metadata"]
+    if not isinstance(given, dict):
+        whole: Document = decode(value, None, unknown)
+        return whole
+    same = {key: one for key, one in given.items() if one and settled.get(key) is one}
+    rest = {key: one for key, one in given.items() if key not in same}
+    out: Document = decode({**value, "metadata": rest}, None, unknown)
+    out["metadata"] = {**same, **out["metadata"]}
+    return out
 
 
 class CustomSchema(ObjectSchema):

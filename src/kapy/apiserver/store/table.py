@@ -82,8 +82,10 @@ class Table:
 
     def latest(self, namespace: str, name: str) -> Document | None:
         """The object as the next write must see it: staged writes included."""
-        stored = self.newest(namespace, name)
-        return None if stored is None else stored.document or self._thawed(stored)
+        if self.staged:
+            stored = self.newest(namespace, name)
+            return None if stored is None else stored.document or self._thawed(stored)
+        return self.get(namespace, name)
 
     def newest(self, namespace: str, name: str) -> Stored | None:
         """As `latest`, without reading it."""

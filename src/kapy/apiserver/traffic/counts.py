@@ -27,8 +27,8 @@ EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
 _APPLY: Final = "application/apply-patch+"
 _VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
 _METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
-_OF_ONE: Final = frozenset({"create", "delete", "get", "update"})
-"""Verbs that are about one object, whichever the path."""
+_OF_ONE: Final = frozenset({"apply", "delete", "get", "patch", "update"})
+"""Verbs that are about the object that the path names."""
 _MANY: Final = 1000  # kinds come and go with their definitions
 
 ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
@@ -151,7 +151,7 @@ class Traffic:
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str, str, str, str, str], Tally] = {}
-        self._plain: dict[tuple[Kind, str], Tally] = {}
+        self._plain: dict[tuple[Kind, str, str], Tally] = {}
         self.events: dict[tuple[str, str], Events] = {}
         self.changes: Counter[str] = Counter()
         self.cut: Counter[str] = Counter()
@@ -163,14 +163,15 @@ class Traffic:
         if route is None:
             return self._tally(_page(request))
         kind = route.kind
-        plain = verb in _OF_ONE and not route.subresource and not request.query
+        if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
+            verb = "apply"
+        about_one = route.name if verb in _OF_ONE else verb == "create"
+        plain = about_one and "dryRun" not in request.query
         if plain:  # most requests: found without looking closely
-            found = self._plain.get((kind, verb))
+            found = self._plain.get((kind, verb, route.subresource))
             if found is not None:
                 return found
         one = kind.resource
-        if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
-            verb = "apply"
         dry_run = "All" if "dryRun" in request.query else ""
         scope = scope_of(verb, route.namespace, route.name)
         key = (verb, dry_run, one.api_version, one.plural, route.subresource, scope)
@@ -178,7 +179,7 @@ class Traffic:
         if plain:
             if len(self._plain) > _MANY:
                 self._plain.clear()
-            self._plain[kind, verb] = tally
+            self._plain[kind, verb, route.subresource] = tally
         return tally
 
     def _tally(self, key: tuple[str, str, str, str, str, str]) -> Tally:

@@ -232,7 +232,10 @@ async def validated(
     """
     if ask.guard is not None:
         ask.guard(review(ask, operation, new, old, dry_run=dry_run, name=name))
-    await ask.compute(partial(_check_object, ask, new, old))
+    if ask.large:
+        await ask.compute(partial(_check_object, ask, new, old))
+    else:
+        _check_object(ask, new, old)
     for plugin in plane.plugins(ask.kind, ask.subresource):
         asked = review(ask, operation, new, old, dry_run=dry_run, name=name)
         ask.warnings.extend(await plugin.validate(asked))
@@ -300,4 +303,5 @@ def review(
         options=options or partial(options_of, ask, operation, dry_run=dry_run),
         compute=ask.compute,
         warnings=ask.warnings,
+        large=ask.large,
     )

@@ -33,7 +33,10 @@ async def create(plane: Plane, ask: Ask) -> Reply:
     """Store a new object."""
     body.check_media_type(ask)
     dry_run, checks = write_options(ask, "CreateOptions")
-    document = await ask.compute(partial(read_typed, ask, checks))
+    if ask.large:
+        document = await ask.compute(partial(read_typed, ask, checks))
+    else:
+        document = read_typed(ask, checks)
     meta = document["metadata"]
     if ask.name and (meta.get("name") or meta.get("generateName")):
         check_name(ask, meta)  # the right was for this name

@@ -51,7 +51,10 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         return await _apply(plane, ask, checks, dry_run=dry_run)
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
-    content = await ask.compute(partial(read_patch, ask, checks, media))
+    if ask.large:
+        content = await ask.compute(partial(read_patch, ask, checks, media))
+    else:
+        content = read_patch(ask, checks, media)
     if media == JSON_PATCH and checks.level != "Ignore":
         check_operations(content, checks)
 
@@ -88,6 +91,8 @@ def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
     """
     resource = ask.kind.resource
     kind, version = document.get("kind"), document.get("apiVersion")
+    if kind == resource.kind and version == resource.api_version:
+        return
     if kind is None:
         raise result.refusal(f"Object 'Kind' is missing in '{result.shown()}'")
     for field, value in (("apiVersion", version), ("kind", kind)):

@@ -106,7 +106,7 @@ async def revise(
             if of_another_type(ask, wanted):
                 check_version(ask, live, wanted, how)
                 check_type(ask, wanted)
-            document = await _revised(plane, ask, live, wanted, how, dry_run=dry_run)
+            document = await _revised(plane, ask, table, live, wanted, how, dry_run=dry_run)
         except Conflict:
             # Who reads after this answer must find what the write lost against.
             await plane.store.committed()
@@ -189,7 +189,14 @@ def _wrong_uid(ask: Ask, wanted: str, found: str) -> Conflict:
 
 
 async def _revised(
-    plane: Plane, ask: Ask, live: Document, wanted: Document, how: _How, *, dry_run: bool
+    plane: Plane,
+    ask: Ask,
+    table: Table,
+    live: Document,
+    wanted: Document,
+    how: _How,
+    *,
+    dry_run: bool,
 ) -> Document:
     """The object as it would be stored; `live` itself when nothing changed."""
     if wanted is live and not plane.webhooks:
@@ -212,7 +219,7 @@ async def _revised(
     check_version(ask, live, document, how)
     document = _combined(ask, live, document)
     if not ask.subresource:
-        kind.strategy.allocate(document, live, plane.table(kind))
+        kind.strategy.allocate(document, live, table)
         kind.strategy.prepare_update(document, live)
     elif ask.subresource == "status":
         kind.strategy.prepare_status(document, live)

@@ -82,8 +82,8 @@ class Following:
             return
         if one.table != DEFINITIONS:
             self._renew()
-        elif self._plane.webhooks:
-            self._plane.handled.clear()  # there may be other versions, which a rule names
+        else:
+            self._plane.handled.clear()  # there may be other kinds, or versions that a rule names
 
     def _renew(self) -> None:
         plane = self._plane

@@ -29,11 +29,16 @@ def apply(target: Any, patch: Any) -> Any:
                 del merged[key]
             continue
         before = target.get(key)
-        after = apply(before, value) if isinstance(before, dict) else without_nulls(value)
-        merged_maps = isinstance(before, dict) and isinstance(value, dict)  # the same if unchanged
-        if after is not before and (merged_maps or not same(before, after)):
-            merged = dict(target) if merged is None else merged
-            merged[key] = after
+        if isinstance(before, dict):
+            after = apply(before, value) if isinstance(value, dict) else value
+            if after is before:
+                continue
+        else:
+            after = value if value.__class__ is str else without_nulls(value)
+            if same(before, after):
+                continue
+        merged = dict(target) if merged is None else merged
+        merged[key] = after
     return target if merged is None else merged
 
 

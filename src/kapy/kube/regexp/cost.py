@@ -40,12 +40,22 @@ class TooCostly(KapyError, ValueError):
 
 
 class Allowance:
-    """What is left for one object."""
+    """What is left for one object. As a context: all searches within share it, unless an outer one
+    counts them already."""
 
-    __slots__ = ("left",)
+    __slots__ = ("_token", "left")
 
     def __init__(self, left: int = ALLOWED) -> None:
         self.left = left
+        self._token: Token[Allowance | None] | None = None
+
+    def __enter__(self) -> None:
+        if _current.get() is None:
+            self._token = _current.set(self)
+
+    def __exit__(self, *error: object) -> None:
+        if self._token is not None:
+            _current.reset(self._token)
 
     def charge(self, nanoseconds: int) -> None:
         """Take something away. Raises TooCostly when that was too much."""
@@ -74,24 +84,5 @@ def charge_here(steps: int) -> None:
             account.charge(0)
 
 
-class _Sharing:
-    """A context in which all searches share one allowance; every validation enters one."""
-
-    __slots__ = ("_left", "_token")
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-        self._token: Token[Allowance | None] | None = None
-
-    def __enter__(self) -> None:
-        if _current.get() is None:
-            self._token = _current.set(Allowance(self._left))
-
-    def __exit__(self, *error: object) -> None:
-        if self._token is not None:
-            _current.reset(self._token)
-
-
-def allowance(left: int = ALLOWED) -> _Sharing:
-    """All searches within share one allowance; an outer one goes on to count."""
-    return _Sharing(left)
+allowance: Final = Allowance
+"""A context whose searches share one allowance. Every validation enters one."""

@@ -95,7 +95,7 @@ def _defaulted_object(node: Node, value: Document, settled: Any, *, filling: Fil
     known = settled if isinstance(settled, dict) else {}
     changed: Document = {}
     for name, inner in value.items():
-        if inner is not None and not isinstance(inner, (dict, list)):
+        if inner.__class__ is str or (inner is not None and not isinstance(inner, (dict, list))):
             continue
         child = node.child(name)
         if child is None or (node.embedded and name in _META):

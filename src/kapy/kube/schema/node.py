@@ -57,8 +57,9 @@ class Node:
     """types: JSON types that a value may have, () any. defaults: completed defaults of
     properties. default_size, defaults_size: bytes of JSON of the own default, and of those.
     list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick test whether
-    a scalar is good, None when it takes more than that. ruled: the properties that have rules, or
-    hold what has some."""
+    a scalar is good, None when it takes more than that. shortest, longest: a text of so many
+    characters is good whatever it says; none is where `longest` is negative. ruled: the properties
+    that have rules, or hold what has some."""
 
     types: tuple[str, ...]
     format: str
@@ -84,6 +85,8 @@ class Node:
     ruled: Mapping[str, Node] = field(default_factory=dict)
     has_list_keys: bool = False
     plain: Callable[[Any], bool] | None = None
+    shortest: int = 0
+    longest: int = -1
 
     def child(self, name: str) -> Node | None:
         """What a member of an object must fit; None when nothing is said about it."""
@@ -130,6 +133,10 @@ def compiled(
     keyed = node.list_keys is not None
     node.has_list_keys = keyed or any(one.has_list_keys for one in children)
     node.plain = _plain(node)
+    limits = node.limits
+    free = limits.enum is None and limits.pattern is None
+    if free and node.plain is not None and node.types == ("string",):
+        node.shortest, node.longest = _lengths(limits)
     return node
 
 
@@ -234,9 +241,13 @@ def _among(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
     return lambda value: type(value) is str and value in known
 
 
+def _lengths(limits: Limits) -> tuple[int, int]:
+    """How few and how many characters a text may have."""
+    return limits.min_length or 0, limits.max_length if limits.max_length is not None else 1 << 60
+
+
 def _bounded(limits: Limits) -> Callable[[Any], bool]:
-    least = limits.min_length or 0
-    most = limits.max_length if limits.max_length is not None else 1 << 60
+    least, most = _lengths(limits)
     if limits.pattern is None:
         return lambda value: type(value) is str and least <= len(value) <= most
     matches = limits.pattern.matches

@@ -63,8 +63,11 @@ class Pruning:
 
     def _object(self, node: Node | None, value: Document, path: Path, settled: Any) -> Document:
         known = settled if isinstance(settled, dict) else {}
+        properties = node.properties if node is not None else {}
         result: Document | None = None
         for name, inner in value.items():
+            if inner.__class__ is str and name in properties:
+                continue  # most members
             if known.get(name, ABSENT) is inner:
                 continue
             child = node.child(name) if node is not None else None

@@ -42,6 +42,7 @@ class Structural:
         self._node = node
         self._embeds = embeds
         self._below = {name: one for name, one in node.properties.items() if name not in _META}
+        self._keyed = {name: one for name, one in self._below.items() if one.has_list_keys}
 
     @classmethod
     def compile(cls, schema: Document, *, rules: RuleChecker | None = None) -> Structural:
@@ -86,23 +87,24 @@ class Structural:
         """
         pruning = Pruning()
         known = {} if settled is None else settled
-        metadata = document.get("metadata")
-        result: Document = pruning.pruned(self._node, {**document, "metadata": None}, "", known)
-        if len(result) == len(document) and all(
-            result[name] is document[name] for name in result if name != "metadata"
-        ):
-            return document, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
+        bare = {**document, "metadata": None}
+        result: Document = pruning.pruned(self._node, bare, "", known)
+        dropped = [*sorted(pruning.unknown), *sorted(pruning.metadata)]
+        if result is bare:
+            return document, dropped
         if "metadata" in document:
-            result["metadata"] = metadata
+            result["metadata"] = document["metadata"]
         else:
             del result["metadata"]
-        return result, [*sorted(pruning.unknown), *sorted(pruning.metadata)]
+        return result, dropped
 
-    def embedded_metadata(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
+    def embedded_metadata(self, document: Document) -> Iterable[tuple[Path, str, Any]]:
         """What all embedded objects say of themselves: see `embedded.embedded_metadata`."""
-        if self._embeds:
-            for name, node in self._below.items():
-                yield from embedded_metadata(node, document.get(name), name)
+        return self._embedded(document) if self._embeds else ()
+
+    def _embedded(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
+        for name, node in self._below.items():
+            yield from embedded_metadata(node, document.get(name), name)
 
     def validate(
         self,
@@ -135,8 +137,8 @@ class Structural:
         if self._embeds:
             for name, node in self._below.items():
                 embedded_errors(node, new.get(name), name, errors)
-        if self._node.has_list_keys:
-            errors += self._duplicates(new, old)
+        if self._node.has_list_keys and (repeated := self._duplicates(new, old)):
+            errors += repeated
         if self._node.has_rules:
             if any(error.type in _BLOCKING for error in (*known, *errors)):
                 errors.append(invalid("<nil>", None, _NOT_CHECKED))
@@ -151,9 +153,9 @@ class Structural:
     def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:
         """Of a list's items; forgiven when the object had some before."""
         found: list[FieldError] = FieldErrors()
-        for name, node in self._below.items():
+        for name, node in self._keyed.items():
             inner = new.get(name)
-            if node.has_list_keys and (old is None or inner is not old.get(name)):
+            if old is None or inner is not old.get(name):
                 duplicates(node, inner, name, found)
         if not found or old is None:
             return found

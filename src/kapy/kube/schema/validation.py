@@ -56,7 +56,8 @@ def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Error
         return
     if type(value) is int and not -_LONG <= value < _LONG:
         value = float(value)  # as Go holds it
-    _validate_type(node, value, path, errors)
+    if _NAMES.get(value.__class__) not in node.types:
+        _validate_type(node, value, path, errors)
     if node.junctors is not None:
         _validate_junctors(node.junctors, value, old, path, errors)
     check = _CHECKS.get(type(value))
@@ -299,7 +300,12 @@ def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: 
     properties, additional = node.properties, node.additional
     for name, inner in value.items():
         child = properties.get(name) or additional
-        if child is None or (child.plain is not None and child.plain(inner)):
+        if child is None:
+            continue
+        # Most members are texts of any content, which are judged without a call.
+        if inner.__class__ is str and child.shortest <= len(inner) <= child.longest:
+            continue
+        if child.plain is not None and child.plain(inner):
             continue
         was = before.get(name, ABSENT)
         if was is inner:
