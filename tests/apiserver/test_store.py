@@ -14,7 +14,7 @@ from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server, StoreError, StoreInUse, StoreTooNew
 from kapy.apiserver.store import schema
 from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
-from kapy.apiserver.store.store import Store
+from kapy.apiserver.store.store import FIRST_REVISION, Store
 from kapy.kube import Document
 from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
@@ -225,3 +225,28 @@ async def test_history_is_bounded_by_bytes() -> None:
         history = asking.server.store.history
         assert history.floor > 200
         assert len(history.since("configmaps", history.floor)) < 100
+
+
+async def test_who_waits_for_a_write_is_woken_in_the_next_turn_and_cancelled_alone(
+    tmp_path: Path,
+) -> None:
+    store = Store.open(tmp_path)
+    table = store.table("configmaps")
+    turns: list[str] = []
+
+    async def write(name: str) -> None:
+        store.put(table, "n", name, {"metadata": {"name": name}})
+        await store.committed()
+        turns.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        first, gone, last = (group.create_task(write(name)) for name in "abc")
+        await asyncio.sleep(0)  # all have staged, the transaction begins with the next turn
+        gone.cancel()
+        await asyncio.sleep(0)
+        assert store.revision > FIRST_REVISION
+        assert turns == []
+        await asyncio.sleep(0)
+        assert turns == ["a", "c"]
+        assert [first.done(), gone.cancelled(), last.done()] == [True, True, True]
+    store.close()

@@ -243,3 +243,33 @@ async def test_who_is_not_a_superuser_may_nothing_but_health_and_version() -> No
         assert (await nobody.ask("GET", "/readyz"))[0] == 200
         assert (await nobody.ask("GET", "/version"))[0] == 200
         assert (await nobody.ask("GET", "/apis"))[0] == 403
+
+
+async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.dev"
+    async with running(admission=[_Admission()]) as asking:
+        for number in range(5):
+            await asking.create(GIZMOS, gizmo(f"g{number}", replicas=2))
+            await asking.merge(definition, {"spec": {"names": {"shortNames": [f"s{number}"]}}})
+        served = asking.server.plane.registry.find("example.dev", "v1", "gizmos")
+        known = [kind for kind, _ in asking.server.plane.handled if kind.custom]
+        assert all(kind is served for kind in known)
+
+
+async def test_a_patch_leaves_what_it_does_not_touch_the_same_object() -> None:
+    async with running() as asking:
+        labelled = config_map("a", labels={"a": "b"}, finalizers=["x.dev/y"])
+        made = await asking.create(CONFIG_MAPS, labelled)
+        found = await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"c": "d"}})
+        for field in ("labels", "finalizers"):
+            assert found["metadata"][field] is made["metadata"][field]
+        more = {"metadata": {"labels": {"e": "f"}, "finalizers": [], "annotations": {}}}
+        found = await asking.merge(f"{CONFIG_MAPS}/a", more)
+        assert found["metadata"]["labels"] == {"a": "b", "e": "f"}
+        assert not {"finalizers", "annotations"} & found["metadata"].keys()
+        status, body = await asking.ask(
+            "PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"e": 1}}}, MERGE_PATCH
+        )
+        assert status == 422
+        assert "into Go struct field ObjectMeta.metadata.labels of type string" in body["message"]
+        assert made["metadata"]["labels"] == {"a": "b"}

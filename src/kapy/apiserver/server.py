@@ -278,8 +278,7 @@ class Server:
         verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         ask.places = self.plane.large
-        if request.arrival is not None:
-            ask.large = is_large(request)
+        ask.large = request.arrival is not None and is_large(request)
         own = self.access.grants.built_in
         if (
             own is None

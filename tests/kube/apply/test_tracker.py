@@ -450,3 +450,13 @@ def test_metadata_of_a_wrong_type_is_no_configuration() -> None:
     wrong = {**shape({}), "metadata": {"name": 1}}
     with pytest.raises(ApplyFailed, match=r"\.metadata\.name: expected string"):
         VERSIONS.apply(None, wrong, write("one"), force=False)
+
+
+def test_fields_that_the_same_manager_owned_before_stay_one_object() -> None:
+    live = made({"name": "x", "count": 1})
+    again = updated(live, {"name": "y", "count": 1}, "maker", LATER)
+    (before,), (after,) = (one["metadata"]["managedFields"] for one in (live, again))
+    assert after["time"] == LATER
+    assert after["fieldsV1"] is before["fieldsV1"]
+    less = updated(again, {"name": "z"}, "maker", LATER)
+    assert owners(less) == {("maker", "Update"): {"f:spec": {".": {}, "f:name": {}}}}

@@ -60,32 +60,30 @@ class Collector:
 
     def _noticed(self, one: Happening) -> None:
         place = Place(one.table, one.namespace, one.name)
-        before = _owners(one.previous["metadata"]) if one.previous is not None else {}
+        previous, meta = one.previous, one.document["metadata"]
+        was = {} if previous is None else previous["metadata"]
         if one.change == "DELETED":
-            uid = one.document["metadata"]["uid"]
-            self._alive.pop(uid, None)
-            for owner in before:
+            self._alive.pop(meta["uid"], None)
+            for owner in _owners(was):
                 self._forget(owner, place)
-            for dependent in self._dependents.get(uid, ()):
+            for dependent in self._dependents.get(meta["uid"], ()):
                 self._queue.add(dependent)
-            return
-        if (
-            one.previous is None
-            or one.previous["metadata"]["uid"] != one.document["metadata"]["uid"]
-        ):
-            self._learn(place, one.document["metadata"])
-            return
-        meta = one.document["metadata"]
-        after = before
-        if meta.get("ownerReferences") is not one.previous["metadata"].get("ownerReferences"):
-            after = _owners(meta)
+        elif was.get("uid") != meta["uid"]:
+            self._learn(place, meta)
+        elif self._moved(place, was, meta) or _waits(meta):
+            self._queue.add(place)
+
+    def _moved(self, place: Place, was: Document, meta: Document) -> bool:
+        """Note the owners of an object; answers whether they are others than before."""
+        if meta.get("ownerReferences") is was.get("ownerReferences"):
+            return False
+        before, after = _owners(was), _owners(meta)
         if after != before:
             for owner in before.keys() - after.keys():
                 self._forget(owner, place)
             for owner, blocks in after.items():
                 self._dependents.setdefault(owner, {})[place] = blocks
-        if after.keys() != before.keys() or _waits(meta):
-            self._queue.add(place)
+        return after.keys() != before.keys()
 
     def _forget(self, owner: str, place: Place) -> None:
         found = self._dependents.get(owner)

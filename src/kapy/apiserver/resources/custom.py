@@ -79,15 +79,18 @@ def _kinds(definition: Document, convert: ToVersion | None) -> Iterator[Kind]:
     namespaced = spec["scope"] == "Namespaced"
     stored = storage_version(definition)
     plural, kind = names["plural"], names["kind"]
+    storage = Resource(spec["group"], stored, plural, kind, namespaced)
     tracker = cache(partial(_tracker, definition, convert))
     for version in spec["versions"]:
         if not version.get("served"):
             continue
         parts = version.get("subresources") or {}
+        resource = Resource(spec["group"], version["name"], plural, kind, namespaced)
         yield Kind(
-            resource=Resource(spec["group"], version["name"], plural, kind, namespaced),
+            # One object where it is the version of the storage, as each write compares the two.
+            resource=storage if resource == storage else resource,
             table=f"{plural}.{spec['group']}",
-            storage=Resource(spec["group"], stored, plural, kind, namespaced),
+            storage=storage,
             strategy=CustomStrategy(status="status" in parts),
             schema=CustomSchema(
                 partial(Structural.compile, _schema(version), rules=_rules),

@@ -202,19 +202,17 @@ class _Struct:
         """Bytes of JSON of an empty one."""
         return len(msgspec.json.encode(self({}, None, [])))
 
-    def _compile(self) -> None:
-        for key, fact in facts()["structs"][self._name].items():
-            field = _field(fact)
-            self._fields[key] = field
-            if field.zero is not None:
-                self._zeros.append((key, field.zero))
+    def _compile(self) -> dict[str, Field]:
+        """The fields, kept when all are there: a large request may ask on another thread."""
+        fields = {key: _field(fact) for key, fact in facts()["structs"][self._name].items()}
+        self._zeros = [(key, one.zero) for key, one in fields.items() if one.zero is not None]
+        self._fields = fields
+        return fields
 
     def __call__(self, value: Any, path: Path, unknown: list[str]) -> Any:
-        if not self._fields:
-            self._compile()
+        fields = self._fields or self._compile()
         if not isinstance(value, dict):
             raise Misfit(described(value), self._wanted)
-        fields = self._fields
         out: dict[str, Any] = {}
         for key, item in value.items():
             field = fields.get(key)
@@ -222,20 +220,17 @@ class _Struct:
                 if len(unknown) < MOST_UNKNOWN:
                     unknown.append(spelled((path, key)))
             elif item is not None:
-                decoded = self._decoded(field, item, (path, key), unknown)
+                try:
+                    decoded = field.decode(item, (path, key), unknown)
+                except Misfit as error:
+                    error.inside(self._short, key)
+                    raise
                 if decoded or not (field.drop_empty or decoded is None):
                     out[key] = decoded
         for key, zero in self._zeros:
             if key not in out:
                 out[key] = zero()
         return out
-
-    def _decoded(self, field: Field, item: Any, path: tuple[Any, str], unknown: list[str]) -> Any:
-        try:
-            return field.decode(item, path, unknown)
-        except Misfit as error:
-            error.inside(self._short, path[1])
-            raise
 
 
 def _field(fact: Document) -> Field:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from kapy._aio.clock import Clock, system_clock
+from kapy.apiserver.store.commit import Commit
 from kapy.apiserver.store.errors import ObjectTooLarge, StoreDamaged, StoreError
 from kapy.apiserver.store.feed import Feed, Matcher, Notice
 from kapy.apiserver.store.history import Happening, History
@@ -73,8 +74,8 @@ class Store:
         self._tables: dict[str, Table] = {}
         self.listeners: list[Callable[[Happening], None]] = []
         self._batch: list[Happening] = []
-        self._flight: asyncio.Future[None] | None = None
-        self._done: asyncio.Future[None] | None = None
+        self._flight: Commit | None = None  # what is being written
+        self._done: Commit | None = None  # what is collected
         self._broken = ""  # why nothing is written any more
         self._trouble = ""  # why nothing can be written now
         self._retry: asyncio.TimerHandle | None = None
@@ -196,10 +197,9 @@ class Store:
         table.staged[one.namespace, one.name] = None if one.change == "DELETED" else one.after
         self._batch.append(one)
         if self._done is None:
-            loop = asyncio.get_running_loop()
-            self._done = loop.create_future()
+            self._done = Commit()
             if self._flight is None:
-                loop.call_soon(self._flush)
+                asyncio.get_running_loop().call_soon(self._flush)
 
     def _publish(self, table: Table, one: Happening) -> None:
         """Make a committed write visible, then tell everybody."""
@@ -225,7 +225,7 @@ class Store:
         """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
         waiting = self._done or self._flight
         if waiting is not None:
-            await asyncio.shield(waiting)
+            await waiting.wait()
 
     def _flush(self) -> None:
         """Commit what this loop iteration staged: on the loop, or with FULL in a thread."""
@@ -260,17 +260,13 @@ class Store:
         proof = one.after.proof = checksum(one.table, one.namespace, one.name, encoded)
         return one.table, one.namespace, one.name, encoded, proof, before
 
-    def _written(
-        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
-    ) -> None:
+    def _written(self, batch: list[Happening], done: Commit, error: BaseException | None) -> None:
         self._flight = None
         self._settle(batch, done, error)
         if self._done is not None:
             self._flush()
 
-    def _settle(
-        self, batch: list[Happening], done: asyncio.Future[None], error: BaseException | None
-    ) -> None:
+    def _settle(self, batch: list[Happening], done: Commit, error: BaseException | None) -> None:
         if error is not None:
             self._refuse(done, error)
             return
@@ -282,10 +278,9 @@ class Store:
             if table.staged.get(key, one) is (None if one.change == "DELETED" else one.after):
                 del table.staged[key]
             self._publish(table, one)
-        if not done.done():
-            done.set_result(None)
+        done.settle()
 
-    def _refuse(self, done: asyncio.Future[None], error: BaseException) -> None:
+    def _refuse(self, done: Commit, error: BaseException) -> None:
         """Nothing of the batch was written: forget it, and what was staged on top of it."""
         failure = error if isinstance(error, StoreError) else StoreError(str(error))
         self._note(failure)
@@ -293,10 +288,9 @@ class Store:
         self._batch, self._done = [], None
         for table in self._tables.values():
             table.staged.clear()
-        for future in (done, waiting):
-            if future is not None and not future.done():
-                future.set_exception(failure)
-                future.exception()  # nobody may be waiting
+        done.settle(failure)
+        if waiting is not None:
+            waiting.settle(failure)
 
     def _note(self, failure: StoreError) -> None:
         if not self._trouble:

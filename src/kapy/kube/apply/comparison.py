@@ -52,19 +52,21 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
         return _NONE if same(old, new) else _CHANGED
     changed: Fields = {}
     removed: Fields = {}
+    members, others = node.members, node.element or DEDUCED
     for name, value in after.items():
         if name in before:
             was = before[name]
             if was is value or (value.__class__ is str and was == value):
                 continue
-            more, less = changes(node.type_of(name), was, value)
+            more, less = changes(members.get(name, others), was, value)
             if more is not None:
                 changed["f:" + name] = more
             if less is not None:
                 removed["f:" + name] = less
-        elif (added := whole(node.type_of(name), value)) is not None:
+        elif (added := whole(members.get(name, others), value)) is not None:
             changed["f:" + name] = added
-    for name in before.keys() - after.keys():
+    # Most writes remove nothing, which is told without making a set.
+    for name in () if before.keys() <= after.keys() else before.keys() - after.keys():
         if (gone := whole(node.type_of(name), before[name])) is not None:
             removed["f:" + name] = gone
     return changed or None, removed or None
