@@ -1,4 +1,4 @@
-"""A plane that is killed (`kill -9`) while it creates, scales and deletes a real cluster.
+"""`kill -9` of a plane, or of its managers, while they create, scale and delete a real cluster.
 
 The moments are random, with a seed; KAPY_REAL_KILLS says how many there are in each phase (one,
 unless said otherwise), KAPY_REAL_SEED which.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -51,27 +51,26 @@ KILLS: Final = int(os.environ.get("KAPY_REAL_KILLS") or 1)
 SEED: Final = int(os.environ.get("KAPY_REAL_SEED") or 21)
 PATIENCE: Final = 900.0
 LOOK: Final = 0.5
+MANAGERS: Final = ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 OTHER: Final = "somebody-elses"
 """A container that has nothing to do with clusters."""
 
 
-class Killed:
-    """A plane as a process, which is killed and started again."""
+class Program:
+    """A command that is killed and started again."""
 
-    def __init__(self, folder: Path, engine: Engine) -> None:
+    def __init__(self, *command: str, folder: Path, engine: Engine) -> None:
+        self.name = " ".join(command[:2])
+        self._command = command
         self._folder = folder
         self._engine = engine
         self._process: asyncio.subprocess.Process | None = None
-        self.port = 7443  # of the network namespace of the test
-        self.seen: Counter[str] = Counter()
 
     async def start(self) -> None:
-        """Start the plane where it was."""
-        with (self._folder / "plane.log").open("ab") as log:
+        """Start the command again, with what is on disk."""
+        with (self._folder / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "kapy.cli.main", "up"),
-                *("--data-dir", str(self._folder / "plane"), "--port", str(self.port)),
-                *("--kubeconfig", str(self._folder / "kubeconfig")),
+                *(sys.executable, "-m", "kapy.cli.main", *self._command),
                 env={
                     **os.environ,
                     "DOCKER_HOST": self._engine.address,
@@ -81,11 +80,51 @@ class Killed:
                 stderr=log,
             )
 
-    async def kill(self, number: int = signal.SIGKILL) -> None:
+    async def kill(self) -> None:
         """End the process at once."""
-        assert self._process is not None
-        self._process.send_signal(number)
-        await self._process.wait()
+        if self._process is not None:
+            self._process.kill()
+            await self._process.wait()
+
+
+class Killed:
+    """A plane, and managers of which each has a process: one of them is killed now and then.
+
+    managers: names of those with a process of their own. Without any, the plane is killed.
+    """
+
+    def __init__(self, folder: Path, engine: Engine, managers: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._engine = engine
+        self.port = 7443  # of the network namespace of the test
+        self.seen: Counter[str] = Counter()
+        kubeconfig = str(folder / "kubeconfig")
+        program = partial(Program, folder=folder, engine=engine)
+        without = [word for name in managers for word in ("--without", name)]
+        data = ("--data-dir", str(folder / "plane"), "--port", str(self.port))
+        self._plane = program("up", *data, "--kubeconfig", kubeconfig, *without)
+        commands = [("manager", name, "--kubeconfig", kubeconfig) for name in managers]
+        self._managers = [program(*command) for command in commands]
+
+    async def start(self) -> None:
+        """Start the plane, then the managers."""
+        await self._plane.start()
+        if self._managers:
+            await self.until(_is_up)
+        for manager in self._managers:
+            await manager.start()
+
+    async def end(self) -> None:
+        """Kill them all."""
+        for program in (*self._managers, self._plane):
+            await program.kill()
+
+    async def kill_one(self, random: Random) -> str:
+        """Kill a process and start it again; its name."""
+        victim = random.choice(self._managers or [self._plane])
+        await victim.kill()
+        await victim.start()
+        return victim.name
 
     async def ask(self, question: Callable[[Client], Awaitable[object]]) -> object:
         """An answer of the plane; None where it does not run just now."""
@@ -157,15 +196,14 @@ def _container(machine: str) -> str:
 
 @asynccontextmanager
 async def killing(plane: Killed, random: Random, longest: float) -> AsyncIterator[None]:
-    """Kill the plane at random moments while the context is open, and start it again."""
+    """Kill a process at random moments while the context is open, and start it again."""
 
     async def kill() -> None:
         for _ in range(KILLS):
             moment = random.uniform(0.5, longest)
             await asyncio.sleep(moment)
-            await plane.kill()
-            tell(f"killed after {moment:.1f} s")
-            await plane.start()
+            name = await plane.kill_one(random)
+            tell(f"killed {name} after {moment:.1f} s")
 
     async with asyncio.TaskGroup() as group:
         killer = group.create_task(kill())
@@ -173,16 +211,19 @@ async def killing(plane: Killed, random: Random, longest: float) -> AsyncIterato
         await killer
 
 
-async def test_a_killed_plane_leaves_nothing_and_makes_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("managers", [(), MANAGERS], ids=["the plane", "a manager"])
+async def test_a_kill_leaves_nothing_and_makes_nothing_twice(
+    managers: Sequence[str], tmp_path: Path
+) -> None:
     random = Random(SEED)
     async with container_engine(tmp_path) as engine:
         await engine.create(OTHER, {"Image": BALANCER, "Cmd": ["true"]})
-        plane = Killed(tmp_path, engine)
-        await plane.start()
+        plane = Killed(tmp_path, engine, managers)
         try:
+            await plane.start()
             await _live(plane, engine, random)
         finally:
-            await plane.kill()
+            await plane.end()
 
 
 async def _live(plane: Killed, engine: Engine, random: Random) -> None:
@@ -219,6 +260,11 @@ async def _live(plane: Killed, engine: Engine, random: Random) -> None:
     await plane.until(_is_gone)
     tell("deleted")
     assert [one.name for one in await engine.containers()] == [OTHER]
+
+
+async def _is_up(client: Client) -> bool:
+    await client.list(Cluster.RESOURCE, "default")
+    return True
 
 
 async def _create(client: Client) -> bool:

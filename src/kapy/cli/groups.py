@@ -22,7 +22,7 @@ MANAGER = _group(
         ),
         "infrastructure-dev": (
             "kapy.cli.manager:INFRASTRUCTURE_DEV",
-            "DevClusters, DevMachines and DevMachinePools in memory.",
+            "DevClusters, DevMachines and DevMachinePools, in memory and in containers.",
         ),
     },
     "Run one of the managers, at the cluster of a kubeconfig or the one that it is in.",
