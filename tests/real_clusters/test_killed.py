@@ -103,7 +103,8 @@ class Killed:
         without = [word for name in managers for word in ("--without", name)]
         data = ("--data-dir", str(folder / "plane"), "--port", str(self.port))
         self._plane = program("up", *data, "--kubeconfig", kubeconfig, *without)
-        commands = [("manager", name, "--kubeconfig", kubeconfig) for name in managers]
+        options = ("--kubeconfig", kubeconfig, "--health-addr", "0", "--diagnostics-address", "0")
+        commands = [("manager", name, *options) for name in managers]
         self._managers = [program(*command) for command in commands]
 
     async def start(self) -> None:
