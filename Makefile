@@ -15,7 +15,7 @@ WORKERS ?= 2
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-migration real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist clean
+.PHONY: help quickstart test test-quick test-real test-migration real-parts test-recorded samples soak rules mutations differential check format bench reference image docs dist release clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -36,6 +36,7 @@ help:
 	@echo "make docs         build the site of the documentation into build/docs"
 	@echo "make image        build the image of kapy's managers with docker or podman (IMAGE=name:tag, BASE=image with Python)"
 	@echo "make dist         build the wheel and the source archive into dist/"
+	@echo "make release      build all files of a release into dist/: packages, one-file kapy.pyz, manifests, SBOM, image, checksums"
 	@echo "make clean        remove what the other commands made"
 
 # One virtual environment for each purpose: $(call environment,folder,what pip installs)
@@ -64,7 +65,7 @@ $(DOCS)/.made: pyproject.toml
 	$(call environment,$(DOCS),-e '.[docs]')
 
 $(DIST)/.made: pyproject.toml
-	$(call environment,$(DIST),build)
+	$(call environment,$(DIST),build shiv cyclonedx-bom)
 
 comma := ,
 
@@ -151,6 +152,30 @@ image:
 dist: $(DIST)/.made
 	rm -rf dist
 	$(DIST)/bin/python -m build --outdir dist .
+
+# All files of a release carry the time of its commit, and nothing of the folder that they are made in:
+# the same commit with the same packages (CONSTRAINTS=dist/constraints.txt of the other one) gives the same files.
+RELEASE := build/release
+CONSTRAINTS ?=
+SAME_TIME = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
+SITE = $$($(RELEASE)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
+release: $(DIST)/.made
+	@rm -rf dist $(RELEASE)
+	@$(SAME_TIME) $(DIST)/bin/python -m build --outdir dist . > /dev/null
+	@$(PYTHON) -m venv --without-pip $(RELEASE)/venv
+	@$(DIST)/bin/python -m pip --python $(RELEASE)/venv/bin/python install --quiet --no-compile $(addprefix -c ,$(CONSTRAINTS)) dist/*.whl
+	@for manager in core bootstrap-kubeadm control-plane-kubeadm infrastructure-dev; do \
+		$(RELEASE)/venv/bin/kapy components $$manager --release $(RELEASE)/components || exit 1; done
+	@find $(SITE) -name __pycache__ -prune -exec rm -r {} +
+	@$(DIST)/bin/python -m pip --python $(RELEASE)/venv/bin/python freeze --exclude kapy > dist/constraints.txt
+	@$(SAME_TIME) $(DIST)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o dist/kapy.cdx.json $(RELEASE)/venv/bin/python
+	@find $(SITE) \( -name RECORD -o -name direct_url.json \) -path '*.dist-info/*' -delete
+	@$(SAME_TIME) $(DIST)/bin/shiv --site-packages $(SITE) --reproducible --compressed --extend-pythonpath --entry-point kapy.cli.main:main --output-file dist/kapy.pyz
+	@tar --create --gzip --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) --file dist/kapy-components.tar.gz -C $(RELEASE)/components .
+	@if test -n "$(ENGINE)" && $(ENGINE) info > /dev/null 2>&1; then $(MAKE) image && $(ENGINE) save -o dist/kapy-image.tar $(IMAGE); \
+		else echo "dist has no image of kapy: neither docker nor podman answers (make image makes one later)" >&2; fi
+	@cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) $(DOCS) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
