@@ -228,6 +228,7 @@ async def living(folder: Path, monkeypatch: Any) -> AsyncIterator[tuple[Life, Pl
     """An engine, a plane, and no cluster yet."""
     async with container_engine(folder) as engine:
         monkeypatch.setenv("DOCKER_HOST", engine.address)
+        monkeypatch.setenv("KAPY_HOME", str(folder / "kapy"))
         async with plane() as first:
             life = Life(first.client, engine, folder)
             try:

@@ -56,24 +56,28 @@ async def host_itself(life: Life, second: Plane) -> None:
     life.done("make image")
     await _make_room(life)
     life.done("the worker is replaced by one with the image and the engine's socket")
-    text, _ = await life.kubeconfig()
-    own = life.folder / "real.kubeconfig"
-    own.write_bytes(text)
-    await _install(life, own)
-    life.done("kapy init in the real cluster: four managers run as Pods")
+    config = await _release(life)
     source, itself = life.folder / "second.kubeconfig", await life.workload()
-    await _move(source, own)
+    pivot = ("pivot", "real", "--kubeconfig", source, "--config", config)
+    rehearsed = await kapy(*pivot, "--dry-run")
+    assert rehearsed == "", "a rehearsal tells its steps on standard error"
+    assert not (await itself.list(DEPLOYMENTS, labels="cluster.x-k8s.io/provider")).items
+    told = await kapy(*pivot, "--wait-provider-timeout", "600")
+    assert told.startswith("real manages itself now.\n"), told
+    assert "`kapy delete --all --include-crd --include-namespace --kubeconfig" in told
     assert not (await second.client.list(Cluster)).items
     await _is_looked_after(life, itself)
-    life.done("moved into the cluster itself")
+    life.done("kapy pivot: four managers run as Pods of the cluster, and look after it")
+    assert await kapy(*pivot) == told, "what is done is not done again"
 
     await life.scale_workers(2)
     life.done("the cluster scales itself: workers 1 to 2")
     await _lose_a_host(life)
 
-    await _move(own, source)
+    back = await kapy(*pivot, "--back")
+    assert back.startswith("This management cluster looks after real again.\n"), back
     await _is_looked_after(life, second.client)
-    life.done("moved back")
+    life.done("kapy pivot --back")
 
 
 async def _make_room(life: Life) -> None:
@@ -103,8 +107,8 @@ async def _make_room(life: Life) -> None:
         await client.patch(NODES, key, {"spec": {"unschedulable": True}})
 
 
-async def _install(life: Life, kubeconfig: Path) -> None:
-    """A release of kapy's managers, and `kapy init` from it."""
+async def _release(life: Life) -> Path:
+    """A release of kapy's managers; the configuration that names it."""
     release = life.folder / "release"
     providers = []
     for name, kind in _TYPES.items():
@@ -117,15 +121,7 @@ async def _install(life: Life, kubeconfig: Path) -> None:
         )
     config = life.folder / "clusterctl.yaml"
     config.write_text(dump({"providers": providers}))
-    await kapy(
-        *("init", "--config", config, "--kubeconfig", kubeconfig),
-        *("--infrastructure", "docker", "--wait-providers", "--wait-provider-timeout", "600"),
-    )
-    for program in PROGRAMS.values():
-        key = Key(program.namespace, f"{program.prefix}-controller-manager")
-        await life.in_cluster(
-            DEPLOYMENTS, key, lambda one: (one.get("status") or {}).get("availableReplicas") == 1
-        )
+    return config
 
 
 async def _lose_a_host(life: Life) -> None:

@@ -25,6 +25,7 @@ from kapy.node_agent.node_object import capacity, node_object
 from kapy.node_agent.pod_worker import PodWorker
 from kapy.node_agent.processes.programs import BadPrograms, Programs
 from kapy.node_agent.processes.runtime import Processes
+from kapy.node_agent.restarts import Backoff
 from kapy.node_agent.runtime import Runtime
 from kapy.node_agent.sources import Sources
 
@@ -162,10 +163,23 @@ class NodeAgent:
             self._group.create_task(self._work(worker), name=f"pod {worker.key}")
 
     async def _work(self, worker: PodWorker) -> None:
+        """Run one Pod; again after a failure of this program, which its status tells."""
+        backoff = Backoff()
         try:
-            await worker.run()
-        except Exception:  # one Pod must not end the others
-            _log.exception("pod %s", worker.key)
+            while True:
+                began = self._clock()
+                try:
+                    await worker.run()
+                    return
+                except Exception as error:  # one Pod must not end the others
+                    _log.exception("pod %s", worker.key)
+                    failed = worker
+                    # The next one hears of changes of the Pod from here on.
+                    worker = self.workers[worker.uid] = PodWorker(failed.pod, self._host)
+                    ran = (self._clock() - began).total_seconds()
+                    pause = max(backoff.pause(ran), CHECK_SECONDS)
+                    await failed.fail(error, pause)
+                    await worker.deleted(within=pause)
         finally:
             self.workers.pop(worker.uid, None)
 

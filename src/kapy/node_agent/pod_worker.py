@@ -44,6 +44,8 @@ ADMIT_SECONDS: Final = 5.0
 there."""
 STOPPED: Final = "PlaneStopped"
 """The reason of a waiting container that was ended together with the plane."""
+FAILED: Final = "ContainerCannotRun"
+"""The reason of a waiting container whose agent failed."""
 LONGEST_END: Final = 10.0
 """Seconds that containers have to end when the agent itself does."""
 
@@ -125,6 +127,31 @@ class PodWorker:
             await self._stop(seconds)
             reporting.cancel()
         await self._removed()
+
+    async def deleted(self, *, within: float) -> None:
+        """Wait until the Pod is deleted, at most so many seconds."""
+        self.update(self._pod)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._deleted.wait()
+
+    async def fail(self, error: Exception, pause: float) -> None:
+        """End the containers after a failure of the agent itself, and tell it in the status."""
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        with suppress(Exception):  # what failed may fail again
+            async with asyncio.timeout(LONGEST_END + 2):
+                await self._stop(min(self._grace(), LONGEST_END))
+        for one in (*self.initial, *self.containers):
+            if one.ended is None:
+                one.wait(
+                    FAILED,
+                    f"the node agent failed ({type(cause).__name__}: {cause}) and tries it again "
+                    f"in {pause:.0f} s; this is a defect of kapy: `kapy logs` has the details",
+                )
+        with suppress(ApiError, Unreachable):
+            await self._write(self._status())
 
     def _grace(self) -> float:
         meta = self._pod["metadata"]

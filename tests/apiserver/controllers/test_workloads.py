@@ -172,6 +172,92 @@ async def test_services_lead_to_ready_pods_at_their_real_ports(asking: Asking) -
     assert (await asking.get(SLICES))["items"] == []
 
 
+async def test_endpoints_are_there_for_clients_that_know_no_slices(asking: Asking) -> None:
+    ports = [{"name": "hook", "port": 443, "targetPort": "hook"}]
+    spec = {"selector": {"app": "web"}, "ports": ports}
+    meta = {"name": "web", "labels": {"team": "a"}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+    await asking.create(f"{CORE}/services", service)
+    theirs = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "theirs"}}
+    await asking.create(f"{CORE}/endpoints", theirs)
+    await asking.create(f"{APPS}/deployments", deployment())
+    (pod,) = await the_pods(asking)
+    assert not (await asking.get(f"{CORE}/endpoints/web")).get("subsets")
+    await run(asking, pod)
+    found = await asking.get(f"{CORE}/endpoints/web")
+    (subset,) = found["subsets"]
+    (address,) = subset["addresses"]
+    assert (address["ip"], address["targetRef"]["name"]) == ("10.0.0.1", pod["metadata"]["name"])
+    assert subset["ports"] == [{"name": "hook", "port": 9443, "protocol": "TCP"}]
+    assert found["metadata"]["labels"]["team"] == "a"
+    await report(asking, pod, conditions=[{"type": "Ready", "status": "False"}])
+    (subset,) = (await asking.get(f"{CORE}/endpoints/web"))["subsets"]
+    assert set(subset) == {"notReadyAddresses", "ports"}
+    await asking.delete(f"{CORE}/services/web")
+    await asyncio.sleep(0.1)
+    left = (await asking.get(f"{CORE}/endpoints"))["items"]
+    assert [one["metadata"]["name"] for one in left] == ["theirs"]
+
+
+async def ready_now(asking: Asking, pod: Document) -> None:
+    now = asking.server.plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = [{**READY[0], "lastTransitionTime": now}]
+    await report(asking, pod, phase="Running", podIP="10.0.0.1", conditions=conditions)
+
+
+async def test_a_pod_is_available_after_min_ready_seconds(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment(minReadySeconds=60))
+    (pod,) = await the_pods(asking)
+    await ready_now(asking, pod)
+
+    async def counts() -> tuple[int, int, str]:
+        status = (await asking.get(f"{APPS}/deployments/web"))["status"]
+        told = (await conditions(asking))["Available"]["status"]
+        return status.get("readyReplicas", 0), status.get("availableReplicas", 0), told
+
+    await asyncio.sleep(55)
+    assert await counts() == (1, 0, "False")
+    await asyncio.sleep(10)
+    assert await counts() == (1, 1, "True")
+    (progressing,) = [
+        one for name, one in (await conditions(asking)).items() if name == "Progressing"
+    ]
+    assert progressing["reason"] == "NewReplicaSetAvailable"
+    await asking.merge(f"{APPS}/deployments/web", {"spec": {"minReadySeconds": 500}})
+    await asyncio.sleep(1)
+    assert await counts() == (1, 0, "False")
+
+
+async def test_the_old_pods_stay_until_new_ones_were_ready_for_long_enough(asking: Asking) -> None:
+    await asking.create(f"{APPS}/deployments", deployment(minReadySeconds=30))
+    (old,) = await the_pods(asking)
+    await ready_now(asking, old)
+    await asyncio.sleep(40)
+    annotations = {"metadata": {"annotations": {"version": "2"}}}
+    await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": annotations}})
+    new = next(one for one in await the_pods(asking) if one["metadata"].get("annotations"))
+    await ready_now(asking, new)
+    assert len(await the_pods(asking)) == 2
+    await asyncio.sleep(25)
+    assert len(await the_pods(asking)) == 2
+    await asyncio.sleep(10)
+    assert [one["metadata"]["name"] for one in await the_pods(asking)] == [new["metadata"]["name"]]
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+async def test_sets_wait_for_min_ready_seconds_too(asking: Asking, kind: str) -> None:
+    whole = deployment(minReadySeconds=60)
+    spec = {**whole["spec"], **({"serviceName": "web"} if kind == "StatefulSet" else {})}
+    path = f"{APPS}/{kind.lower()}s"
+    await asking.create(path, {**whole, "kind": kind, "spec": spec})
+    (pod,) = await the_pods(asking)
+    await ready_now(asking, pod)
+    name = "availableReplicas" if kind == "StatefulSet" else "numberAvailable"
+    assert not (await asking.get(f"{path}/web"))["status"].get(name)
+    await asyncio.sleep(65)
+    assert (await asking.get(f"{path}/web"))["status"][name] == 1
+
+
 @pytest.mark.parametrize(
     ("phases", "condition"),
     [(["Failed", "Succeeded"], "Complete"), (["Failed", "Failed"], "Failed")],

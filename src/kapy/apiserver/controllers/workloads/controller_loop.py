@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kapy.apiserver.controllers.workloads import endpoint_slices
+from kapy.apiserver.controllers.workloads import endpoint_slices, endpoints
 from kapy.apiserver.controllers.workloads.workloads import TABLES, Workloads
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.history import Happening
@@ -55,6 +55,7 @@ class WorkloadControllers:
         if self._endpoints_changed:
             self._endpoints_changed = False
             endpoint_slices.write_slices(self._workloads)
+            endpoints.write_endpoints(self._workloads)
 
     async def _woken(self) -> None:
         """Wait for a write, or for the deadline of a rollout (a timer: time is what it is of)."""

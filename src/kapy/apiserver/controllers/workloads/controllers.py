@@ -30,9 +30,10 @@ def replica_set(here: Workloads, document: Document) -> None:
         here.delete("pods", one)
     pods = [one for one in here.owned("pods", document) if is_active(one)]
     ready = sum(map(is_ready, pods))
+    available = here.available(pods, document)
     status = {
         "replicas": len(pods),
-        **present(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        **present(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=available),
         "observedGeneration": meta.get("generation", 1),
     }
     here.write("replicasets.apps", document, status=status)
@@ -69,6 +70,7 @@ def daemon_set(here: Workloads, document: Document) -> None:
                 here.place(pod, node)
     pods = [one for one in here.owned("pods", document) if is_active(one)]
     ready = sum(map(is_ready, pods))
+    available = here.available(pods, document)
     updated = sum(one["metadata"]["labels"].get(REVISION_HASH) == digest for one in pods)
     status = {
         "currentNumberScheduled": len(pods),
@@ -76,9 +78,9 @@ def daemon_set(here: Workloads, document: Document) -> None:
         "numberMisscheduled": 0,
         "numberReady": ready,
         **present(
-            numberAvailable=ready,
+            numberAvailable=available,
             updatedNumberScheduled=updated,
-            numberUnavailable=max(len(nodes) - ready, 0),
+            numberUnavailable=max(len(nodes) - available, 0),
         ),
         "observedGeneration": meta.get("generation", 1),
     }
@@ -113,7 +115,7 @@ def stateful_set(here: Workloads, document: Document) -> None:
     status = {
         "replicas": len(found),
         **present(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
-        "availableReplicas": ready,
+        "availableReplicas": here.available(found, document),
         "currentRevision": digest,
         "updateRevision": digest,
         "observedGeneration": meta.get("generation", 1),

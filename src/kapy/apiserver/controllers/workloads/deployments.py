@@ -62,8 +62,9 @@ def _roll_out(
         new = _new_set(here, document, hash_of(spec["template"]), grown, number=number)
     else:
         grown = max(grown, min(new["spec"].get("replicas", 0), wanted))
-        _scale(here, [_made_newest(here, new, sets)], grown)
-    ready = 0 if new is None else (new.get("status") or {}).get("readyReplicas", 0)
+        new = _with_seconds(here, _made_newest(here, new, sets), spec)
+        _scale(here, [new], grown)
+    ready = 0 if new is None else (new.get("status") or {}).get("availableReplicas", 0)
     left = max(wanted - ready - (_share(document, wanted) if first_down else 0), 0)
     for one in reversed(old):
         keeps = min(one["spec"].get("replicas", 0), left)
@@ -98,6 +99,7 @@ def _new_set(
             },
             "spec": {
                 "replicas": replicas,
+                **present(minReadySeconds=spec.get("minReadySeconds") or 0),
                 "selector": own,
                 "template": {**template, "metadata": {**meta, "labels": labels}},
             },
@@ -113,6 +115,15 @@ def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Do
         return new
     metadata = {**new["metadata"], "annotations": {**notes, REVISION: str(highest + 1)}}
     here.write("replicasets.apps", new, metadata=metadata)
+    return here.latest("replicasets.apps", new) or new
+
+
+def _with_seconds(here: Workloads, new: Document, spec: Document) -> Document:
+    """The newest ReplicaSet with the `minReadySeconds` of its Deployment."""
+    seconds = spec.get("minReadySeconds") or 0
+    if (new["spec"].get("minReadySeconds") or 0) == seconds:
+        return new
+    here.write("replicasets.apps", new, spec={**new["spec"], "minReadySeconds": seconds})
     return here.latest("replicasets.apps", new) or new
 
 
@@ -147,11 +158,13 @@ def _deployment_status(
     updated = _sum(
         [one for one in sets if one["metadata"]["labels"].get(HASH) == digest], "replicas"
     )
+    available_now = _sum(sets, "availableReplicas")
     before = document.get("status") or {}
-    available = ready >= wanted - _share(document, wanted)
+    available = available_now >= wanted - _share(document, wanted)
     counts = {
         **present(replicas=total, updatedReplicas=updated, readyReplicas=ready),
-        **present(availableReplicas=ready, unavailableReplicas=max(wanted - ready, 0)),
+        **present(availableReplicas=available_now),
+        **present(unavailableReplicas=max(wanted - available_now, 0)),
     }
     return {
         "observedGeneration": document["metadata"].get("generation", 1),
@@ -163,7 +176,7 @@ def _deployment_status(
                        _availability(here, sets, available=available)),
             Progressing=_progress(
                 here, document, f"{document['metadata']['name']}-{digest}", counts,
-                complete=updated == total == wanted == ready,
+                complete=updated == total == wanted == available_now,
             ),
         ),
     }  # fmt: skip

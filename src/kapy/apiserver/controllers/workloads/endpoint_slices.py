@@ -37,15 +37,21 @@ def write_slices(here: Workloads) -> None:
             key = Key(one["metadata"]["namespace"], labels.get(_SERVICE, ""))
             there.setdefault(key, {})[one["metadata"]["name"]] = one
     for service in here.all("services"):
-        if service["spec"].get("selector") and service["spec"].get("type") != "ExternalName":
+        if has_endpoints(service):
             _write(here, service, there.pop(Key.of(service), {}))
     for slices in there.values():
         for one in slices.values():
             here.delete(_SLICES, one)
 
 
+def has_endpoints(service: Document) -> bool:
+    """Whether a Service gets its endpoints of Pods that it selects."""
+    spec = service["spec"]
+    return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
+
+
 def _write(here: Workloads, service: Document, there: dict[str, Document]) -> None:
-    for ports, endpoints in _endpoints(here, service).items():
+    for ports, endpoints in endpoints_of(here, service).items():
         name = f"{service['metadata']['name']}-{suffix(json.dumps(ports))}"
         listed = [
             {"name": name_, "protocol": kind, "port": number} for name_, kind, number in ports
@@ -75,7 +81,7 @@ def _slice(
     }
 
 
-def _endpoints(here: Workloads, service: Document) -> Mapping[tuple[Port, ...], list[Document]]:
+def endpoints_of(here: Workloads, service: Document) -> Mapping[tuple[Port, ...], list[Document]]:
     """The endpoints of a Service, by the ports that they have."""
     spec, namespace = service["spec"], service["metadata"]["namespace"]
     selector = selector_of({"matchLabels": spec["selector"]})

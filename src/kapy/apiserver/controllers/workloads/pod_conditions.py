@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from hashlib import blake2b
 from typing import Final
 
@@ -16,6 +17,17 @@ def is_ready(pod: Document) -> bool:
     """Whether a Pod is Ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def ready_since(pod: Document) -> datetime | None:
+    """The moment since which a Pod is Ready; None where it is not, or nobody told when."""
+    for one in (pod.get("status") or {}).get("conditions") or ():
+        if one["type"] == "Ready" and one["status"] == "True":
+            try:
+                return datetime.fromisoformat(one["lastTransitionTime"])
+            except (KeyError, TypeError, ValueError):
+                return None
+    return None
 
 
 def unschedulable(pod: Document, message: str, now: str) -> Document:

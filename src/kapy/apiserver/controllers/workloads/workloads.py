@@ -10,10 +10,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from kapy.apiserver.controllers.workloads.pod_conditions import failed_scheduling, unschedulable
+from kapy.apiserver.controllers.workloads.pod_conditions import (
+    failed_scheduling,
+    is_ready,
+    ready_since,
+    unschedulable,
+)
 from kapy.apiserver.controllers.workloads.scheduling import Room
 from kapy.apiserver.controllers.writing import changed, made, removed
 from kapy.apiserver.metadata import stamp
@@ -113,6 +118,21 @@ class Workloads:
         waits = not (pod.get("spec") or {}).get("nodeName") and is_active(pod)
         return waits and not self.is_excluded(pod)
 
+    def available(self, pods: Iterable[Document], owner: Document) -> int:
+        """The number of Pods that have been ready for the `minReadySeconds` of their owner."""
+        ready = [one for one in pods if is_ready(one)]
+        seconds = owner["spec"].get("minReadySeconds") or 0
+        if not seconds:
+            return len(ready)
+        now, found = self.plane.clock(), 0
+        for pod in ready:
+            end = (ready_since(pod) or now) + timedelta(seconds=seconds)
+            if end <= now:
+                found += 1
+            else:
+                self.look_at(end)
+        return found
+
     def look_at(self, moment: datetime) -> None:
         """Work again then, although nothing may be written meanwhile."""
         if self.next_look is None or moment < self.next_look:
@@ -199,6 +219,13 @@ class Workloads:
         stored = self.plane.table(kind).latest(namespace, name)
         self._learn(table, [] if stored is None else [stored])
         return stored
+
+    def create_alone(self, table: str, namespace: str, document: Document) -> None:
+        """Create an object that no other one controls."""
+        kind = self._kind(table)
+        resource = kind.resource
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
+        made(self.plane, kind, namespace, whole)
 
     def write(self, table: str, before: Document, **parts: Any) -> None:
         """Write other parts of an object (`spec`, `status`, `metadata`), where they differ."""

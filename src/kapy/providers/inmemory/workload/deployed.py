@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kapy.apiserver.controllers.workloads.pod_conditions import is_ready
 from kapy.apiserver.controllers.workloads.workloads import Workloads, controller_of
 from kapy.kube import Document
 from kapy.providers.inmemory.workload.pod_states import running, stopped, succeeded
@@ -24,6 +25,11 @@ class Deployed(Workloads):
     def is_schedulable(self, pod: Document) -> bool:
         """A Pod that no object controls waits for whoever created it."""
         return super().is_schedulable(pod) and bool(controller_of(pod))
+
+    def available(self, pods: Iterable[Document], owner: Document) -> int:
+        """The number of Pods that are ready: `minReadySeconds` are not waited for."""
+        del owner
+        return sum(map(is_ready, pods))
 
     def place(self, pod: Document, node: str) -> None:
         """Let a Pod run on a Node."""

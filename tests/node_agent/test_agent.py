@@ -1,0 +1,229 @@
+"""The agent of a Node: failures of its own, and whose program a Pod gets."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.client.client import Client
+from kapy.clusterctl.waiting import until
+from kapy.kube import Document, Key
+from kapy.kube.names import DEPLOYMENTS, PODS, Resource
+from kapy.node_agent.agent import NodeAgent, Place
+from kapy.node_agent.runtime import ContainerConfig, Exit
+from tests.clusterctl.releases import management_cluster
+
+POD = Key("default", "pod")
+SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
+LONG = 3600.0
+
+
+class Fine:
+    """A container that runs until it is stopped."""
+
+    identity = "fake://1"
+    image = "fake"
+    address = "127.0.0.1"
+    ports: Mapping[int, int] = {}
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+
+    @property
+    def started(self) -> datetime:
+        return loop_clock()()
+
+    async def ended(self) -> Exit:
+        await self.over.wait()
+        return Exit(0, "Completed", loop_clock()())
+
+    async def stop(self, seconds: float) -> None:
+        self.over.set()
+
+    async def execute(self, command: Sequence[str], seconds: float) -> int:
+        return 0
+
+    def outdated(self) -> str:
+        return ""
+
+
+class Broken:
+    """A runtime that fails as no runtime should, so many times."""
+
+    other_users = False
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.starts: list[float] = []
+
+    async def refusal(self, pod: Document) -> str:
+        return ""
+
+    async def find(self, config: ContainerConfig) -> None:
+        return None
+
+    async def start(self, config: ContainerConfig) -> Fine:
+        self.starts.append(asyncio.get_running_loop().time())
+        if len(self.starts) <= self.failures:
+            raise TypeError("nobody has thought of this")
+        return Fine()
+
+    async def server(self, pod: Document, tell: Any) -> None:
+        return None
+
+    async def forget(self, pod: Document) -> None:
+        pass
+
+    async def keep(self, known: Any) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    def tidy_soon(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def agent(folder: Path, runtime: Any) -> AsyncIterator[tuple[Client, NodeAgent]]:
+    async with management_cluster(controllers=True) as client, asyncio.TaskGroup() as group:
+        await asyncio.sleep(1)
+        place = Place("kapy", folder / "node", folder, ("127.0.0.1", 1), b"")
+        found = NodeAgent(
+            client, place, clock=loop_clock(), random=random.Random(1), runtimes=[runtime]
+        )
+        running = group.create_task(found.run())
+        yield client, found
+        running.cancel()
+
+
+def pod(**metadata: Any) -> Document:
+    container = {"name": "main", "image": "web:1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": POD.name, "namespace": POD.namespace, **metadata},
+        "spec": {
+            "nodeName": "kapy",
+            "containers": [container],
+            "automountServiceAccountToken": False,
+        },
+    }
+
+
+async def pod_when(client: Client, holds: Callable[[Document], Any]) -> Document:
+    found = await until(client, PODS, POD, lambda one: bool(one and holds(one)), within=LONG)
+    assert found is not None
+    return found
+
+
+def waiting(one: Document) -> Document:
+    statuses = (one.get("status") or {}).get("containerStatuses") or [{}]
+    found: Document = (statuses[0].get("state") or {}).get("waiting") or {}
+    return found
+
+
+async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) -> None:
+    runtime = Broken(3)
+    async with agent(tmp_path, runtime) as (client, _):
+        await client.create(PODS, pod())
+        failed = await pod_when(
+            client, lambda one: waiting(one).get("reason") == "ContainerCannotRun"
+        )
+        said = waiting(failed)["message"]
+        assert said.startswith("the node agent failed (TypeError: nobody has thought of this)")
+        running = await pod_when(
+            client, lambda one: "running" in (one["status"]["containerStatuses"][0]["state"])
+        )
+        assert running["status"]["phase"] == "Running"
+        pauses = [
+            round(after - before)
+            for before, after in zip(runtime.starts, runtime.starts[1:], strict=False)
+        ]
+        assert pauses == [1, 10, 20]
+
+
+async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -> None:
+    async with agent(tmp_path, Broken(1000)) as (client, found):
+        await client.create(PODS, pod())
+        await asyncio.sleep(300)
+        began = asyncio.get_running_loop().time()
+        await client.delete(PODS, POD)
+        await until(client, PODS, POD, lambda one: one is None, within=LONG)
+        assert asyncio.get_running_loop().time() - began < 5
+        await asyncio.sleep(0)
+        assert found.workers == {}
+
+
+LABELS = {"app": "web"}
+TEMPLATE: Document = {
+    "metadata": {"labels": LABELS},
+    "spec": {
+        "serviceAccountName": "manager",
+        "containers": [{"name": "main", "image": "web:1", "args": ["--leader-elect"]}],
+        "volumes": [{"name": "cert", "secret": {"secretName": "cert"}}],
+    },
+}
+
+
+def of(kind: str, name: str, owner: Document | None = None) -> Document:
+    """A Deployment or a ReplicaSet; nobody makes Pods of it here."""
+    metadata: Document = {"name": name, "namespace": "default"}
+    if owner is not None:
+        metadata["ownerReferences"] = [reference("Deployment", owner)]
+    selector = {"matchLabels": LABELS}
+    spec = {"replicas": 0, "selector": selector, "template": TEMPLATE}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def reference(kind: str, owner: Document) -> Document:
+    meta = owner["metadata"]
+    told = {"apiVersion": "apps/v1", "kind": kind, "name": meta["name"], "uid": meta["uid"]}
+    return {**told, "controller": True}
+
+
+DEFAULTED = {
+    "nodeName": "kapy",
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "uid", "kind", "workload"),
+    [
+        ({}, "", "ReplicaSet", "web"),
+        (DEFAULTED, "", "ReplicaSet", "web"),
+        ({"containers": [{"name": "main", "image": "web:1"}]}, "", "ReplicaSet", ""),
+        ({"containers": [{"name": "main", "image": "web:1", "args": ["--evil"]}]}, "",
+         "ReplicaSet", ""),
+        ({"serviceAccountName": "admin"}, "", "ReplicaSet", ""),
+        ({"volumes": [{"name": "cert", "hostPath": {"path": "/"}}]}, "", "ReplicaSet", ""),
+        ({"initContainers": [{"name": "first", "image": "x"}]}, "", "ReplicaSet", ""),
+        ({}, "other", "ReplicaSet", ""),
+        ({}, "", "Nothing", ""),
+    ],
+    ids=["as its template", "with defaults", "without arguments", "other arguments",
+         "another account", "another volume", "one more container", "of a set that is gone",
+         "without an owner"],
+)  # fmt: skip
+async def test_a_pod_gets_the_program_of_its_owner_only_as_that_has_it(
+    tmp_path: Path, spec: dict[str, Any], uid: str, kind: str, workload: str
+) -> None:
+    """Who may create Pods must not run the owner's program with arguments or rights of its own."""
+    async with agent(tmp_path, Broken(0)) as (client, found):
+        deployment = await client.create(DEPLOYMENTS, of("Deployment", "web"))
+        stored = await client.create(SETS, of("ReplicaSet", "web-1", deployment))
+        made: Document = {"metadata": {"name": "web-1-a", "namespace": "default"}}
+        made["spec"] = {**stored["spec"]["template"]["spec"], **spec}
+        if kind == "ReplicaSet":
+            owner = reference(kind, stored)
+            made["metadata"]["ownerReferences"] = [{**owner, "uid": uid or owner["uid"]}]
+        await asyncio.sleep(1)
+        assert found.workload_of(made) == (workload or ("" if kind == "ReplicaSet" else "web-1-a"))
