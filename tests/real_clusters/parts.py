@@ -50,7 +50,7 @@ class Release:
 
 
 OLD: Final = Release(FROM, "3.6.6-0", "v1.13.1")
-NEW: Final = Release(VERSION, "3.6.8-0", "v1.14.2")
+NEW: Final = Release(os.environ.get("KAPY_REAL_CLUSTERS_TO") or VERSION, "3.6.8-0", "v1.14.2")
 RELEASES: Final = (OLD, NEW)
 
 PROGRAMS: Final = ("pause", "network", "coredns")
