@@ -156,4 +156,5 @@ def _folder() -> Path:
 if __name__ == "__main__":
     if "-i" in sys.argv[1:4]:
         sys.stdin.buffer.read()
-    print(main(sys.argv[1:]))  # noqa: T201
+    if answer := main(sys.argv[1:]):
+        print(answer)  # noqa: T201
