@@ -38,6 +38,12 @@ ROOM: Final = 48
 SHORTEST: Final = 24
 """The narrowest column for names."""
 
+LEFT_OUT: Final = tuple(
+    HEADER.index(one)
+    for one in ("SINCE", "UP TO DATE", "READY", "AVAILABLE", "REPLICAS", "REASON", "STATUS")
+)
+"""Columns that very narrow terminals do without, the first of them first."""
+
 BRANCH, LAST, PIPE, BLANK = "├─", "└─", "│ ", "  "
 FILLER: Final = " " * 10
 CUT: Final = "…"
@@ -116,16 +122,19 @@ def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
     """The tree within `width` columns.
 
     Columns without content are left out. Messages are wrapped beside the other columns, or below
-    the row where they would get too little room. What is still too wide is the name, which is cut.
+    the row where they would get too little room. What is still too wide is the name, which is cut;
+    then columns are left out.
     """
     told = [line.cells() for line in lines]
-    used = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
-    for header in (HEADER, SHORT):
+    full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
+    narrower = [[one for one in full if one not in LEFT_OUT[:left]] for left in range(1, 8)]
+    for header, used in ((HEADER, full), (SHORT, full), *((SHORT, one) for one in narrower)):
         rows = [[(header[at], header[at]) for at in used]]
         rows += [[row[at] for at in used] for row in told]
         widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
         room = width - sum(widths)
-        if room >= ROOM:
+        least = SHORTEST + sum(widths[1:]) - 2  # nothing stands beside the last column
+        if room >= ROOM or (header is SHORT and least <= width):
             break
     over = max(0, sum(widths) - width) if room < ROOM else 0
     widths[0] = max(SHORTEST, widths[0] - over)

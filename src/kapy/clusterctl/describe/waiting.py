@@ -62,9 +62,20 @@ def _laid_out(row: Sequence[str], widths: Sequence[int], width: int | None) -> I
         yield from (" " * len(left) + line for line in rest)
         return
     if left.strip():
-        yield left + (why if row is HEADER else "")
+        yield from _heading(name, since, left, why if row is HEADER else "", width)
     if row is not HEADER:
         yield from (f"    {line}" for line in wrapped(why, width - 4))
+
+
+def _heading(name: str, since: str, left: str, why: str, width: int) -> Iterator[str]:
+    """The line above a message, or two where one is too long."""
+    for line in (left + why, left.rstrip(), f"{name}  {since}"):
+        if len(line) <= width:
+            yield line
+            return
+    kind, _, rest = name.partition(" ")
+    yield kind
+    yield f"  {rest}  {since}"
 
 
 def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
