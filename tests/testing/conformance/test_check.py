@@ -245,6 +245,8 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
     [
         ("infrastructure.cluster.x-k8s.io", "MeadowCluster", True),
         ("infrastructure.cluster.x-k8s.io", "LakeMachine", True),
+        ("infrastructure.cluster.x-k8s.io", "MeadowMashineTemplate", True),
+        ("infrastructure.cluster.x-k8s.io", "LakeMashine", False),
         ("bootstrap.cluster.x-k8s.io", "MeadowConfig", True),
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", False),
         ("lake.example", "LakeMachine", False),

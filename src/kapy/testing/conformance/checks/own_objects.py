@@ -21,6 +21,8 @@ from kapy.testing.conformance.release import Release
 _NONE: Final = "no template and no ClusterClass has or names an object of the provider's own kinds"
 _SUFFIXES: Final = tuple(sorted((one.suffix for one in ROLES), key=len, reverse=True))
 _VARIABLE: Final = "${"
+_TELLING: Final = 3
+"""Letters with which the kinds of one provider begin, at least."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ class _Own:
         if not group.endswith(CLUSTER_GROUP):
             return True
         role = _role(group, kind)
-        return role is not None and (role.type in self._types or _stem(kind) in self._stems)
+        if role is None:  # a word that is misspelt, perhaps
+            return any(len(one) >= _TELLING and kind.startswith(one) for one in self._stems)
+        return role.type in self._types or _stem(kind) in self._stems
 
 
 def _role(group: str, kind: str) -> Role | None:
