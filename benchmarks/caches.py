@@ -14,7 +14,7 @@ from benchmarks.measure import resident
 from kapy.api.names import Label
 from kapy.client.stream import Event
 from kapy.engine.store import Store
-from kapy.engine.trimming import trim_of
+from kapy.engine.transform import transform_of
 from kapy.kube import Document
 from kapy.kube.names import CRDS, SECRETS, Resource
 
@@ -73,7 +73,7 @@ def _filled(lines: list[tuple[Resource, bytes]], name: bytes, *, trims: bool) ->
             event["object"]["metadata"]["uid"] += str(number)
             kept = event["object"]
             if trims:
-                kept = trim_of(resource, metadata=False)(kept)
+                kept = transform_of(resource, metadata=False)(kept)
             store.take(Event("ADDED", kept))
             store.progress = 0
     return list(stores.values())

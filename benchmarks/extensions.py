@@ -26,7 +26,7 @@ from kapy.engine.options import ManagerOptions
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.hook import GROUP
 from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
-from kapy.hooks.posting import Answer
+from kapy.hooks.transport import Answer
 from kapy.kube import Document, Key
 
 Row = dict[str, Any]
@@ -80,7 +80,7 @@ async def asked() -> list[Row]:
         topology = next(one for one in plane.runtime.controllers if one.name == "topology/cluster")
 
         async def look() -> None:
-            await topology.look(HERD.key)
+            await topology.reconcile_once(HERD.key)
 
         return [
             await _measured("call a handler", call, CALLS),

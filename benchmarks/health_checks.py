@@ -24,7 +24,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN
 from kapy.kube.names import NODES, SECRETS
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 Row = dict[str, Any]
 CLUSTER: Final = Key("default", "herd")
@@ -46,7 +46,7 @@ async def look_at(machines: int) -> list[Row]:
         counts = transport.counts
         await client.create(MachineHealthCheck.RESOURCE, _check())
         await _settled(client, machines)
-        first = controller.measures.reconcile.sum
+        first = controller.counters.reconcile.sum
         await asyncio.sleep(1)
         before, key = counts.total(), Key("default", "all")
         took = [await _look(controller, key) for _ in range(LOOKS)]
@@ -63,10 +63,10 @@ async def look_at(machines: int) -> list[Row]:
 
 async def _look(controller: Controller, key: Key) -> float:
     """The seconds of one reconcile."""
-    before = controller.measures.reconcile.sum
+    before = controller.counters.reconcile.sum
     controller.enqueue(key)
     await asyncio.sleep(PAUSE)
-    return controller.measures.reconcile.sum - before
+    return controller.counters.reconcile.sum - before
 
 
 async def _settled(client: Client, machines: int) -> None:
@@ -88,7 +88,7 @@ async def _herd(machines: int) -> AsyncIterator[tuple[Runtime, Controller, Clien
         await install_definitions(management)
         await _fill(management, workload, machines)
         runtime = Runtime.on(servers[0].transport(ADMIN), clock=system_clock)
-        connections = Connections(runtime, dial=lambda _: servers[1].transport(ADMIN))
+        connections = ClusterCache(runtime, dial=lambda _: servers[1].transport(ADMIN))
         controller = add_to(runtime, connections)
         tasks += [group.create_task(one()) for one in (runtime.run, connections.run)]
         await runtime.working.wait()

@@ -123,7 +123,7 @@ async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
         began, cpu = time.perf_counter(), time.process_time()
         for document in read_manifests(manifest(OLD), "cluster.yaml"):
             await plane.client.create(await kinds.of(document), document)
-        await nodes_ready(lambda: plane.connections.client(cluster), MACHINES)
+        await nodes_ready(lambda: plane.cluster_cache.client(cluster), MACHINES)
         row = {
             "wall_s": time.perf_counter() - began,
             "cpu_s": time.process_time() - cpu,
@@ -146,7 +146,7 @@ async def _more_workers(plane: Plane) -> Row:
     patch = {"spec": {"replicas": 1 + MORE}}
     await plane.client.patch(MachineDeployment.RESOURCE, Key("default", "workers"), patch)
     cluster = Key("default", "real")
-    await nodes_ready(lambda: plane.connections.client(cluster), MACHINES + MORE)
+    await nodes_ready(lambda: plane.cluster_cache.client(cluster), MACHINES + MORE)
     return {
         "more_s": round(time.perf_counter() - began, 1),
         "more_cpu_s_each": round((time.process_time() - cpu) / MORE, 2),

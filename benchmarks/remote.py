@@ -31,7 +31,7 @@ from kapy.kube.errors import AlreadyExists
 from kapy.kube.http import ADMIN
 from kapy.kube.names import NAMESPACES, NODES, SECRETS
 from kapy.kube.pki import issue, new_ca
-from kapy.remote.connections import Connections, NotConnected
+from kapy.remote.cluster_cache import ClusterCache, NotConnected
 
 Row = dict[str, Any]
 IDLE_SECONDS: Final = 20.0
@@ -43,7 +43,7 @@ class Looking:
     """A controller that asks a cluster for its node, over the network, each time."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self.connections = Connections(runtime, dial=_dial)
+        self.connections = ClusterCache(runtime, dial=_dial)
         self.controller = runtime.add(Controller("look", self.look, concurrency=100))
         self.seen: dict[Key, tuple[float, float]] = {}
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kapy.engine import keys
+from kapy.engine import private_keys
 from kapy.kube.pki import new_key
 from kapy.testing.virtual_time import VirtualTimeLoop
 from tests.absent import not_run
 from tests.oracle.recorded import is_missing
 from tests.reused_keys import reusing
 
-pytest.MonkeyPatch().setattr(keys, "new_key", reusing(new_key))
+pytest.MonkeyPatch().setattr(private_keys, "new_key", reusing(new_key))
 
 # Tests start processes by the hundred: each would compile all of kapy anew, for seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -18,7 +18,7 @@ from kapy.kube import Key
 from kapy.kube.errors import ApiError
 from kapy.kube.names import DEPLOYMENTS, PODS
 from kapy.providers.inmemory import InMemory
-from kapy.remote.port_forward import forwarded
+from kapy.remote.port_forward import port_forward
 from kapy.sdk import Endpoint
 
 pytestmark = pytest.mark.sockets
@@ -63,7 +63,7 @@ async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> Non
         clusters = InMemory(clock=system_clock)
         clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))
         plane.server.pods = ManagerPod(clusters)
-        async with asyncio.timeout(60), forwarded(plane.access, *POD) as ports:
+        async with asyncio.timeout(60), port_forward(plane.access, *POD) as ports:
             stream = ports.stream(port)
             stream.write(MUCH)
             assert await said(stream, len(MUCH)) == MUCH
@@ -73,7 +73,7 @@ async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> Non
             with pytest.raises(OSError, match=f"2 workload clusters share port {port}.*POD_IP"):
                 await ports.stream(port).read()
         with pytest.raises(ApiError, match="nothing runs them"):
-            async with forwarded(plane.access, POD.namespace, "other"):
+            async with port_forward(plane.access, POD.namespace, "other"):
                 pass
 
 

@@ -128,7 +128,7 @@ async def test_every_concurrency_is_that_of_a_controller() -> None:
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
     async with plane(concurrency=wanted, gates=gates) as there:
         given = {one.name: one.concurrency for one in there.runtime.controllers}
-        given["clustercache"] = there.connections.controller.concurrency
+        given["clustercache"] = there.cluster_cache.controller.concurrency
         given["clustertopology"] = given["topology/cluster"]
     assert {name: given.get(name) for name in wanted} == wanted
 
@@ -147,7 +147,7 @@ async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() ->
 
 def outcomes(there: Plane) -> dict[str, int]:
     every = there.runtime.controllers
-    return {one.name: sum(one.measures.outcomes.values()) for one in every}
+    return {one.name: sum(one.counters.outcomes.values()) for one in every}
 
 
 async def latest(there: Plane) -> str:

@@ -66,8 +66,8 @@ async def everything(plane: Plane) -> tuple[list[Document], list[Document]]:
     secrets: list[Document] = []
     others: list[Document] = []
     clients = [plane.client]
-    if plane.connections.health(CLUSTER).connected:
-        clients.append(plane.connections.client(CLUSTER))
+    if plane.cluster_cache.health(CLUSTER).connected:
+        clients.append(plane.cluster_cache.client(CLUSTER))
     for client in clients:
         kinds = Kinds(client)
         for group in ["v1", "apps/v1", "rbac.authorization.k8s.io/v1", *_own_groups()]:

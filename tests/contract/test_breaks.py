@@ -144,6 +144,6 @@ async def test_the_kit_looks_at_bad_days(monkeypatch: pytest.MonkeyPatch) -> Non
     async def no_days(*_: Any) -> None:
         """No day is looked at."""
 
-    monkeypatch.setattr(conformance_run, "add_faults", no_days)
+    monkeypatch.setattr(conformance_run, "add_fault_results", no_days)
     with pytest.raises(AssertionError):
         await test_faults.test_what_only_bad_days_show("bootstrap-config", "once")

@@ -41,7 +41,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, NODES, SECRETS, Resource
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.testing.story import Story
 
 VERSION = "v1.34.0"
@@ -189,7 +189,7 @@ class Stage:
     def start(self) -> None:
         """Run the controllers, as a program that has just been started."""
         runtime = Runtime.on(self.controllers, clock=self.clock, random=self.random)
-        connections = Connections(runtime, dial=lambda _: self.wire)
+        connections = ClusterCache(runtime, dial=lambda _: self.wire)
         for add in CONTROLLERS:
             updating = add in (add_machines, add_deployments)
             told: dict[str, Any] = {"updates": self.updates} if updating else {}

@@ -119,12 +119,12 @@ async def test_a_result_with_after_comes_again_then_and_says_why() -> None:
     work = Work()
     work.answers = [requeue(after=timedelta(seconds=10), because="the drain takes its time")]
     async with running(work) as controller:
-        assert controller.waiting(A) is None
+        assert controller.wait_reason(A) is None
         controller.enqueue(A)
         await asyncio.sleep(4)
-        assert controller.waiting(A) == "requeue in 6s: the drain takes its time"
+        assert controller.wait_reason(A) == "requeue in 6s: the drain takes its time"
         await asyncio.sleep(20)
-        assert controller.waiting(A) is None
+        assert controller.wait_reason(A) is None
     assert [round(at) for at, _ in work.done] == [0, 10]
 
 
@@ -186,7 +186,7 @@ async def test_back_off_waits_as_long_as_the_server_asks() -> None:
     async with running(work) as controller:
         controller.enqueue(A)
         await asyncio.sleep(1)
-        waiting = controller.waiting(A)
+        waiting = controller.wait_reason(A)
         assert waiting is not None
         assert waiting.startswith("retry in 49s: TooManyRequests")
         await asyncio.sleep(100)
@@ -292,14 +292,14 @@ async def test_changes_that_are_only_summed_up_are_gathered() -> None:
     async with asyncio.TaskGroup() as group, running(work) as controller:
         task = group.create_task(cache.run())
         await cache.synced()
-        controller.watch(widgets, lambda change: (A,), gather=0.5)
+        controller.watch(widgets, lambda change: (A,), debounce=0.5)
         for number in range(10):
             cache.observe(WIDGETS, server.put(widget(f"w{number}")))
             await asyncio.sleep(0.12)
         await asyncio.sleep(5)
         assert [round(at, 1) for at, _ in work.done] == [0.5, 1.1]
         cache.observe(WIDGETS, server.put(widget("w")))
-        assert controller.waiting(A) == "requeue in 0.5s: gathering changes"
+        assert controller.wait_reason(A) == "requeue in 0.5s: gathering changes"
         controller.enqueue(A)
         await asyncio.sleep(0.1)
         assert len(work.done) == 3
@@ -315,7 +315,7 @@ async def test_what_is_gone_is_not_gathered_for_long() -> None:
         task = group.create_task(cache.run())
         await cache.synced()
         await asyncio.sleep(1)
-        controller.watch(widgets, lambda change: () if change.new else (A,), gather=5)
+        controller.watch(widgets, lambda change: () if change.new else (A,), debounce=5)
         server.remove("w")
         await asyncio.sleep(0.5)
         assert len(work.done) == 1
@@ -330,7 +330,7 @@ async def test_more_is_gathered_for_a_key_with_more_to_sum_up() -> None:
         task = group.create_task(cache.run())
         await cache.synced()
         seconds = {A: 1.0, B: 20.0}
-        controller.watch(widgets, lambda change: (A, B), gather=seconds.__getitem__)
+        controller.watch(widgets, lambda change: (A, B), debounce=seconds.__getitem__)
         server.put(widget("w"))
         await asyncio.sleep(5)
         assert [key for _, key in work.done] == [A]
@@ -351,7 +351,7 @@ async def test_a_slow_controller_gathers_for_longer() -> None:
         await asyncio.sleep(40)
         work.done.clear()
         work.takes = 0
-        controller.watch(widgets, lambda change: (A,), gather=0.05)
+        controller.watch(widgets, lambda change: (A,), debounce=0.05)
         for number in range(4):
             cache.observe(WIDGETS, server.put(widget(f"w{number}")))
             await asyncio.sleep(0.06)
@@ -368,7 +368,7 @@ async def test_changes_that_are_gathered_during_a_reconcile_come_after_it() -> N
     async with running(work) as controller:
         controller.enqueue(A)
         await asyncio.sleep(0.9)
-        controller.queue.gather(A, 0.5)
+        controller.queue.add_debounced(A, 0.5)
         await asyncio.sleep(0.4)
         assert len(work.done) == 1
         await asyncio.sleep(100)

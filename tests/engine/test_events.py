@@ -9,7 +9,7 @@ from typing import Any
 
 from kapy._aio.clock import loop_clock
 from kapy.client.client import Client
-from kapy.engine.events import Journal, Recorder
+from kapy.engine.events import EventWriter, Recorder
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden, NotFound, ServerError, Unreachable
 from kapy.kube.http import Reply, Request
@@ -55,7 +55,7 @@ class EventServer:
 @asynccontextmanager
 async def recording() -> AsyncIterator[tuple[Recorder, EventServer]]:
     server = EventServer()
-    journal = Journal(Client(server), loop_clock())
+    journal = EventWriter(Client(server), loop_clock())
     async with asyncio.TaskGroup() as group:
         task = group.create_task(journal.run())
         yield Recorder(journal, "kapy"), server

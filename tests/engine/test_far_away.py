@@ -157,10 +157,10 @@ class Far:
     @property
     def matter(self) -> str:
         """What is said to be the matter."""
-        reach = self.runtime.reach
+        reach = self.runtime.availability
         assert reach is not None
         told = [f"{one.plural}: {error}" for one, error in self.runtime.cache.failures()]
-        return "; ".join([reach.away, *told] if reach.away else told)
+        return "; ".join([reach.unavailable_reason, *told] if reach.unavailable_reason else told)
 
 
 @asynccontextmanager

@@ -15,7 +15,13 @@ from kapy._aio.services import running
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
-from kapy.engine.leadership import Fenced, Leadership, LostLeadership, NotLeading, Terms
+from kapy.engine.leadership import (
+    Fenced,
+    LeaderElectionConfig,
+    LeaderElector,
+    LostLeadership,
+    NotLeading,
+)
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import ADMIN, Reply, Request
@@ -48,10 +54,12 @@ class Candidate:
 
     def __init__(self, server: Server, name: str) -> None:
         self.line = Line(server)
-        terms = Terms(lease=LEASE, identity=name)
+        terms = LeaderElectionConfig(lease=LEASE, identity=name)
         seed = Random(name)
         self.ahead, clock = timedelta(), loop_clock()
-        self.leadership = Leadership(Client(self.line), terms, lambda: clock() + self.ahead, seed)
+        self.leadership = LeaderElector(
+            Client(self.line), terms, lambda: clock() + self.ahead, seed
+        )
         self.client = Client(Fenced(self.line, self.leadership), field_manager=name)
         self.name = name
         self.wrote: list[float] = []
@@ -307,4 +315,4 @@ async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_told()
 
 def test_terms_that_cannot_work_are_refused() -> None:
     with pytest.raises(ValueError, match="longer than"):
-        Terms(lease=LEASE, identity="one", duration=10, renew_deadline=10)
+        LeaderElectionConfig(lease=LEASE, identity="one", duration=10, renew_deadline=10)

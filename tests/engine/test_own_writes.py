@@ -103,7 +103,7 @@ async def test_only_others_wake_it(first: Doing, then: Doing, looks: int, slow: 
         transport = SlowAnswers(bench.transport) if slow else bench.transport
         runtime = bench.runtime = Runtime.on(transport, clock=bench.clock, field_manager="mine")
         work = Restless(runtime, Client(bench.transport), first, then)
-        controller = Controller("widgets", work, hears_itself=False)
+        controller = Controller("widgets", work, requeue_on_own_writes=False)
         controller.watch(runtime.cache.informer(WIDGETS))
         runtime.add(controller)
         async with bench.running():
@@ -136,6 +136,6 @@ def test_a_change_is_ours_when_nobody_else_had_a_part_in_it(
     own = OwnWrites()
     own.add(state(1), {"status": {"a": 1}}, answer)
     old, new = map(state, change)
-    assert own.explain(Change(old, new)) is ours
-    assert not own.explain(Change(None, new))
-    assert not own.explain(Change(old, None))
+    assert own.explains(Change(old, new)) is ours
+    assert not own.explains(Change(None, new))
+    assert not own.explains(Change(old, None))

@@ -17,9 +17,9 @@ from kapy._aio.services import running
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
-from kapy.engine.belonging import chosen, cluster_of
+from kapy.engine.cluster_of import cluster_of, rendezvous_owner
 from kapy.engine.controller import Controller
-from kapy.engine.leadership import Fenced, LostLeadership, NotLeading, Terms
+from kapy.engine.leadership import Fenced, LeaderElectionConfig, LostLeadership, NotLeading
 from kapy.engine.result import Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
@@ -81,11 +81,11 @@ class Program:
     def __init__(self, server: Server, name: str, looks: dict[Key, list[Look]], count: int) -> None:
         self.name, self.looks = name, looks
         self.line = Line(server)
-        seed, terms = Random(name), Terms(lease=LEASE, identity=name)
+        seed, terms = Random(name), LeaderElectionConfig(lease=LEASE, identity=name)
         self.shards = Shards(Client(self.line), terms, count, loop_clock(), seed)
         fenced = Fenced(self.line, self.shards)
         self.runtime = Runtime.on(fenced, clock=loop_clock(), field_manager=name, random=seed)
-        self.runtime.turn, self.runtime.shards = self.shards.take_part, self.shards
+        self.runtime.leader_gate, self.runtime.shards = self.shards.run_as_member, self.shards
         maps = self.runtime.cache.informer(CONFIG_MAPS, labels=LABEL)
         controller = Controller("maps", self.look, concurrency=100)
         controller.watch(maps, lambda change: [Key.of(change.document)] if change.initial else [])
@@ -353,8 +353,8 @@ def test_objects_go_with_their_cluster(document: Document, cluster: str) -> None
 
 def test_shares_are_about_equal_and_only_those_move_that_must() -> None:
     clusters = [Key("default", f"c{number}") for number in range(1000)]
-    three = {cluster: chosen(cluster, ("a", "b", "c")) for cluster in clusters}
+    three = {cluster: rendezvous_owner(cluster, ("a", "b", "c")) for cluster in clusters}
     sizes = [sum(one == name for one in three.values()) for name in "abc"]
     assert min(sizes) > 280
-    two = {cluster: chosen(cluster, ("c", "a")) for cluster in clusters}
+    two = {cluster: rendezvous_owner(cluster, ("c", "a")) for cluster in clusters}
     assert all(two[one] == three[one] for one in clusters if three[one] != "b")

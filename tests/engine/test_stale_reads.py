@@ -40,7 +40,7 @@ from kapy.apps.settings import EMBEDDED_GATES, Controlling
 from kapy.client.client import Client
 from kapy.conditions import is_true
 from kapy.engine.runtime import Runtime
-from kapy.hooks.https import HttpsPost
+from kapy.hooks.https import HttpsTransport
 from kapy.kube import Key
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, Resource
@@ -134,7 +134,7 @@ class Counting:
 def ours(program: Program, in_memory: InMemory, runtime: Runtime) -> Mapping[str, Service]:
     """One of our managers' controllers, added."""
     pods = PodsHere(in_memory)
-    outside = Outside(lambda: HttpsPost({}, None), in_memory.dial, lambda _: pods, in_memory)
+    outside = Outside(lambda: HttpsTransport({}, None), in_memory.dial, lambda _: pods, in_memory)
     return program.add(runtime, Controlling(), outside)
 
 

@@ -18,7 +18,7 @@ from kapy.hooks import (
 )
 from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetRequestObjects
 from kapy.hooks.messages.update_machine import UpdateMachineRequestObjects
-from kapy.hooks.posting import Answer
+from kapy.hooks.transport import Answer
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.extension import ask
 from kapy.testing.story import Story

@@ -23,11 +23,11 @@ from kapy.clusterctl.repository.web import Unreached, as_documented, refusal
 from kapy.hooks.application import Application
 from kapy.hooks.call import CallFailed, _response
 from kapy.hooks.catalog import shipped
-from kapy.hooks.discovery import accepted
+from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import HookError
 from kapy.hooks.extension import Extension
 from kapy.hooks.messages.discovery import DISCOVERY
-from kapy.hooks.posting import Answer
+from kapy.hooks.transport import Answer
 from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.gotemplate import Overrun
 from kapy.kube.http import Reply, Request
@@ -78,7 +78,7 @@ def _hook_answer(data: bytes) -> None:
             continue
         if hook is DISCOVERY:
             try:
-                accepted(response.handlers, shipped())
+                validate_handlers(response.handlers, shipped())
             except HookError:
                 continue
 

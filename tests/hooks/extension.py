@@ -11,7 +11,7 @@ import msgspec
 
 from kapy.api.extension_config import ClientConfig
 from kapy.hooks.hook import GROUP
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 
 VERSION = f"{GROUP}/v1alpha1"

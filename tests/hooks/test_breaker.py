@@ -10,7 +10,14 @@ from random import Random
 
 import pytest
 
-from kapy.hooks.breaker import APART, COMING, LONGEST, PATIENCE, Breaker, Broken
+from kapy.hooks.breaker import (
+    FAILURE_THRESHOLD,
+    LONGEST,
+    RETRY_GRACE,
+    WAKE_INTERVAL,
+    CircuitBreaker,
+    CircuitOpen,
+)
 
 
 class Herd:
@@ -18,19 +25,19 @@ class Herd:
 
     def __init__(self) -> None:
         self.woken: list[tuple[float, str]] = []
-        self.breaker: Breaker[str] = Breaker(self._woken, Random(1))
+        self.breaker: CircuitBreaker[str] = CircuitBreaker(self._woken, Random(1))
 
     def _woken(self, key: str) -> None:
         self.woken.append((asyncio.get_running_loop().time(), key))
 
     def fails(self, key: str) -> None:
         self.breaker.admit(key)
-        self.breaker.failed(key, "gone")
+        self.breaker.record_failure(key, "gone")
 
     def is_refused(self, key: str) -> bool:
         try:
             self.breaker.admit(key)
-        except Broken:
+        except CircuitOpen:
             return True
         return False
 
@@ -43,33 +50,33 @@ def herd() -> Iterator[Herd]:
 
 
 async def test_a_few_failures_are_forgiven(herd: Herd) -> None:
-    for _ in range(PATIENCE - 1):
+    for _ in range(FAILURE_THRESHOLD - 1):
         herd.fails("a")
     herd.breaker.admit("b")
-    herd.breaker.answered()
-    for _ in range(PATIENCE - 1):
+    herd.breaker.record_answer()
+    for _ in range(FAILURE_THRESHOLD - 1):
         herd.fails("a")
     assert not herd.is_refused("b")
 
 
 async def test_one_tries_and_all_follow_when_it_gets_an_answer(herd: Herd) -> None:
-    for _ in range(PATIENCE):
+    for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     assert all(herd.is_refused(key) for key in ("b", "c", "d"))
     await asyncio.sleep(1)
     assert [key for _, key in herd.woken] == ["a"]
     herd.breaker.admit("a")
     assert herd.is_refused("b")  # while somebody tries
-    herd.breaker.answered()
+    herd.breaker.record_answer()
     await asyncio.sleep(1)
     followed = herd.woken[1:]
     assert [key for _, key in followed] == ["b", "c", "d"]
     times = [at for at, _ in followed]
-    assert all(later - before >= APART * 0.99 for before, later in pairwise(times))
+    assert all(later - before >= WAKE_INTERVAL * 0.99 for before, later in pairwise(times))
 
 
 async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
-    for _ in range(PATIENCE):
+    for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     for _ in range(12):
         before = len(herd.woken)
@@ -80,7 +87,7 @@ async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
 
 async def test_nobody_waits_for_those_who_do_not_come(herd: Herd) -> None:
     """A hundred Clusters wait, and ninety-nine of them are deleted meanwhile."""
-    for _ in range(PATIENCE):
+    for _ in range(FAILURE_THRESHOLD):
         herd.fails("0")
     assert all(herd.is_refused(f"{number}") for number in range(1, 100))
     await asyncio.sleep(10)
@@ -91,15 +98,15 @@ async def test_nobody_waits_for_those_who_do_not_come(herd: Herd) -> None:
 
 
 async def test_while_somebody_tries_nobody_else_is_woken(herd: Herd) -> None:
-    for _ in range(PATIENCE):
+    for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     assert herd.is_refused("b")
     await asyncio.sleep(1)
     herd.breaker.admit("a")
     await asyncio.sleep(LONGEST)
     assert [key for _, key in herd.woken] == ["a"]
-    herd.breaker.abandoned()
-    await asyncio.sleep(COMING)
+    herd.breaker.record_abort()
+    await asyncio.sleep(RETRY_GRACE)
     assert [key for _, key in herd.woken] == ["a", "b"]
 
 
@@ -107,6 +114,6 @@ async def test_calls_that_were_under_way_when_it_broke_do_not_make_it_worse(herd
     for _ in range(10):
         herd.breaker.admit("a")
     for number in range(10):
-        herd.breaker.failed(f"{number}", "gone")
+        herd.breaker.record_failure(f"{number}", "gone")
     await asyncio.sleep(1)
     assert len(herd.woken) == 1

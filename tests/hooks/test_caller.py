@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
-from kapy.hooks.breaker import PATIENCE
-from kapy.hooks.caller import AT_A_TIME, Caller, Subject
+from kapy.hooks.breaker import FAILURE_THRESHOLD
+from kapy.hooks.caller import MAX_CONCURRENT_CALLS, Caller, Subject
 from kapy.hooks.catalog import Catalog, shipped
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Conversion, Hook
@@ -82,7 +82,7 @@ class Plane:
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         }
         document["status"] = {"handlers": handlers, "conditions": [condition]}
-        self.registry.follow(Change(None, document))
+        self.registry.observe(Change(None, document))
 
     async def create(self) -> RetryResponse:
         return await self.caller.call_all(BEFORE_CLUSTER_CREATE, HERD, REQUEST)
@@ -254,9 +254,9 @@ async def test_a_dead_extension_is_left_alone_and_others_are_not() -> None:
     dead, well = broken(down="EOF"), quota()
     plane = Plane(ext=dead, well=well)
     plane.register("ext", namespaceSelector={"matchLabels": {"grows": "grass"}})
-    for _ in range(PATIENCE + 5):
+    for _ in range(FAILURE_THRESHOLD + 5):
         assert "EOF" in await plane.failure()
-    assert len(dead.asked) == PATIENCE
+    assert len(dead.asked) == FAILURE_THRESHOLD
     await plane.caller.call(BEFORE_CLUSTER_CREATE, "quota.well", HERD, REQUEST)
     dead.down = ""
     await asyncio.sleep(2)
@@ -291,9 +291,9 @@ async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Docume
         assert isinstance(found, Response)
         return found
 
-    for _ in range(PATIENCE + 5):
+    for _ in range(FAILURE_THRESHOLD + 5):
         assert await said() == hook.response()
-    assert len(away.asked) == PATIENCE + 5
+    assert len(away.asked) == FAILURE_THRESHOLD + 5
     away.down = ""
     assert await said() != hook.response()
 
@@ -303,11 +303,11 @@ async def test_who_waits_for_a_turn_too_long_is_not_ignored() -> None:
     slow = broken(delay=8.0)
     plane = Plane(ext=slow)
     plane.register("ext", policy="Ignore")
-    calls = (plane.create() for _ in range(3 * AT_A_TIME))
+    calls = (plane.create() for _ in range(3 * MAX_CONCURRENT_CALLS))
     found = await asyncio.gather(*calls, return_exceptions=True)
-    assert len(slow.asked) == 2 * AT_A_TIME
+    assert len(slow.asked) == 2 * MAX_CONCURRENT_CALLS
     no_turn = [str(one) for one in found if isinstance(one, HookError)]
-    assert len(no_turn) == AT_A_TIME
+    assert len(no_turn) == MAX_CONCURRENT_CALLS
     assert all("no turn within 10s: others wait for its answers" in one for one in no_turn)
 
 
@@ -346,7 +346,7 @@ async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other
             assert asyncio.get_running_loop().time() - back < 60
     times = [one.at for one in away.asked[asked:]]
     assert len(times) == 1000
-    assert away.most_at_a_time <= AT_A_TIME
+    assert away.most_at_a_time <= MAX_CONCURRENT_CALLS
     assert max(sum(at <= one < at + 1 for one in times) for at in times) < 150
 
 
@@ -354,10 +354,10 @@ async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
     slow = broken(delay=0.5)
     plane = Plane(ext=slow)
     async with asyncio.TaskGroup() as group:
-        for _ in range(5 * AT_A_TIME):
+        for _ in range(5 * MAX_CONCURRENT_CALLS):
             group.create_task(plane.create())
-    assert slow.most_at_a_time == AT_A_TIME
-    assert len(slow.asked) == 5 * AT_A_TIME
+    assert slow.most_at_a_time == MAX_CONCURRENT_CALLS
+    assert len(slow.asked) == 5 * MAX_CONCURRENT_CALLS
 
 
 async def test_variables_are_asked_for_again_when_the_request_or_the_config_changes() -> None:
@@ -441,7 +441,7 @@ async def test_calls_are_counted_and_traced(monkeypatch: pytest.MonkeyPatch) -> 
     ]
     counts = {
         tuple(sample.labels[name] for name in ("version", "code", "status")): sample.value
-        for family in plane.caller.measures.collect()
+        for family in plane.caller.metrics.collect()
         for sample in family.samples
         if sample.name == "capi_runtime_sdk_requests_total"
     }

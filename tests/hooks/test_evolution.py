@@ -13,7 +13,7 @@ from kapy import CLUSTER_API
 from kapy.hooks import BEFORE_CLUSTER_CREATE, BEFORE_CLUSTER_UPGRADE, RetryResponse
 from kapy.hooks.catalog import Catalog, shipped
 from kapy.hooks.conversions import sample
-from kapy.hooks.evolution import broken, released, snapshot
+from kapy.hooks.evolution import released, snapshot, violations
 from kapy.hooks.hook import AnyHook, Conversion, Deprecation, Hook
 from kapy.hooks.openapi.document import openapi
 from kapy.kube import Document
@@ -23,7 +23,7 @@ HOW_TO: Final = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-hook-vers
 
 
 def test_what_was_released_still_holds() -> None:
-    assert broken(shipped(), released("v1.14.0"), release=NEXT) == []
+    assert violations(shipped(), released("v1.14.0"), release=NEXT) == []
 
 
 def test_the_snapshot_of_this_release_is_what_it_has() -> None:
@@ -81,7 +81,7 @@ REQUEST = "runtime.hooks.v1alpha1.BeforeClusterUpgradeRequest"
     ],
 )
 def test_a_released_version_does_not_change(edit: Any, sentence: str) -> None:
-    found = broken(shipped(), before(edit), release=NEXT)
+    found = violations(shipped(), before(edit), release=NEXT)
     assert any(sentence in one for one in found), found
     assert all("a new version of the hook can change that" in one for one in found)
 
@@ -90,7 +90,7 @@ def test_a_field_that_is_new_and_optional_breaks_nothing() -> None:
     def edit(schemas: Document) -> None:
         del schemas[f"sigs.k8s.io.cluster-api.api.{REQUEST}"]["properties"]["workersUpgrades"]
 
-    assert broken(shipped(), before(edit), release=NEXT) == []
+    assert violations(shipped(), before(edit), release=NEXT) == []
 
 
 def without(name: str) -> Catalog:
@@ -100,10 +100,10 @@ def without(name: str) -> Catalog:
 def test_a_hook_goes_only_after_its_time() -> None:
     document = released("v1.14.0")
     promised = next(one for one in document["hooks"] if one["hook"] == "BeforeClusterCreate")
-    assert "was removed" in broken(without("BeforeClusterCreate"), document, release=NEXT)[0]
+    assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]
     promised["lastRelease"] = "v1.15"
-    assert "was removed" in broken(without("BeforeClusterCreate"), document, release=NEXT)[0]
-    assert broken(without("BeforeClusterCreate"), document, release="v1.16.0") == []
+    assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]
+    assert violations(without("BeforeClusterCreate"), document, release="v1.16.0") == []
 
 
 def version(name: str, **more: Any) -> AnyHook:
@@ -139,7 +139,7 @@ def test_versions_convert_into_each_other(newer: dict[str, Any], sentence: str) 
     catalog = shipped()
     conversion = as_it_is(BEFORE_CLUSTER_CREATE, **newer) if newer else None
     catalog.add(version("v1alpha2", conversion=conversion))
-    (found,) = broken(catalog, released("v1.14.0"), release=NEXT)
+    (found,) = violations(catalog, released("v1.14.0"), release=NEXT)
     assert found.endswith(sentence.partition(" of v1alpha2")[2] or sentence)
 
 
@@ -170,7 +170,7 @@ def test_deprecation_has_its_rules(
         catalog.add(version(replacement, conversion=as_it_is(old)))
     found = [
         one
-        for one in broken(catalog, {"hooks": [], "schemas": {}}, release=NEXT)
+        for one in violations(catalog, {"hooks": [], "schemas": {}}, release=NEXT)
         if "conversion" not in one
     ]
     assert len(found) == bool(sentence)
@@ -186,7 +186,7 @@ def test_a_new_version_is_one_module_as_the_how_to_says() -> None:
     catalog = shipped()
     catalog.add(newest)
 
-    assert broken(catalog, released("v1.14.0"), release=NEXT) == []
+    assert violations(catalog, released("v1.14.0"), release=NEXT) == []
     assert catalog.newest(BEFORE_CLUSTER_UPGRADE) is newest
     document = openapi(catalog, NEXT)
     assert newest.path("{name}") in document["paths"]

@@ -20,7 +20,7 @@ from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
 from kapy.apps.all_in_one import management_plane
 from kapy.conditions.lookup import get, message_of
-from kapy.hooks.posting import LARGEST_ANSWER
+from kapy.hooks.transport import LARGEST_ANSWER
 from kapy.kube import Document
 from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair

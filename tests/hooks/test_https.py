@@ -20,9 +20,9 @@ from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ClientConfig, ServiceReference
 from kapy.apps.extensions.posting import https
 from kapy.apps.settings import ExtensionCalls
-from kapy.hooks.blocking import BlockingPost
-from kapy.hooks.https import ClientCertificate, HttpsPost
-from kapy.hooks.posting import LARGEST_ANSWER, NoAnswer
+from kapy.hooks.blocking_transport import BlockingTransport
+from kapy.hooks.https import ClientCertificate, HttpsTransport
+from kapy.hooks.transport import LARGEST_ANSWER, NoAnswer
 from kapy.kube.pki import Algorithm, KeyPair, issue, new_ca
 from tests.client.test_https import proxy
 
@@ -106,9 +106,9 @@ async def server(
 
 
 async def post(
-    config: ClientConfig, url: str, made: HttpsPost | None = None, seconds: float = 60
+    config: ClientConfig, url: str, made: HttpsTransport | None = None, seconds: float = 60
 ) -> tuple[int, bytes]:
-    sender = made or HttpsPost()
+    sender = made or HttpsTransport()
     try:
         async with asyncio.timeout(seconds):
             return await sender(config, url, b"{}")
@@ -212,7 +212,7 @@ async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path
     config.url, config.service = "", reference
     url = "https://quota.rules.svc:443/base/hook?timeout=10s"
     async with server(answer(b"{}"), own, tmp_path) as port:
-        known = HttpsPost({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
+        known = HttpsTransport({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
         assert await post(config, url, known) == (200, b"{}")
     for told, said in (
         ({}, 'service "rules/quota" not found; say where it is: --webhook-service rules/quota='),
@@ -230,7 +230,7 @@ async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:
     async with server(answer(b"{}"), OWN, tmp_path, clients=ANOTHER) as port:
         url = f"https://127.0.0.1:{port}"
         config = trusting(AUTHORITY, url)
-        assert await post(config, url, HttpsPost(own=files)) == (200, b"{}")
+        assert await post(config, url, HttpsTransport(own=files)) == (200, b"{}")
         with pytest.raises(NoAnswer):
             await post(config, url)
 
@@ -273,21 +273,21 @@ async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         thread = Thread(target=_answer_twice, args=(there,))
         thread.start()
         url = f"https://127.0.0.1:{there.server_port}/base/hook?timeout=10s"
-        answer = await BlockingPost()(trusting(AUTHORITY, url), url, b'{"a":1}')
-        monkeypatch.setattr("kapy.hooks.blocking.LARGEST_ANSWER", 10)
+        answer = await BlockingTransport()(trusting(AUTHORITY, url), url, b'{"a":1}')
+        monkeypatch.setattr("kapy.hooks.blocking_transport.LARGEST_ANSWER", 10)
         with pytest.raises(NoAnswer, match="the answer is larger than 10 bytes"):
-            await BlockingPost()(trusting(AUTHORITY, url), url, b"{}")
+            await BlockingTransport()(trusting(AUTHORITY, url), url, b"{}")
         thread.join()
     asked = {"path": "/base/hook?timeout=10s", "asked": {"a": 1}}
     assert (answer.code, msgspec.json.decode(answer.body)) == (200, asked)
     with pytest.raises(NoAnswer, match="Connection refused"):
-        await BlockingPost()(trusting(AUTHORITY, url), url, b"{}")
+        await BlockingTransport()(trusting(AUTHORITY, url), url, b"{}")
     with pytest.raises(NoAnswer, match="the caBundle is no PEM"):
-        await BlockingPost()(ClientConfig(url=url, ca_bundle="bm8="), url, b"{}")
+        await BlockingTransport()(ClientConfig(url=url, ca_bundle="bm8="), url, b"{}")
 
 
 async def test_who_asks_while_the_program_ends_is_not_answered() -> None:
-    closed = HttpsPost()
+    closed = HttpsTransport()
     await closed.aclose()
     with pytest.raises(TimeoutError):
         await post(ClientConfig(url="https://127.0.0.1:1"), "https://127.0.0.1:1", closed, 0.01)
@@ -304,7 +304,7 @@ async def test_extensions_are_called_through_proxies(
     direct: str, way: list[str], said: str
 ) -> None:
     async with proxy(b"HTTP/1.1 403 Forbidden\r\n\r\n") as (url, asked):
-        sender = HttpsPost(environ={"HTTPS_PROXY": url, "NO_PROXY": direct})
+        sender = HttpsTransport(environ={"HTTPS_PROXY": url, "NO_PROXY": direct})
         there = "https://extension.invalid"
         with pytest.raises(NoAnswer, match=said):
             await post(ClientConfig(url=there), there, sender)

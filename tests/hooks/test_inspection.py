@@ -22,9 +22,9 @@ from kapy.hooks import (
 )
 from kapy.hooks.catalog import shipped
 from kapy.hooks.errors import HookError
-from kapy.hooks.inspection import answered, registered
+from kapy.hooks.inspection import call_handler, list_handlers
 from kapy.hooks.mutation import Template, patched
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -107,7 +107,9 @@ class Posting:
 
 
 async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
-    rows = [(one.extension, one.handler, one.hook, one.problem) for one in await registered(CLIENT)]
+    rows = [
+        (one.extension, one.handler, one.hook, one.problem) for one in await list_handlers(CLIENT)
+    ]
     assert rows == [
         ("dead", "", "", "connection refused"),
         ("herd", "quota.herd", "BeforeClusterCreate", ""),
@@ -117,15 +119,15 @@ async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
 
 
 async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
-    made = await answered(CLIENT, Posting(), shipped(), "quota.herd", None)
+    made = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", None)
     assert (made["message"], made["retryAfterSeconds"]) == ("sample: 3 at most", 30)
     given: Document = {"cluster": {"metadata": {"name": "mine"}}}
-    recorded = await answered(CLIENT, Posting(), shipped(), "quota.herd", given)
+    recorded = await call_handler(CLIENT, Posting(), shipped(), "quota.herd", given)
     assert recorded["message"] == "mine: 3 at most"
 
 
 async def test_patches_are_readable_and_secrets_are_not() -> None:
-    found = await answered(CLIENT, Posting(), shipped(), "patches.herd", None)
+    found = await call_handler(CLIENT, Posting(), shipped(), "patches.herd", None)
     assert [one["patch"] for one in found["items"]] == [
         {"spec": {"adminPassword": "(not shown)", "size": "small"}}
     ]
@@ -143,7 +145,7 @@ async def test_patches_are_readable_and_secrets_are_not() -> None:
 )
 async def test_a_handler_that_is_not_there_is_told(name: str, sentence: str) -> None:
     with pytest.raises(HookError) as refused:
-        await answered(CLIENT, Posting(), shipped(), name, None)
+        await call_handler(CLIENT, Posting(), shipped(), name, None)
     assert sentence in str(refused.value)
 
 
@@ -158,5 +160,5 @@ class Deaf(Posting):
 async def test_a_handler_has_the_time_that_it_has_for_a_plane() -> None:
     began = asyncio.get_running_loop().time()
     with pytest.raises(NoAnswer, match="no answer within 5s, which is the handler's timeout"):
-        await answered(CLIENT, Deaf(), shipped(), "quota.herd", None)
+        await call_handler(CLIENT, Deaf(), shipped(), "quota.herd", None)
     assert asyncio.get_running_loop().time() - began == 5

@@ -15,9 +15,9 @@ import pytest
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.hooks import BEFORE_CLUSTER_CREATE, Extension, RetryResponse, catalog
 from kapy.hooks.catalog import BadHooks, installed
-from kapy.hooks.evolution import broken, released
+from kapy.hooks.evolution import released, violations
 from kapy.hooks.hook import Hook
-from kapy.hooks.posting import Answer
+from kapy.hooks.transport import Answer
 from kapy.kube import Key
 from kapy.testing.story import Story
 from tests.hooks.extension import config
@@ -97,7 +97,7 @@ async def test_a_hook_of_a_provider_is_discovered_and_called(acme: Any) -> None:
 
 
 def test_hooks_of_others_change_nothing_of_ours(acme: Any) -> None:
-    assert broken(installed(), released("v1.14.0"), release="v1.15.0") == []
+    assert violations(installed(), released("v1.14.0"), release="v1.15.0") == []
     assert installed().get("hooks.acme.example.com/v1alpha1", "BeforeMilking") is not None
 
 

@@ -41,7 +41,7 @@ def found(
 def following(*documents: Document | None, longest: int = 30) -> Registry:
     registry, old = Registry(longest=longest), None
     for new in documents:
-        registry.follow(Change(old, new))
+        registry.observe(Change(old, new))
         old = new
     return registry
 
@@ -78,7 +78,7 @@ GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
     ],
 )
 def test_what_is_called(documents: list[Document | None], called: list[str]) -> None:
-    serving = following(*documents).serving(GROUP, HOOK)
+    serving = following(*documents).handlers_of(GROUP, HOOK)
     assert [f"{one.name} {one.settings['generation']}" for one in serving] == called
 
 
@@ -86,18 +86,18 @@ def test_whom_a_dead_extension_is_asked_about_and_for_how_long_can_be_changed() 
     slow = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": "2"}
     narrowed = found("a", generation=2, status="False", annotations=slow)
     narrowed["spec"]["namespaceSelector"] = {"matchLabels": {"grows": "grass"}}
-    (called,) = following(found("a"), narrowed).serving(GROUP, HOOK)
+    (called,) = following(found("a"), narrowed).handlers_of(GROUP, HOOK)
     assert not called.selector.matches({"grows": "trees"})
     assert (called.seconds, called.settings["generation"]) == (2, "1")
 
 
 def test_handlers_have_names_and_hooks() -> None:
     registry = following(found("a"))
-    assert registry.named("a.ext").handler == "a"
-    assert list(registry.serving(GROUP, "BeforeClusterDelete")) == []
-    assert list(registry.serving("other.example.com", HOOK)) == []
+    assert registry.get("a.ext").handler == "a"
+    assert list(registry.handlers_of(GROUP, "BeforeClusterDelete")) == []
+    assert list(registry.handlers_of("other.example.com", HOOK)) == []
     with pytest.raises(NotRegistered, match=r'"b\.ext" has not been registered'):
-        registry.named("b.ext")
+        registry.get("b.ext")
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_the_shortest_time_counts(longest: int, annotation: str | None, seconds:
     named = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": annotation}
     annotations = {} if annotation is None else named
     registry = following(found("a", annotations=annotations), longest=longest)
-    assert registry.named("a.ext").seconds == seconds
+    assert registry.get("a.ext").seconds == seconds

@@ -49,7 +49,7 @@ class Client:
             "Connection: Upgrade", "Upgrade: SPDY/3.1",
             f"X-Stream-Protocol-Version: {protocol}", "", "",
         ]  # fmt: skip
-        await self.connection.upgraded("\r\n".join(lines).encode())
+        await self.connection.upgrade("\r\n".join(lines).encode())
         for name in ("error", *streams):
             self.streams[name] = self.connection.open({"streamtype": name})
 

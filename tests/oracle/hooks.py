@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.aggregate import aggregated
+from kapy.hooks.aggregate import aggregate_responses
 from kapy.hooks.catalog import shipped
-from kapy.hooks.discovery import accepted, with_defaults
+from kapy.hooks.discovery import validate_handlers, with_defaults
 from kapy.hooks.errors import BadAddress, BadDiscovery
 from kapy.hooks.hook import GROUP, AnyHook
 from kapy.hooks.messages.discovery import ExtensionHandler
@@ -45,7 +45,7 @@ def check_sample(record: Record) -> Iterator[str]:
 def check_aggregate(record: Record) -> Iterator[str]:
     one = hook(record["hook"])
     responses = [msgspec.convert(each, one.response) for each in record["responses"]]
-    given = {"message": "", **encode(aggregated(one, responses))}
+    given = {"message": "", **encode(aggregate_responses(one, responses))}
     yield from compared(record["out"], given)
 
 
@@ -53,7 +53,9 @@ def check_discovery(record: Record) -> Iterator[str]:
     handlers = msgspec.convert(record["handlers"] or [], list[ExtensionHandler])
     given = [encode(with_defaults(one)) for one in handlers]
     yield from compared(record["out"] or [], given, "out")
-    yield from compared(record["error"], error_of(lambda: accepted(handlers, CATALOG)), "error")
+    yield from compared(
+        record["error"], error_of(lambda: validate_handlers(handlers, CATALOG)), "error"
+    )
 
 
 def error_of(act: Callable[[], object]) -> str | None:

@@ -12,7 +12,7 @@ import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client
-from kapy.engine.belonging import chosen
+from kapy.engine.cluster_of import rendezvous_owner
 from kapy.engine.shards import CLAIMS, LABEL
 from kapy.kube import Document, Key
 from kapy.kube.names import LEASES, NAMESPACES
@@ -51,7 +51,7 @@ class Shared:
         written = await writes(self.client, self.log)
         pods = {one.name: one.pod for one in written if one.resource == "leases"}
         wrote = {(one.name, one.pod) for one in written[before:] if self._is_ours(one)}
-        assert wrote == {(key.name, pods[chosen(key, held)]) for key in self.keys}
+        assert wrote == {(key.name, pods[rendezvous_owner(key, held)]) for key in self.keys}
         return {pod for _, pod in wrote}
 
     def _is_ours(self, one: Write) -> bool:

@@ -13,7 +13,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound, Unreachable
 from kapy.kube.http import Reply, Request, Transport
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from tests.engine.fake_server import FakeServer
 
 ONE = Key("default", "one")
@@ -85,7 +85,7 @@ class Setting:
         self.management = FakeServer("secrets")
         self.clusters: dict[str, Workload] = {}
         self.runtime = Runtime.on(self.management, clock=loop_clock(), random=Random(5))
-        self.connections = Connections(self.runtime, dial=self.dial, probing=probing)
+        self.connections = ClusterCache(self.runtime, dial=self.dial, probing=probing)
         self.told: list[tuple[float, str]] = []
         self.connections.subscribe(self._note)
 

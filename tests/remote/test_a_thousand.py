@@ -17,7 +17,7 @@ from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import NODES
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from tests.engine.fake_server import FakeServer
 from tests.remote.setting import secret
 
@@ -59,7 +59,7 @@ class Fleet:
         for number in range(CLUSTERS):
             management.put(secret(f"c{number}"))
         self.runtime = Runtime.on(management, clock=loop_clock(), random=Random(3))
-        self.connections = Connections(self.runtime, dial=self.dial)
+        self.connections = ClusterCache(self.runtime, dial=self.dial)
         self.machines = self.runtime.add(Controller("machine", self.look, concurrency=100))
         self.seen: dict[Key, float] = {}
         self.connected: dict[str, float] = {}

@@ -9,7 +9,7 @@ import pytest
 from kapy.kube import Document, Key
 from kapy.kube.errors import ServerError, Unauthorized, Unreachable
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from tests.remote.setting import ONE, TWO, Workload, running, secret
 
 
@@ -73,7 +73,7 @@ async def test_who_talks_nonsense_is_no_api_server(version: Document | bytes) ->
         await asyncio.sleep(600)
         assert here.connected(TWO)
         assert not here.connected(ONE)
-        assert here.connections.health(ONE).because
+        assert here.connections.health(ONE).reason
         assert workload.contacts < 65
         workload.version = {"major": "1"}
         await asyncio.sleep(40)
@@ -115,7 +115,7 @@ async def test_a_cluster_that_moved_into_this_program_is_reached_here_at_once() 
         await asyncio.sleep(1)
         elsewhere.fault = Unreachable("hung up")
         here.clusters["one"] = moved = Workload()
-        here.connections.poke(ONE)
+        here.connections.trigger_probe(ONE)
         await asyncio.sleep(1)
         assert here.connected(ONE)
         assert (elsewhere.open, moved.open, moved.contacts) == (0, 1, 1)

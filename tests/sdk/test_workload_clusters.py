@@ -15,7 +15,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import NODES, SECRETS
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
     Change,
     Controller,
@@ -103,7 +103,7 @@ async def playing() -> AsyncIterator[Scene]:
             return workload.transport(ADMIN)
 
         runtime: Runtime = bench.runtime
-        clusters = WorkloadClusters(runtime, connections := Connections(runtime, dial=dial))
+        clusters = WorkloadClusters(runtime, connections := ClusterCache(runtime, dial=dial))
         cloud = Clouds(clusters)
         cloud.controller = add_infra_machine(
             runtime, PaperMachine, cloud, finalizer="paper.example.dev/check"

@@ -1,7 +1,7 @@
 """A plane whose controllers reach its API server as if a network were between them.
 
 Requests, answers and watch events are JSON on their way, so the controllers share no document with
-the server, and their caches keep what caches over a network keep (`kapy.engine.trimming`).
+the server, and their caches keep what caches over a network keep (`kapy.engine.transform`).
 """
 
 from __future__ import annotations

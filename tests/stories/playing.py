@@ -28,7 +28,7 @@ async def endings_of(recorded: Recorded) -> dict[str, list[str]]:
     async with running() as plane:
         story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
         await story.create([namespace_of(recorded)])
-        clock, connections = plane.runtime.clock, plane.connections
+        clock, connections = plane.runtime.clock, plane.cluster_cache
         player = Player(story, kinds, recorded.name, clock, connections, recorded.stages)
         await player.play(recorded.steps)
     endings = unexplained(recorded, player.stages, OTHERWISE)

@@ -138,7 +138,7 @@ async def played(recorded: Recorded, session: Session) -> Played:
         await story.create([session.config])
         await discovered(story, NAME)
         await story.create([namespace_of(recorded)])
-        clock, connections = plane.runtime.clock, plane.connections
+        clock, connections = plane.runtime.clock, plane.cluster_cache
         player = Attentive(story, kinds, recorded.name, clock, connections, recorded.stages)
         player.extension = extension
         await player.play(recorded.steps)

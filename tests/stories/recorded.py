@@ -26,7 +26,7 @@ from kapy.api.times import stamp
 from kapy.client.client import Client
 from kapy.kube import Document, Key, yaml
 from kapy.kube.names import CONFIG_MAPS, NODES, SECRETS, Resource
-from kapy.remote.connections import Connections, NotConnected
+from kapy.remote.cluster_cache import ClusterCache, NotConnected
 from kapy.testing.story import Story
 from tests.oracle.recorded import data
 
@@ -97,7 +97,7 @@ class Player:
     kinds: Iterable[Resource]
     namespace: str
     clock: Clock
-    connections: Connections
+    connections: ClusterCache
     recorded: dict[str, list[Document]]
     stages: dict[str, list[Document]] = field(default_factory=dict)
     workload: dict[str, list[Document]] = field(default_factory=dict)

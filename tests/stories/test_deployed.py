@@ -65,7 +65,7 @@ async def cluster(
             Cluster, CLUSTER.name, lambda one: is_true(one.status.conditions, "Available")
         )
         await asyncio.sleep(30)
-        yield running, running.connections.client(CLUSTER)
+        yield running, running.cluster_cache.client(CLUSTER)
 
 
 def workload(kind: Resource, name: str, namespace: str = "default", **spec: Any) -> Document:

@@ -25,7 +25,7 @@ from kapy.client.client import Client
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
 from kapy.hooks.messages.message import UNTIMED_SECONDS
-from kapy.hooks.posting import Post
+from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import Forbidden
 from kapy.kube.http import User
@@ -52,7 +52,7 @@ LIFE = (
 
 
 @asynccontextmanager
-async def running_with(network: Post, settings: Settings = OPEN) -> AsyncIterator[Plane]:
+async def running_with(network: HookTransport, settings: Settings = OPEN) -> AsyncIterator[Plane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
     clock = loop_clock()
     async with management_plane(settings, clock=clock, random=Random(0), post=network) as found:

@@ -73,7 +73,7 @@ async def play(plane: Plane, name: str) -> None:
     story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
     await story.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}])
     found = Recorded.read(name)
-    clock, connections = plane.runtime.clock, plane.connections
+    clock, connections = plane.runtime.clock, plane.cluster_cache
     await Player(story, kinds, name, clock, connections, found.stages).play(found.steps)
 
 

@@ -21,7 +21,7 @@ from kapy.hooks import (
 )
 from kapy.hooks.catalog import shipped
 from kapy.hooks.mutation import patched
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.transport import Answer, NoAnswer
 from kapy.testing.extension_conformance import judged
 
 QUOTA = BEFORE_CLUSTER_CREATE.path("quota")

@@ -28,7 +28,7 @@ from kapy.kube.meta import read
 from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
-    from kapy.hooks.posting import Post
+    from kapy.hooks.transport import HookTransport
 
 _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
@@ -40,7 +40,7 @@ class Rules:
     """
 
     def __init__(
-        self, gates: FeatureGates = DEFAULT_GATES, post: Callable[[], Post] | None = None
+        self, gates: FeatureGates = DEFAULT_GATES, post: Callable[[], HookTransport] | None = None
     ) -> None:
         self._gates, self._post = gates, post
         self._client: Client | None = None

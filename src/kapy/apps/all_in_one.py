@@ -47,13 +47,13 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission import Admission
     from kapy.apiserver.plane import Convert
-    from kapy.hooks.posting import Post
-    from kapy.hooks.watched import WatchedPost
+    from kapy.hooks.call_stream import ObservableTransport
+    from kapy.hooks.transport import HookTransport
     from kapy.sdk.provider import Provider
 
 CONTROLLERS: Final = User(
@@ -79,7 +79,7 @@ class Plane:
 
     server: Server
     runtime: Runtime
-    connections: Connections
+    cluster_cache: ClusterCache
     client: Client
     access: Kubeconfig | None = None
     watch: ClockWatch | None = None
@@ -92,7 +92,11 @@ class Plane:
 
 @asynccontextmanager
 async def management_plane(
-    settings: Settings, *, clock: Clock, random: Random | None = None, post: Post | None = None
+    settings: Settings,
+    *,
+    clock: Clock,
+    random: Random | None = None,
+    post: HookTransport | None = None,
 ) -> AsyncIterator[Plane]:
     """Run a plane while the context is open; it is ready when the context is entered.
 
@@ -135,7 +139,7 @@ async def _started(
     settings: Settings,
     clock: Clock,
     random: Random | None,
-    post: Callable[[], Post],
+    post: Callable[[], HookTransport],
     made: Credentials | None,
 ) -> Plane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
@@ -156,7 +160,7 @@ async def _started(
         options=settings.controlling.manager,
     )
     if settings.serving is not None:  # somebody may want a cluster any moment
-        runtime.keys.spare = SPARE_KEYS
+        runtime.private_keys.spare = SPARE_KEYS
     _show_metrics(server, runtime)
     _watch_health(server, runtime)
     controllers = add_controllers(
@@ -194,7 +198,7 @@ async def _started(
     await stack.enter_async_context(running(**services))
     await until_working(runtime)
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
-    return Plane(server, runtime, controllers.connections, client, access, watch)
+    return Plane(server, runtime, controllers.cluster_cache, client, access, watch)
 
 
 async def _pods(
@@ -269,14 +273,16 @@ def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service
     return services
 
 
-def _way(settings: Settings, post: Post | None, places: ServicePlaces) -> Callable[[], Post]:
+def _way(
+    settings: Settings, post: HookTransport | None, places: ServicePlaces
+) -> Callable[[], HookTransport]:
     """How extensions are reached: as it is given, else over HTTPS."""
     if post is not None:
         return lambda: post
     return lambda: _https(settings, places)
 
 
-def _https(settings: Settings, places: ServicePlaces) -> Post:
+def _https(settings: Settings, places: ServicePlaces) -> HookTransport:
     # aiohttp: only where there are extensions
     from kapy.apps.extensions.posting import https
 
@@ -292,7 +298,7 @@ def _show_metrics(server: Server, runtime: Runtime) -> None:
     server.metrics = runtime.metrics.registry.collect
 
 
-def _show_calls(server: Server, calls: WatchedPost) -> None:
+def _show_calls(server: Server, calls: ObservableTransport) -> None:
     """Calls of extensions, as they happen: `kapy hooks watch`."""
 
     from kapy.hooks.inspection import CALLS

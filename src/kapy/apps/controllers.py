@@ -20,12 +20,12 @@ from kapy.providers.docker import add_to as add_docker
 from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import WorkloadClusters
 
 if TYPE_CHECKING:
-    from kapy.hooks.posting import Post
-    from kapy.hooks.watched import WatchedPost
+    from kapy.hooks.call_stream import ObservableTransport
+    from kapy.hooks.transport import HookTransport
 
 _REACHING: Final = frozenset(
     ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
@@ -45,14 +45,14 @@ class Controllers:
     in_memory: the clusters that exist in this process only.
     """
 
-    connections: Connections
+    cluster_cache: ClusterCache
     services: dict[str, Service]
     in_memory: InMemory
-    calls: WatchedPost | None = None
+    calls: ObservableTransport | None = None
 
 
 def add_controllers(
-    runtime: Runtime, told: Controlling, *, sockets: bool, post: Callable[[], Post]
+    runtime: Runtime, told: Controlling, *, sockets: bool, post: Callable[[], HookTransport]
 ) -> Controllers:
     """Add all controllers. Raises NoPort.
 
@@ -64,25 +64,25 @@ def add_controllers(
         elsewhere=over_network if sockets else None,
         host=told.workload_host,
     )
-    connections = Connections(runtime, dial=in_memory.dial)
-    in_memory.subscribe(connections.poke)
+    cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
+    in_memory.subscribe(cluster_cache.trigger_probe)
     pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
     doors = extension_doors(runtime, told, post, reconciled="core" not in told.without)
     if "core" not in told.without:
-        add_core(runtime, connections, told, doors)
+        add_core(runtime, cluster_cache, told, doors)
     if "bootstrap-kubeadm" not in told.without:
-        add_bootstrap(runtime, connections, token_life=told.token_life)
+        add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
     if "control-plane-kubeadm" not in told.without:
-        add_kubeadm_control_planes(runtime, connections, told, doors, pods)
+        add_kubeadm_control_planes(runtime, cluster_cache, told, doors, pods)
     services: dict[str, Service] = services_of(doors)
     if not told.without.issuperset(_REACHING):
-        services["connections"] = connections.run
+        services["connections"] = cluster_cache.run
     if "infrastructure-dev" not in told.without:
         add_in_memory(runtime, in_memory)
         host = Host() if sockets else Host(_no_engine)
-        services.update(add_docker(runtime, WorkloadClusters(runtime, connections), host))
+        services.update(add_docker(runtime, WorkloadClusters(runtime, cluster_cache), host))
     if sockets and "infrastructure-dev" not in told.without:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
     calls = None if doors is None else doors.called.calls
-    return Controllers(connections, services, in_memory, calls)
+    return Controllers(cluster_cache, services, in_memory, calls)

@@ -18,48 +18,50 @@ from kapy.core.machinepool.controller import add_to as add_machine_pools
 from kapy.core.machineset.controller import add_to as add_machine_sets
 from kapy.core.topology.controller import add_to as add_topologies
 from kapy.engine.runtime import Runtime
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 if TYPE_CHECKING:
     from kapy.apps.extensions import Extensions
 
 
 def add_core(
-    runtime: Runtime, connections: Connections, told: Controlling, doors: Doors | None
+    runtime: Runtime, cluster_cache: ClusterCache, told: Controlling, doors: Doors | None
 ) -> None:
     """Add the controllers of core."""
     gates = told.manager.gates
     updates = None if doors is None else doors.updates
-    add_clusters(runtime, connections, grace=told.connection_grace)
+    add_clusters(runtime, cluster_cache, grace=told.connection_grace)
     machines = add_machines(
         runtime,
-        connections,
+        cluster_cache,
         gates=gates,
         synced=Synced(told.machine_labels, told.machine_annotations),
         grace=told.conditions_grace,
         updates=updates,
     )
     checks = told.preflight_checks if gates.machine_set_preflight_checks else ()
-    add_machine_sets(runtime, connections, preflight=checks)
-    deployments = add_machine_deployments(runtime, connections, updates=updates)
+    add_machine_sets(runtime, cluster_cache, preflight=checks)
+    deployments = add_machine_deployments(runtime, cluster_cache, updates=updates)
     if gates.machine_pool:
-        add_machine_pools(runtime, connections)
+        add_machine_pools(runtime, cluster_cache)
     if gates.cluster_topology:
-        _add_topologies(runtime, connections, None if doors is None else doors.called)
-    add_machine_health_checks(runtime, connections)
-    add_cluster_resource_sets(runtime, connections)
-    add_resource_set_bindings(runtime, connections)
+        _add_topologies(runtime, cluster_cache, None if doors is None else doors.called)
+    add_machine_health_checks(runtime, cluster_cache)
+    add_cluster_resource_sets(runtime, cluster_cache)
+    add_resource_set_bindings(runtime, cluster_cache)
     if updates is not None:
         updates.wake(machines=machines.enqueue, deployments=deployments.enqueue)
 
 
-def _add_topologies(runtime: Runtime, connections: Connections, called: Extensions | None) -> None:
+def _add_topologies(
+    runtime: Runtime, cluster_cache: ClusterCache, called: Extensions | None
+) -> None:
     if called is None:
         add_cluster_classes(runtime)
-        add_topologies(runtime, connections)
+        add_topologies(runtime, cluster_cache)
         return
     classes = add_cluster_classes(runtime, discovery=called.variables)
     topologies = add_topologies(
-        runtime, connections, hooks=called.lifecycle, patches=called.patches
+        runtime, cluster_cache, hooks=called.lifecycle, patches=called.patches
     )
     called.wake(clusters=topologies.enqueue, classes=classes.enqueue)

@@ -13,7 +13,7 @@ from kapy.engine.runtime import Runtime
 if TYPE_CHECKING:
     from kapy.apps.extensions import Extensions
     from kapy.apps.extensions.in_place import InPlace
-    from kapy.hooks.posting import Post
+    from kapy.hooks.transport import HookTransport
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,11 @@ class Doors:
 
 
 def extension_doors(
-    runtime: Runtime, told: Controlling, post: Callable[[], Post], *, reconciled: bool = True
+    runtime: Runtime,
+    told: Controlling,
+    post: Callable[[], HookTransport],
+    *,
+    reconciled: bool = True,
 ) -> Doors | None:
     """How extensions are called; None where the RuntimeSDK gate is closed.
 

@@ -47,11 +47,11 @@ def extension(url: str, ca: Path | None) -> int:
 async def _judged(url: str, authority: str) -> list[Finding]:
     from kapy.api.extension_config import ClientConfig
     from kapy.hooks.catalog import installed
-    from kapy.hooks.https import HttpsPost
-    from kapy.hooks.posting import Answer
+    from kapy.hooks.https import HttpsTransport
+    from kapy.hooks.transport import Answer
     from kapy.testing.extension_conformance import judged
 
-    client, post = ClientConfig(url=url, ca_bundle=authority), HttpsPost()
+    client, post = ClientConfig(url=url, ca_bundle=authority), HttpsTransport()
 
     async def ask(path: str, body: bytes) -> Answer:
         return await post(client, url.rstrip("/") + path, body)

@@ -45,10 +45,10 @@ def openapi(output: str) -> None:
 def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     """List the handlers that are registered in a management plane, and what is wrong with them."""
     from kapy.cli.columns import columns
-    from kapy.hooks.inspection import registered
+    from kapy.hooks.inspection import list_handlers
 
     with reached(kubeconfig, kubeconfig_context, namespace) as there:
-        found = run(registered(there.client))
+        found = run(list_handlers(there.client))
     if not found:
         click.echo("no ExtensionConfig is there")
         return
@@ -112,13 +112,13 @@ async def _called(
     place: tuple[str, str, str],
 ) -> Document:
     from kapy.hooks.catalog import installed
-    from kapy.hooks.https import HttpsPost
-    from kapy.hooks.inspection import answered
+    from kapy.hooks.https import HttpsTransport
+    from kapy.hooks.inspection import call_handler
 
-    post = HttpsPost(services or None)
+    post = HttpsTransport(services or None)
     try:
         async with reached_async(*place) as there:
-            return await answered(there.client, post, installed(), handler, request)
+            return await call_handler(there.client, post, installed(), handler, request)
     finally:
         await post.aclose()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kapy.apps.settings import Controlling, ExtensionCalls
     from kapy.client.kubeconfig import Kubeconfig
     from kapy.engine.runtime import Runtime
-    from kapy.hooks.posting import Post
+    from kapy.hooks.transport import HookTransport
 
 KINDS: Final[dict[str, Kind]] = {
     "core": "core",
@@ -75,7 +75,7 @@ def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramO
     run_until_stopped(started(process, add, system_clock), program.name, access.server)
 
 
-def _post(told: ExtensionCalls) -> Post:
+def _post(told: ExtensionCalls) -> HookTransport:
     from kapy.apps.extensions.posting import https
 
     return https(told)

@@ -30,7 +30,7 @@ from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim
 from kapy.contract.resolve import Resolved, contract_of, resolved
 from kapy.engine.cache import Cache, Change
-from kapy.engine.controller import Controller, Gathering, Mapper
+from kapy.engine.controller import Controller, Debounce, Mapper
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, KapyError, NotFound
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
@@ -63,10 +63,10 @@ class External:
         self._known: dict[tuple[GroupKind, type[View] | None], tuple[Document, Resolved]] = {}
         self._unreadable: dict[GroupKind, set[Key]] = {}
         self._watched: set[Resource] = set()
-        self._wakes: list[tuple[Controller, Mapper, Gathering]] = []
+        self._wakes: list[tuple[Controller, Mapper, Debounce]] = []
         self._crds.subscribe(self._crd_changed)
 
-    def wake(self, controller: Controller, keys: Mapper, *, gather: Gathering = 0.0) -> None:
+    def wake(self, controller: Controller, keys: Mapper, *, gather: Debounce = 0.0) -> None:
         """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
 
         gather: seconds to wait for more changes, as `Controller.watch` does.
@@ -167,10 +167,10 @@ class External:
         informer = self._cache.informer(resource)
         self._watched.add(resource)
         for controller, keys, gather in self._wakes:
-            controller.watch(informer, keys, gather=gather)
+            controller.watch(informer, keys, debounce=gather)
         if not informer.is_synced:
             # Thousands of objects asked for one by one would take longer than all at once.
-            await self._cache.tried(resource)
+            await self._cache.wait_for_first_attempt(resource)
         if not informer.is_synced:
             # The list may never come: the server says why, or has at least this object.
             return await self._client.get(resource, key)

@@ -1,7 +1,7 @@
 """Of all changes those that somebody waits for: what lets another controller go on.
 
-    controller.watch(machines, awaited(owners), gather=REPORTED)
-    controller.watch(machines, owners, gather=SUMMED_UP)
+    controller.watch(machines, awaited(owners), debounce=STATUS_DEBOUNCE)
+    controller.watch(machines, owners, debounce=AGGREGATE_DEBOUNCE)
 
 What is left is told, not handed over: conditions, counters, addresses.
 """

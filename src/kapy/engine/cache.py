@@ -1,8 +1,8 @@
-"""What a program has read of a server: one watched, indexed copy per resource.
+"""The informer cache: one watched, indexed copy per resource.
 
-An informer never shows an object older than what this program itself wrote: every write's answer
-goes into the cache at once (`Cache.observe`), a tombstone keeps a late answer from bringing back
-what was deleted since, and a relist never replaces what is newer than the list.
+An informer never returns an object older than this program's own writes: the answer of every write
+goes into the cache at once (`Cache.observe`), a tombstone keeps a late answer from restoring a
+deleted object, and a relist never replaces a newer object.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from kapy.engine.index import IndexValues
 from kapy.engine.reflector import Reflector
 from kapy.engine.store import Change as Change
 from kapy.engine.store import Handler, Store
-from kapy.engine.trimming import trim_of
+from kapy.engine.transform import transform_of
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
 from kapy.kube.names import CRDS, Resource
+from kapy.kube.renamed import RenamedMember
 from kapy.kube.selectors import parse_labels
 
 T = TypeVar("T")
@@ -31,8 +32,8 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 class Informer(Generic[T]):
     """The objects of one resource, as this program knows them. Reads are plain calls.
 
-    `T` is a Struct for kinds that we know (each read decodes a private copy) or Document for
-    foreign ones (shared: do not change).
+    `T` is a Struct for known kinds (each read decodes a private copy) or Document for foreign kinds
+    (shared: do not change it).
     """
 
     __slots__ = ("__weakref__", "_read", "_shared", "_store", "resource")
@@ -45,18 +46,18 @@ class Informer(Generic[T]):
         self._shared: dict[Key, tuple[Document, T]] | None = None
 
     def get(self, key: Key) -> T | None:
-        """The object, or None when it is not there."""
+        """Return the object, or None if it does not exist."""
         document = self._store.objects.get(key)
         return None if document is None else self._read(document)
 
     def raw(self, key: Key) -> Document | None:
-        """The shared document, or None."""
+        """Return the shared document, or None."""
         return self._store.objects.get(key)
 
     def shared(self, document: Document) -> T:
-        """One of this informer's documents as its type: decoded once for all who only read it.
+        """Return one of this informer's documents as its type, decoded once for all readers.
 
-        Do not change it. For those who look at many objects of which few have changed.
+        Do not change it. It is meant for callers that read many objects of which few have changed.
         """
         if self._shared is None:
             self._shared = {}
@@ -76,11 +77,11 @@ class Informer(Generic[T]):
             self._shared.pop(Key.of(change.document), None)
 
     def list(self, namespace: str | None = None) -> Sequence[T]:
-        """All objects (of a namespace), in the order of their keys."""
+        """Return all objects (of a namespace), ordered by key."""
         return self._these(self._store.keys(namespace))
 
     def keys(self) -> Sequence[Key]:
-        """The keys of all objects, in order."""
+        """Return the keys of all objects, in order."""
         return self._store.keys()
 
     def add_index(self, name: str, values: IndexValues) -> None:
@@ -88,20 +89,22 @@ class Informer(Generic[T]):
         self._store.add_index(name, values)
 
     def indexed(self, name: str, value: str) -> Sequence[T]:
-        """The objects that have `value` in the index, in the order of their keys."""
+        """Return the objects that have `value` in the index, ordered by key."""
         return self._these(self._store.indexed(name, value))
 
     def subscribe(self, handler: Handler) -> Callable[[], None]:
-        """Call `handler` for each object there is and each change after; returns the undo."""
+        """Call `handler` for each existing object and for each later change; return a function that
+        unsubscribes.
+        """
         return self._store.subscribe(handler)
 
     async def synced(self) -> None:
-        """Wait until the first list is in."""
+        """Wait until the first list has arrived."""
         await self._store.synced()
 
     @property
     def is_synced(self) -> bool:
-        """Whether the first list is in."""
+        """Whether the first list has arrived."""
         return self._store.is_synced
 
     def _these(self, keys: Sequence[Key]) -> Sequence[T]:
@@ -115,11 +118,13 @@ def _same(document: Document) -> Document:
 
 
 class Cache:
-    """The informers of one program, one store per resource (and selection of it).
+    """The informers of one program, one store per resource and selection.
 
-    namespace: the only one that is read of resources that have namespaces; "" for all. What comes
-    over a network is kept without what nobody reads (`kapy.engine.trimming`).
+    namespace: the only namespace that is read; "" for all. Objects that come over a network are
+    stored without fields that nobody reads (`kapy.engine.transform`).
     """
+
+    tried = RenamedMember("wait_for_first_attempt")
 
     def __init__(
         self, client: Client, *, random: Random | None = None, namespace: str = ""
@@ -128,8 +133,8 @@ class Cache:
         self._namespace = namespace
         self._random = random or Random()
         self._trims = over_network(client.transport)
-        self._informers: dict[tuple[Any, _Selected], Informer[Any]] = {}
-        self._stores: dict[Resource, dict[_Selected, Store]] = {}
+        self._informers: dict[tuple[Any, _Selection], Informer[Any]] = {}
+        self._stores: dict[Resource, dict[_Selection, Store]] = {}
         self._reflectors: list[Reflector] = []
         self._group: asyncio.TaskGroup | None = None
 
@@ -142,13 +147,13 @@ class Cache:
     def informer(
         self, kind: Any, *, labels: str = "", fields: str = "", metadata: bool = False
     ) -> Any:
-        """The informer of a kind: made for the first caller, started by (or during) `run`.
+        """Return the informer of a kind; it is created for the first caller and started by `run`.
 
-        The typed and the untyped informer of one resource share what they hold. fields: a field
-        selector; what does not change in an object, as a write's answer is not checked by it.
-        metadata: only that is read of the objects, the rest may or may not be there.
+        The typed and the untyped informer of one resource share a store. fields: a field selector;
+        it must select by immutable fields, since answers of writes are not checked against it.
+        metadata: only the metadata is guaranteed to be read.
         """
-        selected = _Selected(labels, fields, metadata)
+        selected = _Selection(labels, fields, metadata)
         found = self._informers.get((kind, selected))
         if found is None:
             resource = kind if isinstance(kind, Resource) else kind.RESOURCE
@@ -157,7 +162,7 @@ class Cache:
         return found
 
     def observe(self, resource: Resource, document: Document) -> None:
-        """Take in what a write of ours returned."""
+        """Store the answer of this program's own write."""
         if self._namespace and document["metadata"].get("namespace", "") not in (
             "",
             self._namespace,
@@ -170,41 +175,45 @@ class Cache:
                     store.observe(document)
 
     def newest(self, resource: Resource, key: Key) -> Document | None:
-        """The object as it is known, None when it is not there or not cached."""
+        """Return the newest known state of an object, None if it does not exist or is not
+        cached.
+        """
         for selected, store in self._stores.get(resource, {}).items():
             if not selected.metadata and (found := store.objects.get(key)) is not None:
                 return found
         return None
 
     async def synced(self) -> None:
-        """Wait until every informer that was asked for has its first list."""
+        """Wait until every requested informer has its first list."""
         for stores in tuple(self._stores.values()):
             for store in tuple(stores.values()):
                 await store.synced()
 
-    async def tried(self, resource: Resource) -> None:
-        """Wait until all of a resource that was asked for is in, or it is known why it cannot be.
+    async def wait_for_first_attempt(self, resource: Resource) -> None:
+        """Wait until all selections of a resource have their first list or an error.
 
-        Returns at once where nobody reads it: before `run`, or after.
+        Returns at once if nobody reads it: before `run`, or after.
         """
         if self._group is not None:
             for reflector in self._reflectors:
                 if reflector.resource == resource:
-                    await reflector.tried()
+                    await reflector.wait_for_first_attempt()
 
     def unsynced(self) -> list[Resource]:
-        """The resources whose first list is not in."""
+        """Return the resources without a first list."""
         every = self._stores.items()
         return [what for what, stores in every if not all(s.is_synced for s in stores.values())]
 
     def failures(self) -> Iterator[tuple[Resource, Exception]]:
-        """What cannot be read at the moment, and why."""
+        """Return the resources that cannot be read at the moment, and why."""
         for one in self._reflectors:
             if one.failure is not None:
                 yield one.resource, one.failure
 
     async def run(self) -> None:
-        """Keep all informers up to date, those asked for later too; until cancelled."""
+        """Keep all informers up to date, including those that are requested later; until
+        cancelled.
+        """
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -214,12 +223,12 @@ class Cache:
             finally:
                 self._group = None  # before the group ends, which takes no more tasks from then on
 
-    def _store(self, resource: Resource, selected: _Selected) -> Store:
+    def _store(self, resource: Resource, selected: _Selection) -> Store:
         stores = self._stores.setdefault(resource, {})
         store = stores.get(selected)
         if store is None:
             labels, fields, metadata = selected
-            trim = trim_of(resource, metadata=metadata) if self._trims else None
+            trim = transform_of(resource, metadata=metadata) if self._trims else None
             store = stores[selected] = Store(parse_labels(labels) if labels else None, trim)
             reflector = Reflector(
                 self._client,
@@ -231,35 +240,37 @@ class Cache:
                 namespace=self._namespace if resource.namespaced else "",
                 metadata=metadata and self._trims,
             )
-            reflector.trim = trim
-            reflector.recovered = self._hurry
+            reflector.transform = trim
+            reflector.recovered = self._retry_all
             self._reflectors.append(reflector)
             if resource == CRDS:
-                store.subscribe(self._served)
+                store.subscribe(self._on_crd_change)
             if self._group is not None:
                 # It outlives what it was asked for in.
                 self._group.create_task(reflector.run(), name=str(reflector), context=Context())
         return store
 
-    def _hurry(self, was: Exception) -> None:
-        """What kept one resource from being read is over: so it is for all that it kept."""
+    def _retry_all(self, was: Exception) -> None:
+        """Retry all failed reflectors at once, since the failure of one with the same cause has
+        ended.
+        """
         for reflector in self._reflectors:
             failure = reflector.failure
             if type(failure) is type(was) and str(failure) == str(was):
-                reflector.hurry()
+                reflector.retry_now()
 
-    def _served(self, change: Change) -> None:
-        """A CRD came, or changed: its objects may be readable now."""
+    def _on_crd_change(self, change: Change) -> None:
+        """Retry reflectors of a resource whose CRD was created or changed."""
         if change.new is None or change.initial:
             return
         name = change.new["metadata"]["name"]
         for reflector in self._reflectors:
             if reflector.failure is not None and reflector.resource.group_resource == name:
-                reflector.hurry()
+                reflector.retry_now()
 
 
-class _Selected(NamedTuple):
-    """What is read of a resource."""
+class _Selection(NamedTuple):
+    """A resource and the selection of its objects."""
 
     labels: str
     fields: str

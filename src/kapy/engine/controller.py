@@ -1,4 +1,4 @@
-"""A controller: a queue of keys, filled by watches, worked off by a reconciler."""
+"""A controller: a queue of keys, filled by watches and processed by a reconciler."""
 
 from __future__ import annotations
 
@@ -12,101 +12,116 @@ from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from kapy.engine.cache import Change, Informer
-from kapy.engine.failure import is_ordinary, is_ours, patience, told
-from kapy.engine.measures import Measures
+from kapy.engine.counters import Counters
+from kapy.engine.failure import describe_error, is_expected, is_transient, retry_after
 from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
-from kapy.engine.places import Places, take_place
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
+from kapy.engine.worker_slots import WorkerSlots, occupy_slot
 from kapy.kube import Document, Key
+from kapy.kube.renamed import RenamedMember, renamed_arguments
 
 log = logging.getLogger(__name__)
 
 Reconcile: TypeAlias = Callable[[Key], Awaitable[Result]]
 Mapper: TypeAlias = Callable[[Change], Iterable[Key]]
-Gathering: TypeAlias = float | Callable[[Key], float]
+Debounce: TypeAlias = float | Callable[[Key], float]
 """Seconds to gather changes, or how many they are for a key: more where there is more to sum up."""
 
 FIRST_RETRY: Final = 0.005
 LONGEST_RETRY: Final = 1000.0
-SUMMED_UP: Final = 0.05
+AGGREGATE_DEBOUNCE: Final = 0.05
 """Seconds to gather changes of objects that are only summed up (a set's Machines, a Cluster's
 parts): too short to be felt, long enough for what one step of many objects sets off together."""
-REPORTED: Final = 0.01
+STATUS_DEBOUNCE: Final = 0.01
 """Seconds in which what somebody reports in several writes is taken in together."""
-LONGEST_GATHERING: Final = 0.25
-_UNHURRIED: Final = 0.02  # what a reconcile with two writes takes where there is nothing else to do
+LONGEST_DEBOUNCE: Final = 0.25
+_USUAL_DURATION: Final = (
+    0.02  # what a reconcile with two writes takes where there is nothing else to do
+)
 
 
 class Gate(Protocol):
-    """Says what a controller may begin, and is told when that has ended."""
+    """Decides which keys a controller may process, and is told when each has ended."""
 
     def begin(self, key: Key) -> object | None:
-        """A token, None where the key is somebody else's."""
+        """Return a token, None if another program owns the key."""
         ...
 
     def end(self, token: object) -> None:
-        """The work that was begun with this token has ended."""
+        """Record that the work which began with this token has ended."""
         ...
 
 
 def own_key(change: Change) -> Iterable[Key]:
-    """The changed object itself."""
+    """Map a change to the key of the changed object."""
     return (Key.of(change.document),)
 
 
 class Controller:
-    """Level-based: a request carries a key, never an event. One key is never reconciled twice at
-    the same time; different keys are, up to `concurrency`. An error backs off (5 ms … 1000 s, with
-    jitter); a Result with `after` comes again then; changes win over both.
+    """A level-based controller: a request carries a key, never an event.
 
-    hears_itself: whether what a reconcile wrote with a Draft is a change that wakes it, too.
+    One key is never reconciled twice at the same time; up to `concurrency` different keys are. An
+    error backs off (5 ms … 1000 s, with jitter); a Result with `after` requeues the key at that
+    time; changes take precedence over both. requeue_on_own_writes: whether a change that a
+    reconcile itself wrote through a Draft requeues the key.
     """
 
+    surround = RenamedMember("wrap_reconcile")
+    limit = RenamedMember("add_predicate")
+    look = RenamedMember("reconcile_once")
+    waiting = RenamedMember("wait_reason")
+
+    @renamed_arguments(hears_itself="requeue_on_own_writes")
     def __init__(
         self,
         name: str,
         reconcile: Reconcile,
         *,
         concurrency: int = 10,
-        hears_itself: bool = True,
+        requeue_on_own_writes: bool = True,
     ) -> None:
         self.name = name
         self.random = Random()
-        self.measures = Measures()
-        self._reconcile = reconcile if hears_itself else partial(self._unheard, reconcile)
-        self._hears_itself = hears_itself
+        self.counters = Counters()
+        self._reconcile = (
+            reconcile
+            if requeue_on_own_writes
+            else partial(self._reconcile_ignoring_own_writes, reconcile)
+        )
+        self._requeues_on_own_writes = requeue_on_own_writes
         # Changes for keys that are being worked on, until it is known whose they are.
-        self._meanwhile: dict[Key, list[tuple[Change, Gathering]]] = {}
+        self._changes_during_reconcile: dict[Key, list[tuple[Change, Debounce]]] = {}
         self.gate: Gate | None = None
         self.on_resync: Callable[[Key], None] | None = None
-        self._is_ours: Callable[[Key], bool] | None = None
+        self._predicate: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
         self._context = Context()  # of workers: not that of whoever asks when one is hired
-        self._places = Places(concurrency, self._relieve)
+        self._slots = WorkerSlots(concurrency, self._fill_free_slot)
         # Weak: informers of workload clusters come and go.
         self._watched: WeakKeyDictionary[Informer[Any], set[Mapper]] = WeakKeyDictionary()
         self._failures: dict[Key, int] = {}
-        self._pace = 0.0  # seconds that a reconcile takes, a moving average
-        self.queue = Queue(self.measures, self._hire)
+        self._average_duration = 0.0  # seconds that a reconcile takes, a moving average
+        self.queue = Queue(self.counters, self._spawn_worker)
 
     @property
     def concurrency(self) -> int:
-        """How many keys are worked on at a time, those aside that wait for a cluster (`away`)."""
-        return self._places.number
+        """The most keys that are reconciled at a time, except for those that yielded their slot."""
+        return self._slots.number
 
     @concurrency.setter
     def concurrency(self, number: int) -> None:
-        self._places.number = number
+        """The most keys that are reconciled at a time, except for those that yielded their slot."""
+        self._slots.number = number
 
-    def surround(self, around: Callable[[Reconcile], Reconcile]) -> None:
-        """Have something done around every reconcile."""
+    def wrap_reconcile(self, around: Callable[[Reconcile], Reconcile]) -> None:
+        """Wrap the reconcile function."""
         self._reconcile = around(self._reconcile)
 
-    def limit(self, informer: Informer[Any], selects: Callable[[Document], bool]) -> None:
-        """Work only on objects of `informer` that `selects`, and on what is gone.
+    def add_predicate(self, informer: Informer[Any], selects: Callable[[Document], bool]) -> None:
+        """Reconcile only objects of `informer` that the predicate accepts, and deleted ones.
 
-        An object that becomes one of them is news.
+        An object that begins to match is enqueued.
         """
 
         def came(change: Change) -> Iterable[Key]:
@@ -118,87 +133,93 @@ class Controller:
             document = informer.raw(key)
             return document is None or selects(document)
 
-        self._is_ours = is_ours
+        self._predicate = is_ours
         self.watch(informer, came)
 
+    @renamed_arguments(keys="mapper", gather="debounce")
     def watch(
         self,
         informer: Informer[Any],
-        keys: Mapper = own_key,
+        mapper: Mapper = own_key,
         *,
         initial: int = INITIAL,
-        gather: Gathering = 0.0,
+        debounce: Debounce = 0.0,
     ) -> None:
-        """Enqueue `keys(change)` on each change; calling it again with the same pair does nothing.
+        """Enqueue the keys that `mapper` returns for each change; a second call with the same pair
+        does nothing.
 
-        Objects that are there already come with the priority `initial`: low, as in upstream's
-        priority queue, so that what is news goes before them. gather: seconds to wait for more
-        changes before working on one; for objects that are only summed up, many of which change
-        at a time. What is gone is waited for, and gathered for `REPORTED` at most. More than that
-        gets longer the longer reconciles take lately: a busy program does less, not more.
+        Existing objects get the priority `initial`, which is low as in upstream's priority queue,
+        so that changes go first. debounce: seconds to wait for more changes before the key is
+        reconciled; for objects that are aggregated and often change together. Deletions wait for
+        `STATUS_DEBOUNCE` at most. Longer debounce times grow with the average duration of recent
+        reconciles, so that a busy program does less work.
         """
         mappers = self._watched.setdefault(informer, set())
-        if keys in mappers:
+        if mapper in mappers:
             return
-        mappers.add(keys)
+        mappers.add(mapper)
         queue = self.queue
 
         def handle(change: Change) -> None:
-            for key in keys(change):
+            for key in mapper(change):
                 if change.initial:
                     queue.add(key, initial)
-                elif not self._hears_itself and key in queue.running:
-                    self._meanwhile.setdefault(key, []).append((change, gather))
+                elif not self._requeues_on_own_writes and key in queue.running:
+                    self._changes_during_reconcile.setdefault(key, []).append((change, debounce))
                 else:
-                    self._ask(key, change, gather)
+                    self._enqueue_change(key, change, debounce)
 
         informer.subscribe(handle)
 
-    def _ask(self, key: Key, change: Change, gather: Gathering) -> None:
-        if gather and self.queue.is_open:
-            within = gather(key) if callable(gather) else gather
-            self.queue.gather(key, self._within(within, ended=change.new is None))
+    def _enqueue_change(self, key: Key, change: Change, debounce: Debounce) -> None:
+        if debounce and self.queue.is_open:
+            within = debounce(key) if callable(debounce) else debounce
+            self.queue.add_debounced(key, self._debounce_time(within, ended=change.new is None))
         else:
             self.queue.add(key)
 
-    def _within(self, seconds: float, *, ended: bool) -> float:
-        """How long changes are gathered that should be for so long."""
-        if ended or seconds <= REPORTED:
-            return min(seconds, REPORTED)
+    def _debounce_time(self, seconds: float, *, ended: bool) -> float:
+        """Return for how long a change is debounced."""
+        if ended or seconds <= STATUS_DEBOUNCE:
+            return min(seconds, STATUS_DEBOUNCE)
         # Nobody waits for it.
-        longer = seconds * max(1.0, self._pace / _UNHURRIED)
-        return min(longer, max(seconds, LONGEST_GATHERING))
+        longer = seconds * max(1.0, self._average_duration / _USUAL_DURATION)
+        return min(longer, max(seconds, LONGEST_DEBOUNCE))
 
-    async def _unheard(self, reconcile: Reconcile, key: Key) -> Result:
-        """One reconcile, which is not asked for again because of what it writes itself."""
+    async def _reconcile_ignoring_own_writes(self, reconcile: Reconcile, key: Key) -> Result:
+        """Reconcile a key without being requeued by the reconcile's own writes."""
         own = OwnWrites()
         token = OF_THIS_RECONCILE.set(own)
         try:
             return await reconcile(key)
         finally:
             OF_THIS_RECONCILE.reset(token)
-            for change, gather in self._meanwhile.pop(key, ()):
-                if not own.explain(change):
-                    self._ask(key, change, gather)
+            for change, debounce in self._changes_during_reconcile.pop(key, ()):
+                if not own.explains(change):
+                    self._enqueue_change(key, change, debounce)
 
-    async def look(self, key: Key) -> Result:
-        """One reconcile, past the queue: for who measures it while nothing else goes on."""
+    async def reconcile_once(self, key: Key) -> Result:
+        """Reconcile a key directly, bypassing the queue: for measurements."""
         return await self._reconcile(key)
 
     def enqueue(self, key: Key, *, priority: int = 0) -> None:
-        """Ask for a reconcile of `key`, as soon as a worker is free."""
+        """Request a reconcile of `key` as soon as a worker is free."""
         self.queue.add(key, priority)
 
     def resync(self, key: Key) -> None:
-        """Ask for a reconcile of `key` behind all that is news, although nothing is known to have
-        changed. Who has noted that nothing is to be done is told first (`on_resync`)."""
+        """Request a reconcile of `key` with low priority although no change is known.
+
+        `on_resync` is called first, so that memoized results can be dropped.
+        """
         if self.on_resync is not None:
             self.on_resync(key)
         self.enqueue(key, priority=INITIAL)
 
-    def waiting(self, key: Key) -> str | None:
-        """Why the key waits for a timer ("requeue in 10s: …"), None when it waits for a change."""
-        timer = self.queue.waiting(key)
+    def wait_reason(self, key: Key) -> str | None:
+        """Return why the key waits for a timer ("requeue in 10s: …"), None if it waits for a
+        change.
+        """
+        timer = self.queue.timer_of(key)
         if timer is None:
             return None
         due, because = timer
@@ -211,36 +232,36 @@ class Controller:
         self.queue.open()
         try:
             async with asyncio.TaskGroup() as group:
-                await self._staffed(group)
+                await self._run_workers(group)
         finally:
-            self._places.taken = 0
+            self._slots.used = 0
             self.queue.close()
 
-    async def _staffed(self, group: asyncio.TaskGroup) -> None:
-        """Let workers come until cancelled; a group that is ending takes no more."""
+    async def _run_workers(self, group: asyncio.TaskGroup) -> None:
+        """Run workers until cancelled; a TaskGroup that is ending accepts no more."""
         self._group, self._context = group, copy_context()
         try:
             for _ in range(max(1, len(self.queue))):
-                self._hire()
+                self._spawn_worker()
             await asyncio.get_running_loop().create_future()
         finally:
             self._group = None
 
-    def _hire(self) -> None:
-        """One worker more, if there may be: most programs never need all of them."""
-        if self._group is not None and self._places.are_free:
-            name = f"{self.name} worker {self._places.taken}"
+    def _spawn_worker(self) -> None:
+        """Start one more worker if a slot is free: most programs never need all of them."""
+        if self._group is not None and self._slots.has_free_slot:
+            name = f"{self.name} worker {self._slots.used}"
             context = self._context.copy()
-            context.run(take_place, self._places)
+            context.run(occupy_slot, self._slots)
             self._group.create_task(self._work(), name=name, context=context)
 
-    def _relieve(self) -> None:
-        """Somebody waits, and takes no place meanwhile: let another one have it."""
+    def _fill_free_slot(self) -> None:
+        """Let another worker use a slot that a waiting worker has yielded."""
         if len(self.queue):
-            self._hire()
+            self._spawn_worker()
 
     async def _work(self) -> None:
-        queue, measures, now = self.queue, self.measures, asyncio.get_running_loop().time
+        queue, measures, now = self.queue, self.counters, asyncio.get_running_loop().time
         this = asyncio.current_task()
         assert this is not None
         # A TaskGroup that fails in the moment in which it is cancelled tells only its failure
@@ -248,54 +269,54 @@ class Controller:
         while not this.cancelling():
             key = queue.take()
             if key is None:
-                await queue.arrival()
+                await queue.wait_for_key()
                 continue
             gate = self.gate
-            token = self._begun(key, gate)
+            token = self._begin(key, gate)
             if token is None:
                 queue.done(key)
                 continue
             try:
                 result = await self._reconcile(key)
             except Exception as error:
-                measures.finished("error", now() - queue.running[key])
-                self._failed(key, error)
+                measures.count_reconcile("error", now() - queue.running[key])
+                self._handle_failure(key, error)
             else:
                 after = result.after
                 seconds = now() - queue.running[key]
-                self._pace += (seconds - self._pace) / 8
-                measures.finished("success" if after is None else "requeue_after", seconds)
+                self._average_duration += (seconds - self._average_duration) / 8
+                measures.count_reconcile("success" if after is None else "requeue_after", seconds)
                 if self._failures:
                     self._failures.pop(key, None)
                 if not queue.done(key) and after is not None:
-                    queue.add_after(key, after.total_seconds(), result.because, retry=True)
+                    queue.add_after(key, after.total_seconds(), result.reason, retry=True)
             finally:
                 if gate is not None:
                     gate.end(token)
             # A reconcile that never had to wait would keep the loop from everybody else.
             await asyncio.sleep(0)
-            if self._places.are_short:
-                self._places.taken -= 1
+            if self._slots.is_overcommitted:
+                self._slots.used -= 1
                 return
 
-    def _begun(self, key: Key, gate: Gate | None) -> object | None:
-        """None where the key is not for this program; else what the gate is told at the end."""
-        if self._is_ours is not None and not self._is_ours(key):
+    def _begin(self, key: Key, gate: Gate | None) -> object | None:
+        """Return the gate's token for a key, None if the key must not be processed here."""
+        if self._predicate is not None and not self._predicate(key):
             return None
         return key if gate is None else gate.begin(key)
 
-    def _failed(self, key: Key, error: Exception) -> None:
+    def _handle_failure(self, key: Key, error: Exception) -> None:
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        because = told(error)
-        level = logging.DEBUG if is_ordinary(error) else logging.ERROR
+        because = describe_error(error)
+        level = logging.DEBUG if is_transient(error) else logging.ERROR
         trace = None
-        if not is_ours(error):
+        if not is_expected(error):
             trace = error
-            self.measures.bugs += 1
+            self.counters.bugs += 1
         log.log(level, "%s: reconciling %s: %s", self.name, key, because, exc_info=trace)
         if self.queue.done(key):
             return
         delay = min(FIRST_RETRY * 2.0 ** min(failures, 32), LONGEST_RETRY)
         delay *= 0.75 + self.random.random() / 2
-        self.queue.add_after(key, max(delay, patience(error)), because, retry=True)
+        self.queue.add_after(key, max(delay, retry_after(error)), because, retry=True)

@@ -1,8 +1,8 @@
-"""Which events are written, counted up, put together or dropped (client-go's EventCorrelator).
+"""Decide which events are written, counted, aggregated or dropped (client-go's EventCorrelator).
 
 * Equal events are one Event with a `count`.
-* More than ten of one kind about one object within ten minutes, which differ in their message
-  only, are put together into one whose message says so.
+* More than ten of one kind about one object within ten minutes, which differ only in their
+  message, are aggregated into one whose message says so.
 * One source may record 25 events about one object at once, then one every five minutes.
 """
 
@@ -23,7 +23,7 @@ COMBINED: Final = "(combined from similar events): "
 
 
 class About(NamedTuple):
-    """What makes two events be about the same: who records, about which object, what."""
+    """The identity of an event: recorder, object, type and reason."""
 
     component: str
     kind: str
@@ -36,7 +36,7 @@ class About(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What becomes of an event: the message to show, and the identity that it is counted under."""
+    """The result of correlation: the message to show, and the identity for the count."""
 
     message: str
     identity: tuple[About, str]
@@ -62,14 +62,14 @@ class Lru(Generic[V]):
         self._entries: OrderedDict[object, V] = OrderedDict()
 
     def get(self, key: object) -> V | None:
-        """The entry, which is young again; None when it was never there or is forgotten."""
+        """Return an entry and mark it as recently used; None if it is missing."""
         found = self._entries.get(key)
         if found is not None:
             self._entries.move_to_end(key)
         return found
 
     def put(self, key: object, value: V) -> V:
-        """Remember an entry, forgetting the one that was not used for longest."""
+        """Store an entry, dropping the least recently used one."""
         self._entries[key] = value
         if len(self._entries) > self._size:
             self._entries.popitem(last=False)
@@ -88,7 +88,7 @@ class Correlator:
         self._similar: Lru[_Similar] = Lru()
 
     def judge(self, about: About, message: str, now: float) -> Verdict | None:
-        """What to record of an event; None drops it (a flood)."""
+        """Return what to record for an event; None drops it (flood control)."""
         if not self._admitted(about, now):
             return None
         similar = self._similar.get(about)

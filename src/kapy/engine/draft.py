@@ -1,14 +1,15 @@
-"""One object between being read and being written.
+"""A typed copy of an object from its read to its write, like upstream's patch helper.
 
-`Draft` keeps the document as it was read and a typed private copy to work on. `save` writes the
-difference only: metadata and spec in one merge patch, status in another, nothing when nothing
-changed; so fields that the Struct does not know survive. Lists that have several writers
-(finalizers, ownerReferences, conditions) are merged entry by entry: when the object has changed
-in between, the draft is rebased on a fresh read and tried again.
+`Draft` keeps the document as it was read and a typed private copy to change. `save` writes the
+difference only: metadata and spec in one merge patch, status in another, nothing if nothing
+changed; fields that the Struct does not know are preserved. Lists with several writers (finalizers,
+ownerReferences, conditions) are merged entry by entry: when the object has changed in between, the
+draft is rebased on a fresh read and saved again.
 
-Only a patch of such a list carries the resourceVersion that was read: everything else is correct
-whatever others write meanwhile, and must not fail because of it. Writers of this program take
-turns, and start from what the one before them wrote: a conflict is with somebody else.
+Only a patch of such a list carries the resourceVersion that was read: all other patches are correct
+whatever others write meanwhile, and must not fail because of it. Writers of this program are
+serialized, and each starts from the state that the previous one wrote: a conflict is always with
+another program.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Final, Generic, TypeVar
 
 from kapy.client.client import Client
 from kapy.engine.own_writes import OF_THIS_RECONCILE
-from kapy.engine.rebase import rebased, touches_shared_list
 from kapy.engine.store import is_gone, version_of
+from kapy.engine.three_way_merge import three_way_merge, touches_shared_list
 from kapy.kube import Document
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.meta import Object, read
@@ -34,9 +35,9 @@ ATTEMPTS: Final = 5
 class Draft(Generic[O]):
     """A typed object being reconciled.
 
-    object: the private copy to change; it stays the same Python object over a `save`, which
-    refreshes its fields. before: the shared document that it was last equal to. more_status: fields
-    of the status that the Struct does not know, and that are to be so; None: not there.
+    object: the private copy to change; `save` refreshes its fields in place. before: the shared
+    document that it was last equal to. more_status: status fields that the Struct does not know and
+    their wanted values; None removes a field.
     """
 
     __slots__ = ("_base", "_client", "_kind", "before", "more_status", "object")
@@ -50,17 +51,19 @@ class Draft(Generic[O]):
         self._kind = kind
 
     async def save(self) -> bool:
-        """Write what changed (metadata/spec first, then status). True if anything was written.
+        """Write the changes (metadata and spec first, then status). Return True if anything was
+        written.
 
-        NotFound of an object that is being deleted (its last finalizer was just removed by us)
-        is not an error. Raises Conflict when others keep changing it faster than we can follow.
+        NotFound of an object that is being deleted (its last finalizer was just removed) is not an
+        error. Raises Conflict if others change it faster than the draft can be rebased.
         """
         return await self._save(status=True)
 
     async def save_spec(self) -> bool:
-        """Write metadata and spec only; changes of the status stay in the draft.
+        """Write metadata and spec only; status changes stay in the draft.
 
-        For a status that speaks of the generation which this write makes. As `save` otherwise.
+        It is for a status that refers to the generation which this write makes. Otherwise it works
+        as `save`.
         """
         return await self._save(status=False)
 
@@ -86,11 +89,11 @@ class Draft(Generic[O]):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was changed since it was read or saved."""
+        """Whether nothing was changed since the last read or save."""
         return self._unchanged() == self.object and not self._more_differences()
 
     def _differences(self) -> tuple[Document, Document]:
-        """What we changed: in metadata and spec, and in the status; {} where nothing."""
+        """Return the changes of metadata and spec, and those of the status; {} for none."""
         base = self._unchanged()
         if base == self.object and not self.more_status:
             return {}, {}
@@ -99,7 +102,7 @@ class Draft(Generic[O]):
         return main, {"status": status} if status else {}
 
     def _more_differences(self) -> Document:
-        """What we changed in fields of the status that the Struct does not know."""
+        """Return the changes of status fields that the Struct does not know."""
         if not self.more_status:
             return {}
         status = self.before.get("status") or {}
@@ -107,21 +110,23 @@ class Draft(Generic[O]):
         return difference(was, {k: one for k, one in self.more_status.items() if one is not None})
 
     def _unchanged(self) -> O:
-        """`before` as it was read; not to be changed."""
+        """Return `before` as a Struct; it must not be changed."""
         if self._base is None:
             self._base = read(self.before, self._kind)
         return self._base
 
     async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
-        """Write one part; rest says whether changes of the other one are still to be written."""
+        """Write one part. rest: whether the other part still has unsaved changes."""
         async with self._client.turns.of(self._kind.RESOURCE, self.object.key):
-            if touches_shared_list(patch) and self._catch_up():
+            if touches_shared_list(patch) and self._use_newest():
                 patch = self._differences()[bool(subresource)]
             if patch:
                 await self._send(subresource, patch, rest=rest)
 
-    def _catch_up(self) -> bool:
-        """Start from the newest state that this program knows; False if that is ours."""
+    def _use_newest(self) -> bool:
+        """Rebase on the newest state that this program knows; return False if `before` is the
+        newest.
+        """
         if self._client.newest is None:
             return False
         newest = self._client.newest(self._kind.RESOURCE, self.object.key)
@@ -129,7 +134,7 @@ class Draft(Generic[O]):
             return False
         if newest["metadata"].get("uid") != self.before["metadata"].get("uid"):
             return False
-        self._stand_on(newest, keep=None)
+        self._rebase(newest, keep=None)
         return True
 
     async def _send(self, subresource: str, patch: Document, *, rest: bool) -> None:
@@ -151,7 +156,7 @@ class Draft(Generic[O]):
             else:
                 if (own := OF_THIS_RECONCILE.get(None)) is not None:
                     own.add(self.before, patch, answer)
-                self._stand_on(answer, keep=("status",) if rest else ())
+                self._rebase(answer, keep=("status",) if rest else ())
                 return
 
     def _locked(self, patch: Document) -> Document:
@@ -164,12 +169,12 @@ class Draft(Generic[O]):
         fresh = await self._client.get(self._kind.RESOURCE, self.object.key)
         if fresh["metadata"].get("uid") != self.before["metadata"].get("uid"):
             raise conflict  # the name belongs to another object by now
-        self._stand_on(fresh, keep=None)
+        self._rebase(fresh, keep=None)
 
-    def _stand_on(self, document: Document, *, keep: Sequence[str] | None) -> None:
-        """Make `document` the state that we start from.
+    def _rebase(self, document: Document, *, keep: Sequence[str] | None) -> None:
+        """Make `document` the new base.
 
-        keep: the fields whose changes are not in it yet and are carried over; None is all.
+        keep: the fields whose unsaved changes are carried over; None is all.
         """
         kind = self._kind
         theirs = read(document, kind)
@@ -182,7 +187,7 @@ class Draft(Generic[O]):
                 base, ours = (
                     {name: one[name] for name in keep if name in one} for one in (base, ours)
                 )
-            theirs = read(rebased(base, ours, encode(theirs)), kind)
+            theirs = read(three_way_merge(base, ours, encode(theirs)), kind)
         self.before = document
         self._base = None
         for field in theirs.__struct_fields__:

@@ -29,7 +29,7 @@ ATTEMPTS: Final = 12
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _Recorded(NamedTuple):
+class _PendingEvent(NamedTuple):
     about: About
     message: str
     at: datetime
@@ -37,27 +37,27 @@ class _Recorded(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenEvent:
     key: Key
     count: int
 
 
-class Journal:
-    """The one queue of a program's events, and the writer that empties it."""
+class EventWriter:
+    """The event queue of a program, and the writer that empties it."""
 
     def __init__(self, client: Client, clock: Clock, random: Random | None = None) -> None:
         self._client = client
         self._clock = clock
         self._random = random or Random()
-        self._queue: deque[_Recorded] = deque(maxlen=QUEUED)
+        self._queue: deque[_PendingEvent] = deque(maxlen=QUEUED)
         self._arrived = asyncio.Event()
         self._correlator = Correlator()
-        self._written: Lru[_Written] = Lru()
+        self._written: Lru[_WrittenEvent] = Lru()
         self._last = 0
 
     def record(self, about: About, message: str) -> None:
         """Queue an event; a full queue drops the oldest."""
-        self._queue.append(_Recorded(about, message, self._clock(), current()))
+        self._queue.append(_PendingEvent(about, message, self._clock(), current()))
         self._arrived.set()
 
     async def run(self) -> None:
@@ -72,8 +72,8 @@ class Journal:
                 if verdict is not None:
                     await self._write(recorded, verdict)
 
-    async def _write(self, recorded: _Recorded, verdict: Verdict) -> None:
-        """Try for a while; events tell what happened and are not worth more than that."""
+    async def _write(self, recorded: _PendingEvent, verdict: Verdict) -> None:
+        """Try to write an event for a limited time: events are informational."""
         backoff = Backoff(self._random, longest=10.0)
         for _ in range(ATTEMPTS):
             try:
@@ -86,7 +86,7 @@ class Journal:
                 await asyncio.sleep(backoff.next(error))
         log.info("event %s is dropped: the server does not answer", recorded.about.reason)
 
-    async def _write_once(self, recorded: _Recorded, verdict: Verdict) -> None:
+    async def _write_once(self, recorded: _PendingEvent, verdict: Verdict) -> None:
         earlier = self._written.get(verdict.identity)
         if earlier is not None:
             count = earlier.count + 1
@@ -100,13 +100,13 @@ class Journal:
             except NotFound:
                 self._written.forget(verdict.identity)  # its time to live is over: begin anew
             else:
-                self._written.put(verdict.identity, _Written(earlier.key, count))
+                self._written.put(verdict.identity, _WrittenEvent(earlier.key, count))
                 return
         event = self._event(recorded, verdict.message)
         await self._client.create(EVENTS, event)
-        self._written.put(verdict.identity, _Written(Key.of(event), 1))
+        self._written.put(verdict.identity, _WrittenEvent(Key.of(event), 1))
 
-    def _event(self, recorded: _Recorded, message: str) -> Document:
+    def _event(self, recorded: _PendingEvent, message: str) -> Document:
         about, at = recorded.about, _rfc3339(recorded.at)
         return {
             "apiVersion": "v1",
@@ -129,7 +129,7 @@ class Journal:
         }
 
     def _nanoseconds(self, at: datetime) -> int:
-        """The moment, moved on where needed so that no two events have one name."""
+        """Return the moment in nanoseconds, moved forward if needed to keep event names unique."""
         since = at - _EPOCH
         now = (since.days * 86400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
         self._last = max(self._last + 1, now)
@@ -137,27 +137,27 @@ class Journal:
 
 
 class Recorder:
-    """Records events about objects without making the caller wait.
+    """Records events about objects without blocking the caller.
 
-    Equal events are counted up instead of written again; a full queue drops the oldest.
+    Equal events are counted instead of written again; a full queue drops the oldest.
     """
 
     __slots__ = ("_component", "_journal")
 
-    def __init__(self, journal: Journal, component: str) -> None:
+    def __init__(self, journal: EventWriter, component: str) -> None:
         self._journal = journal
         self._component = component
 
     def named(self, component: str) -> Recorder:
-        """A recorder for one controller (`machine-controller`), with the same queue."""
+        """Return a recorder for one controller (`machine-controller`) with the same queue."""
         return Recorder(self._journal, component)
 
     def normal(self, about: Object | Document, reason: str, message: str) -> None:
-        """Something happened as it should."""
+        """Record an expected event."""
         self._record(about, "Normal", reason, message)
 
     def warning(self, about: Object | Document, reason: str, message: str) -> None:
-        """Something happened that a person should look at."""
+        """Record an event that needs a person's attention."""
         self._record(about, "Warning", reason, message)
 
     async def run(self) -> None:

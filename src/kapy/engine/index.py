@@ -1,4 +1,4 @@
-"""Objects by what they say: labels, owners, references, whatever a function reads of them."""
+"""Index objects by values that a function computes: labels, owners, references and so on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Index:
         self._keys: dict[str, list[Key]] = {}
 
     def keys(self, value: str) -> Sequence[Key]:
-        """The keys that have `value`, in order."""
+        """Return the keys that have `value`, in order."""
         return tuple(self._keys.get(value, ()))
 
     def change(self, key: Key, old: Document | None, new: Document | None) -> None:
-        """An object came, changed or went."""
+        """Update the index for an object that was added, changed or deleted."""
         before = () if old is None else tuple(self._values(old))
         after = () if new is None else tuple(self._values(new))
         if before == after:

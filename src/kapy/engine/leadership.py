@@ -29,7 +29,7 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import Service
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
-from kapy.engine.leases import Seen, given_up, lease_of
+from kapy.engine.leases import ObservedLease, lease_of, released_lease
 from kapy.engine.reflector import Reflector
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, Conflict, KapyError, NotFound, Unreachable
@@ -44,20 +44,20 @@ _READS: Final = frozenset(("GET", "HEAD"))
 
 
 class NotLeading(KapyError):
-    """A write was held back: somebody else may lead by now. Nothing was sent."""
+    """A write was refused because another program may be the leader by now. Nothing was sent."""
 
 
 class LostLeadership(KapyError):
-    """The Lease was not renewed in time, or somebody else has it; this program must end."""
+    """The Lease was not renewed in time, or another program holds it; this program must end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """Who wants to lead what.
+class LeaderElectionConfig:
+    """The configuration of leader election.
 
-    lease: the Lease's key. identity: of this program, unlike any other's. duration: seconds
-    without a renewal after which others may take the Lease. renew_deadline: seconds without one
-    after which the holder gives up. retry_period: seconds between tries. labels: of the Lease.
+    lease: the Lease's key. identity: unique to this program. duration: seconds without a renewal
+    after which others may take the Lease. renew_deadline: seconds without a renewal after which the
+    holder gives up. retry_period: seconds between tries. labels: of the Lease.
     """
 
     lease: Key
@@ -76,24 +76,25 @@ class Terms:
             )
 
 
-class Leadership:
-    """One candidate. client: of its own, not fenced. seen: the Lease, where somebody watches it
-    already. leading: whether it leads now."""
+class LeaderElector:
+    """One candidate. client: its own client, not fenced. seen: the Lease, if it is watched already.
+    leading: whether it leads now.
+    """
 
     def __init__(
         self,
         client: Client,
-        terms: Terms,
+        terms: LeaderElectionConfig,
         clock: Clock,
         random: Random,
-        seen: Seen | None = None,
+        seen: ObservedLease | None = None,
     ) -> None:
         self.terms = terms
         self.leading = False
         self._client = client
         self._clock = clock
         self._random = random
-        self._seen = seen or Seen()
+        self._seen = seen or ObservedLease()
         self._until = 0.0
         self._until_day = clock()
         self._matter = ""
@@ -101,11 +102,11 @@ class Leadership:
 
     @property
     def holder(self) -> str:
-        """Who leads, as far as is known; "" for nobody."""
+        """The holder as far as is known; "" for none."""
         return self.terms.identity if self.leading else self._seen.holder
 
     def may_write(self) -> bool:
-        """Whether nobody else can lead at this moment."""
+        """Return whether no other program can be the leader at this moment."""
         return (
             self.leading
             and asyncio.get_running_loop().time() < self._until
@@ -113,28 +114,28 @@ class Leadership:
         )
 
     async def lead(self, work: Service) -> None:
-        """Wait for the Lease, then run `work` for as long as it is held.
+        """Wait for the Lease, then run `work` while it is held.
 
-        When cancelled, the work is ended first and the Lease given up then, so that the next one
-        need not wait. The work is begun again where the Lease could not be renewed, and nobody
-        else took it. Raises LostLeadership, after the work has ended.
+        On cancellation, the work ends first and the Lease is released, so that the next leader need
+        not wait. The work starts again if the Lease could not be renewed and no other program took
+        it. Raises LostLeadership after the work has ended.
         """
         await self._acquire()
         await self.hold(work)
 
     async def hold(self, work: Service) -> None:
-        """Run `work` for as long as the Lease is held that was got (`tried`), as `lead` does."""
+        """Run `work` while the acquired Lease (`try_acquire`) is held, as `lead` does."""
         while True:
             try:
-                await self._held(work)
+                await self._run_while_held(work)
             except LostLeadership as lost:
                 log.error("%s; nothing is done until nobody else has it", lost)
                 # Raises LostLeadership, which says who has it.
-                await self._renewed(*self._now())
+                await self._renew_once(*self._now())
                 self.leading = True
                 log.info("%s leads again (lease %s)", self.terms.identity, self.terms.lease)
 
-    async def _held(self, work: Service) -> None:
+    async def _run_while_held(self, work: Service) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 working = group.create_task(_ended(work), name="work")
@@ -143,15 +144,15 @@ class Leadership:
                 finally:
                     working.cancel()
         except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
+            raise first_error(failures) from None
         finally:
             await self._release()
 
     async def _acquire(self) -> None:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(), name="watch of the lease")
-            while not await self.tried():
-                await self._seen.free(self.terms.duration)
+            while not await self.try_acquire():
+                await self._seen.wait_until_free(self.terms.duration)
             watching.cancel()
 
     async def _watch(self) -> None:
@@ -161,25 +162,25 @@ class Leadership:
             self._client, LEASES, self._seen, self._random, fields=fields, namespace=namespace
         ).run()
 
-    async def tried(self) -> bool:
-        """Take the Lease if it can be had. Whatever fails counts as "not now"."""
+    async def try_acquire(self) -> bool:
+        """Take the Lease if possible. Any failure counts as "not now"."""
         try:
             self.leading = await self._try()
         except (Conflict, AlreadyExists):
             pass  # somebody was quicker
         except (ApiError, Unreachable) as error:
-            self._tell("get", error)
+            self._log_failure("get", error)
             await asyncio.sleep(self.terms.retry_period * (1 + JITTER * self._random.random()))
         if self.leading:
             log.info("%s leads (lease %s)", self.terms.identity, self.terms.lease)
         return self.leading
 
-    async def note(self, annotations: Mapping[str, str]) -> None:
-        """Write annotations on the Lease, tried until it is done.
+    async def annotate_lease(self, annotations: Mapping[str, str]) -> None:
+        """Write annotations on the Lease, retrying until it succeeds.
 
-        Raises LostLeadership when another one leads; cancelled when this one does not any more.
+        Raises LostLeadership if another program leads; cancelled if this program stops leading.
         """
-        await self._renewed(*self._now(), annotations)
+        await self._renew_once(*self._now(), annotations)
 
     async def _try(self) -> bool:
         asked = self._now()
@@ -188,59 +189,61 @@ class Leadership:
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
             lease = lease_of(self.terms.lease, spec, self.terms.labels)
-            self._seen.note(await self._client.create(LEASES, lease))
-            self._is_good_from(*asked)
+            self._seen.observe(await self._client.create(LEASES, lease))
+            self._record_renewal(*asked)
             return True
-        self._seen.note(lease)
+        self._seen.observe(lease)
         holder = self._seen.holder
-        if holder != self.terms.identity and self._seen.left(self.terms.duration) > 0:
+        if holder != self.terms.identity and self._seen.remaining(self.terms.duration) > 0:
             return False
         transitions = int(lease["spec"].get("leaseTransitions") or 0)
         if holder != self.terms.identity:
             transitions += 1
         spec = self._spec(acquired=self._clock(), transitions=transitions)
-        self._seen.note(await self._client.update(LEASES, {**lease, "spec": spec}))
-        self._is_good_from(*asked)
+        self._seen.observe(await self._client.update(LEASES, {**lease, "spec": spec}))
+        self._record_renewal(*asked)
         return True
 
     async def _renew(self) -> None:
-        """Renew until that cannot be done any more. Raises LostLeadership."""
+        """Renew until it fails. Raises LostLeadership."""
         while True:
             await asyncio.sleep(self.terms.retry_period)
             try:
                 async with asyncio.timeout_at(self._until):
-                    await self._renewed(*self._now())
+                    await self._renew_once(*self._now())
             except TimeoutError:
                 why = f"it was not renewed for {self.terms.renew_deadline:g} seconds"
                 raise LostLeadership(f"lost lease {self.terms.lease}: {why}") from None
 
-    async def _renewed(
+    async def _renew_once(
         self, asked: float, day: datetime, annotations: Mapping[str, str] | None = None
     ) -> None:
-        """One renewal, tried until it is done. Raises LostLeadership when another one leads."""
+        """Renew once, retrying until it succeeds. Raises LostLeadership if another program
+        leads.
+        """
         while True:
             try:
                 async with self._turn:
                     await self._write(annotations or {})
             except (ApiError, Unreachable) as error:
-                self._tell("renew", error)
+                self._log_failure("renew", error)
                 await asyncio.sleep(self.terms.retry_period)
                 asked, day = self._now()
             else:
-                self._is_good_from(asked, day)
+                self._record_renewal(asked, day)
                 return
 
     def _now(self) -> tuple[float, datetime]:
         return asyncio.get_running_loop().time(), self._clock()
 
-    def _tell(self, what: str, error: Exception) -> None:
-        """What is the matter, once."""
+    def _log_failure(self, what: str, error: Exception) -> None:
+        """Log a failure once."""
         why = f"cannot {what} lease {self.terms.lease}: {error}"
         log.log(logging.DEBUG if why == self._matter else logging.WARNING, "%s", why)
         self._matter = why
 
-    def _is_good_from(self, asked: float, day: datetime) -> None:
-        """The Lease was renewed by what was asked for at that time."""
+    def _record_renewal(self, asked: float, day: datetime) -> None:
+        """Record a successful renewal; the lease is valid from the time the request was sent."""
         self._matter = ""
         self._until = max(self._until, asked + self.terms.renew_deadline)
         self._until_day = day + timedelta(seconds=self.terms.renew_deadline)
@@ -259,10 +262,10 @@ class Leadership:
             metadata = lease["metadata"]
             there = metadata.get("annotations") or {}
             changed["metadata"] = {**metadata, "annotations": {**there, **annotations}}
-        self._seen.note(await self._client.update(LEASES, changed))
+        self._seen.observe(await self._client.update(LEASES, changed))
 
     async def _release(self) -> None:
-        """Give the Lease up, if it is still ours."""
+        """Release the Lease if this program still holds it."""
         was_sure, self.leading = self.may_write(), False
         if not was_sure:
             return
@@ -271,8 +274,8 @@ class Leadership:
                 lease = await self._client.get(LEASES, self.terms.lease)
                 spec = lease.get("spec") or {}
                 if spec.get("holderIdentity") == self.terms.identity:
-                    free = given_up(lease, self._clock())
-                    self._seen.note(await self._client.update(LEASES, free))
+                    free = released_lease(lease, self._clock())
+                    self._seen.observe(await self._client.update(LEASES, free))
                     log.info("%s gave lease %s up", self.terms.identity, self.terms.lease)
         except (ApiError, Unreachable, TimeoutError) as error:
             # The next one waits for the Lease's duration, as it would after a crash.
@@ -288,20 +291,20 @@ class Leadership:
         }
 
 
-class MayWrite(Protocol):
-    """Who knows whose turn it is."""
+class WritePermission(Protocol):
+    """Tells whether this program may write."""
 
     def may_write(self) -> bool:
-        """Whether nobody else can lead at this moment."""
+        """Return whether no other program can be the leader at this moment."""
         ...
 
 
 class Fenced(Interceptor):
-    """Lets writes through only while a program leads."""
+    """A transport that passes writes only while the program leads."""
 
     __slots__ = ("_leadership",)
 
-    def __init__(self, transport: Transport, leadership: MayWrite) -> None:
+    def __init__(self, transport: Transport, leadership: WritePermission) -> None:
         super().__init__(transport)
         self._leadership = leadership
 
@@ -311,10 +314,10 @@ class Fenced(Interceptor):
         return await self.transport(request)
 
 
-def first_of(failures: BaseExceptionGroup) -> BaseException:
-    """What ended the others."""
+def first_error(failures: BaseExceptionGroup) -> BaseException:
+    """Return the error that caused the others to be cancelled."""
     first = failures.exceptions[0]
-    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+    return first_error(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def _ended(work: Service) -> None:

@@ -1,4 +1,4 @@
-"""Leases: how they are written, and how somebody sees one who would like to have it."""
+"""Leases: how they are written, and how a candidate observes one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kapy.kube.names import LEASES
 
 
 def lease_of(key: Key, spec: Document, labels: Mapping[str, str]) -> Document:
-    """A new Lease."""
+    """Return a new Lease."""
     metadata: Document = {"name": key.name, "namespace": key.namespace}
     if labels:
         metadata["labels"] = dict(labels)
@@ -23,16 +23,16 @@ def lease_of(key: Key, spec: Document, labels: Mapping[str, str]) -> Document:
     return {**named, "metadata": metadata, "spec": spec}
 
 
-def given_up(lease: Document, now: datetime) -> Document:
-    """A Lease that nobody holds any more."""
+def released_lease(lease: Document, now: datetime) -> Document:
+    """Return the Lease without a holder."""
     free = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time(now)}
     return {**lease, "spec": {**(lease.get("spec") or {}), **free}}
 
 
-class Seen:
-    """A Lease as a program saw it last, and when that was by its own clock.
+class ObservedLease:
+    """The last observed state of a Lease, and when it was observed by this program's clock.
 
-    lease: the document, None before it was seen.
+    lease: the document, None before the first observation.
     """
 
     def __init__(self) -> None:
@@ -42,8 +42,10 @@ class Seen:
         self._since = 0.0
         self._given_up = asyncio.Event()
 
-    def note(self, lease: Document) -> bool:
-        """It was read; True if it is news. Only a Lease that changed is a sign of life."""
+    def observe(self, lease: Document) -> bool:
+        """Record an observed Lease; return whether it is new. Only a changed Lease shows that its
+        holder lives.
+        """
         if self.lease is not None and version_of(lease) <= version_of(self.lease):
             return False
         spec = lease.get("spec") or {}
@@ -56,43 +58,43 @@ class Seen:
         return True
 
     def forget(self) -> None:
-        """It is gone."""
+        """Record that the Lease was deleted."""
         self.holder, self.lease = "", None
         self._given_up.set()
 
-    def left(self, at_least: float) -> float:
-        """Seconds until it may be taken, if nothing else happens."""
+    def remaining(self, at_least: float) -> float:
+        """Return the seconds until the Lease may be taken if it is not renewed."""
         if not self.holder:
             return 0.0
         ends = self._since + max(self._lasts, at_least)
         return max(0.0, ends - asyncio.get_running_loop().time())
 
-    async def free(self, at_least: float) -> None:
-        """Wait until it may be taken.
+    async def wait_until_free(self, at_least: float) -> None:
+        """Wait until the Lease may be taken.
 
-        Its holder giving it up is watched. The timer is the Lease's own: nothing tells that
-        somebody does not renew.
+        A release is watched. The timer is the duration of the Lease: there is no event for a
+        missing renewal.
         """
-        while (left := self.left(at_least)) > 0:
+        while (left := self.remaining(at_least)) > 0:
             self._given_up.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._given_up.wait()
 
     def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a list, for the reflector."""
+        """Handle a list from the reflector."""
         del version
         for lease in items:
-            self.note(lease)
+            self.observe(lease)
         return True
 
     def rewind(self) -> None:
-        """The server was restored: its next answer is news, whatever its version."""
+        """Accept any version next: the server was restored."""
         self.lease = None
 
     def take(self, event: Event) -> None:
-        """Take in an event, for the reflector."""
+        """Handle an event from the reflector."""
         if event.type == "DELETED":
             self.forget()
         elif event.type in ("ADDED", "MODIFIED"):
-            self.note(event.document)
+            self.observe(event.document)

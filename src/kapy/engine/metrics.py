@@ -1,7 +1,7 @@
-"""Prometheus metrics with controller-runtime's, client-go's and Cluster API's names.
+"""Prometheus metrics with the names of controller-runtime, client-go and Cluster API.
 
-Nothing is kept here: a scrape reads the plain numbers that controllers, queues and transports
-count anyway. prometheus-client is imported when somebody first asks for the registry.
+Nothing is stored here: a scrape reads the counters of controllers, queues and transports.
+prometheus-client is imported when the registry is first requested.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kapy.client.intercept import NO_ANSWER, Counted
-from kapy.engine.applied import Applied
 from kapy.engine.controller import Controller
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube.prometheus import Collector, Rows, counter, gauge, histogram
 
 if TYPE_CHECKING:
@@ -24,35 +24,35 @@ _BY_QUEUE = ["controller", "name"]
 
 
 class Metrics:
-    """What one program can be scraped for."""
+    """The metrics of one program."""
 
     def __init__(self, requests: Counted | None = None) -> None:
         self._controllers: list[Controller] = []
         self._requests = [] if requests is None else [requests]
         self._others: list[Collector] = []
-        self._applied: list[Applied] = []
+        self._applied: list[SSACache] = []
         self._registry: CollectorRegistry | None = None
 
     def measure(self, controller: Controller) -> None:
-        """Show this controller and its queue."""
+        """Export the metrics of a controller and its queue."""
         self._controllers.append(controller)
 
     def count(self, requests: Counted) -> None:
-        """Show the requests of one more transport."""
+        """Export the request metrics of a transport."""
         self._requests.append(requests)
 
-    def remember(self, applied: Applied) -> Applied:
-        """Show how often an apply was known to change nothing."""
+    def remember(self, applied: SSACache) -> SSACache:
+        """Export the hits and misses of an SSA cache."""
         self._applied.append(applied)
         return applied
 
     def add(self, collector: Collector) -> None:
-        """Show what another collector tells."""
+        """Export the metrics of another collector."""
         self._others.append(collector)
 
     @property
     def registry(self) -> CollectorRegistry:
-        """The registry of this program alone."""
+        """Return the registry of this program alone."""
         if self._registry is None:
             from prometheus_client import CollectorRegistry
 
@@ -61,17 +61,17 @@ class Metrics:
         return self._registry
 
     def text(self) -> bytes:
-        """Everything in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         from prometheus_client import generate_latest
 
         return generate_latest(self.registry)
 
     def describe(self) -> Iterable[Metric]:
-        """No names in advance: registering must not collect."""
+        """Return no descriptions: registering must not collect."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The families, as they are now."""
+        """Return the current metric families."""
         yield from self._reconciles()
         yield from self._queues()
         yield counter(
@@ -86,7 +86,7 @@ class Metrics:
             yield from collector.collect()
 
     def _applies(self) -> Iterator[Metric]:
-        def rows(counts: Callable[[Applied], Counter[str]]) -> Rows:
+        def rows(counts: Callable[[SSACache], Counter[str]]) -> Rows:
             for one in self._applied:
                 for kind, count in sorted(counts(one).items()):
                     yield [kind, one.controller], count
@@ -103,7 +103,7 @@ class Metrics:
 
         def outcomes() -> Iterator[tuple[list[str], float]]:
             for one in controllers:
-                for outcome, count in one.measures.outcomes.items():
+                for outcome, count in one.counters.outcomes.items():
                     yield [one.name, outcome], count
 
         def rows(value: Callable[[Controller], float]) -> Iterator[tuple[list[str], float]]:
@@ -120,19 +120,19 @@ class Metrics:
                 f"{prefix}_reconcile_time_seconds",
                 "Seconds that a reconciliation took.",
                 _BY_CONTROLLER,
-                (([one.name], one.measures.reconcile) for one in controllers),
+                (([one.name], one.counters.reconcile) for one in controllers),
             )
         yield counter(
             "controller_runtime_reconcile_errors_total",
             "Reconciliations that failed.",
             _BY_CONTROLLER,
-            rows(lambda one: one.measures.outcomes["error"]),
+            rows(lambda one: one.counters.outcomes["error"]),
         )
         yield counter(
             "controller_runtime_reconcile_panics_total",
             "Reconciliations that failed for a reason nobody foresaw: bugs.",
             _BY_CONTROLLER,
-            rows(lambda one: one.measures.bugs),
+            rows(lambda one: one.counters.bugs),
         )
         # No reconcile ends by a deadline of its own, and every error is tried again.
         for name, what in (
@@ -176,13 +176,13 @@ class Metrics:
             "workqueue_adds_total",
             "Keys that were put in the queue.",
             _BY_QUEUE,
-            rows(lambda one: one.measures.adds),
+            rows(lambda one: one.counters.adds),
         )
         yield counter(
             "workqueue_retries_total",
             "Keys that were put in the queue by a timer.",
             _BY_QUEUE,
-            rows(lambda one: one.measures.retries),
+            rows(lambda one: one.counters.retries),
         )
         yield gauge(
             "workqueue_unfinished_work_seconds",
@@ -200,18 +200,20 @@ class Metrics:
             "workqueue_queue_duration_seconds",
             "Seconds that a key waited for a worker.",
             _BY_QUEUE,
-            (([one.name, one.name], one.measures.waited) for one in controllers),
+            (([one.name, one.name], one.counters.waited) for one in controllers),
         )
         yield histogram(
             "workqueue_work_duration_seconds",
             "Seconds that the work on a key took.",
             _BY_QUEUE,
-            (([one.name, one.name], one.measures.worked) for one in controllers),
+            (([one.name, one.name], one.counters.worked) for one in controllers),
         )
 
 
 def _requests(counted: Iterable[Counted]) -> Rows:
-    """By client-go's labels: a watch is a GET, and no answer is the code `<error>`."""
+    """Count requests by client-go's labels: a watch is a GET, and no answer has the code
+    `<error>`.
+    """
     totals: Counter[tuple[str, str, str]] = Counter()
     for one in counted:
         for (method, status), count in one.counts.items():

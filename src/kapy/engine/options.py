@@ -1,4 +1,4 @@
-"""What a manager is told about its controllers, with the meaning of upstream's flags."""
+"""The options of a manager, with the meaning of upstream's flags."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ CONCURRENCY: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
-    """Which objects the controllers look at, how many at once, and with which features.
+    """Which objects the controllers reconcile, with which concurrency and features.
 
-    namespace: the only one that is watched, "" for all. watch_filter: the value that the label
-    `cluster.x-k8s.io/watch-filter` of an object must have for a controller to reconcile it, "" for
-    any object. sync_period: how often everything is looked at without a reason, None for never.
-    concurrency: keys that a controller works on at a time, by its name.
+    namespace: the only watched namespace, "" for all. watch_filter: the required value of the label
+    `cluster.x-k8s.io/watch-filter`, "" for any object. sync_period: the interval in which every
+    object is reconciled without a change, None for never. concurrency: keys that a controller
+    reconciles at a time, by its name.
     """
 
     namespace: str = ""
@@ -49,7 +49,7 @@ class ManagerOptions:
     gates: FeatureGates = DEFAULT_GATES
 
     def selects(self, document: Document) -> bool:
-        """Whether an object has the label that it needs."""
+        """Return whether an object has the required label."""
         labels = document["metadata"].get("labels") or {}
         return not self.watch_filter or labels.get(Label.WATCH_FILTER) == self.watch_filter
 

@@ -1,11 +1,11 @@
-"""What a reconcile wrote itself is no news to it.
+"""Recognize changes that a reconcile wrote itself, so that they do not requeue its key.
 
-A condition whose text differs each time (by the ID of a request that failed) would otherwise wake
-the reconcile that wrote it, which writes it again, and no back-off would ever count.
+A condition whose text differs each time (by the ID of a failed request) would otherwise requeue the
+reconcile that wrote it, which writes it again, and no back-off would ever take effect.
 
-A change is our own when our own writes alone lead from its old state to its new one. Whatever
-somebody else wrote before, between or after them is news, in whichever order answers and watch
-events come.
+A change is the reconcile's own if only its writes lead from the old state to the new one. Writes of
+others before, between or after them count as changes, in whichever order answers and watch events
+arrive.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
-from kapy.engine.rebase import touches_shared_list
 from kapy.engine.store import Change
+from kapy.engine.three_way_merge import touches_shared_list
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import apply
 
@@ -23,7 +23,7 @@ _SERVERS: Final = ("resourceVersion", "generation", "managedFields")
 
 
 class OwnWrites:
-    """Which states of which objects came right after which by what one reconcile wrote."""
+    """The sequence of object states that one reconcile wrote."""
 
     __slots__ = ("_before",)
 
@@ -31,18 +31,20 @@ class OwnWrites:
         self._before: dict[tuple[str, str], str] = {}
 
     def add(self, before: Document, patch: Document, answer: Document) -> None:
-        """Take in a merge patch and its answer; one in which others had a part is not ours.
+        """Record a merge patch and its answer, unless others contributed to the new state.
 
         A patch of a shared list carries the version that was read, so that nothing can have come
-        between; of any other the answer tells it.
+        between; for any other patch the answer shows it.
         """
-        if touches_shared_list(patch) or _bare(apply(before, patch)) == _bare(answer):
+        if touches_shared_list(patch) or _without_server_fields(
+            apply(before, patch)
+        ) == _without_server_fields(answer):
             old, new = before["metadata"], answer["metadata"]
             if old["resourceVersion"] != new["resourceVersion"]:
                 self._before[new["uid"], new["resourceVersion"]] = old["resourceVersion"]
 
-    def explain(self, change: Change) -> bool:
-        """Whether nobody else had a part in it."""
+    def explains(self, change: Change) -> bool:
+        """Return whether only this reconcile caused the change."""
         if change.old is None or change.new is None:
             return False
         uid: str = change.new["metadata"]["uid"]
@@ -56,6 +58,6 @@ OF_THIS_RECONCILE: Final[ContextVar[OwnWrites | None]] = ContextVar("OF_THIS_REC
 """Where drafts tell what they wrote; not set where nobody asks."""
 
 
-def _bare(document: Document) -> Document:
+def _without_server_fields(document: Document) -> Document:
     metadata = {key: one for key, one in document["metadata"].items() if key not in _SERVERS}
     return {**document, "metadata": metadata}

@@ -1,8 +1,8 @@
-"""The order in which a controller works: by priority, then first come first served.
+"""The work queue of a controller: by priority, then first in, first out.
 
-A key stands in the queue once, however often it is asked for. A key that is being worked on is
-not handed out again; asked for meanwhile, it comes back when it is done. A key may instead wait
-for a timer, with the reason; being asked for ends that wait.
+A key is in the queue once, however often it is added. A key that is being reconciled is not
+returned again; if it is added meanwhile, it is queued when it is done. A key may instead wait for a
+timer, with a reason; adding it ends that wait.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ INITIAL = -100
 """Priority of objects that were there when the program started (upstream's priority queue)."""
 
 
-class Watching(Protocol):
-    """Who is told what happens in a queue (metrics)."""
+class QueueObserver(Protocol):
+    """Receives the events of a queue (for metrics)."""
 
-    def added(self, *, retry: bool) -> None:
-        """A key was asked for and was not in the queue."""
+    def count_add(self, *, retry: bool) -> None:
+        """Count a key that was added to the queue."""
         ...
 
-    def taken(self, waited: float) -> None:
-        """A key that waited so many seconds is being worked on."""
+    def count_start(self, waited: float) -> None:
+        """Count a key that a worker starts after waiting for so many seconds."""
         ...
 
 
@@ -41,10 +41,10 @@ class _Timer(NamedTuple):
 
 
 class Queue:
-    """Keys to work on. short: called when a key comes and nobody waits for one."""
+    """Keys to reconcile. short: called when a key is added and no worker waits for one."""
 
     def __init__(
-        self, watching: Watching | None = None, short: Callable[[], None] = lambda: None
+        self, watching: QueueObserver | None = None, short: Callable[[], None] = lambda: None
     ) -> None:
         self.watching = watching
         self._short = short
@@ -71,12 +71,12 @@ class Queue:
         return counts
 
     def running_for(self) -> list[float]:
-        """Seconds that each key that is worked on has taken so far."""
+        """Return for how many seconds each running key has been reconciled."""
         now = self._now()
         return [now - began for began in self.running.values()]
 
     def add(self, key: Key, priority: int = 0, *, retry: bool = False) -> None:
-        """Ask for a key; a higher priority than before moves it forward."""
+        """Add a key; a higher priority than before moves it forward."""
         if self._timers:
             self._forget_timer(key)
         if key in self.running:
@@ -91,14 +91,14 @@ class Queue:
         self._places[key] = place
         heappush(self._heap, place)
         if known is None and self.watching is not None:
-            self.watching.added(retry=retry)
+            self.watching.count_add(retry=retry)
         if self._idle:
             self._wake_one()
         else:
             self._short()
 
     def add_after(self, key: Key, delay: float, because: str, *, retry: bool = False) -> None:
-        """Ask for a key after `delay` seconds, unless it is asked for before."""
+        """Add a key after `delay` seconds, unless it is added before."""
         if key in self._places or key in self._dirty:
             return
         self._forget_timer(key)
@@ -106,8 +106,10 @@ class Queue:
         handle = loop.call_later(delay, self._due, key, retry)
         self._timers[key] = _Timer(handle, because)
 
-    def gather(self, key: Key, within: float) -> None:
-        """Ask for a key in at most `within` seconds, so that more may come together by then."""
+    def add_debounced(self, key: Key, within: float) -> None:
+        """Add a key within `within` seconds at most, so that further changes are combined
+        with it.
+        """
         if key in self._places or key in self._dirty:
             return
         if key in self.running:
@@ -117,13 +119,15 @@ class Queue:
         if timer is None or timer.handle.when() > self._now() + within:
             self.add_after(key, within, "gathering changes")
 
-    def waiting(self, key: Key) -> tuple[float, str] | None:
-        """When (loop time) the timer of a key fires, and why it waits."""
+    def timer_of(self, key: Key) -> tuple[float, str] | None:
+        """Return when (loop time) the timer of a key fires, and its reason."""
         timer = self._timers.get(key)
         return None if timer is None else (timer.handle.when(), timer.because)
 
     def take(self) -> Key | None:
-        """The next key, None when there is none (then `arrival`); give it back with `done`."""
+        """Return the next key, None if there is none (then use `wait_for_key`); give it back with
+        `done`.
+        """
         heap, places = self._heap, self._places
         while heap:
             place = heappop(heap)
@@ -133,25 +137,25 @@ class Queue:
                 now = self._now()
                 self.running[key] = now
                 if self.watching is not None:
-                    self.watching.taken(now - place[3])
+                    self.watching.count_start(now - place[3])
                 return key
         return None
 
     def done(self, key: Key) -> bool:
-        """The work on a key ended; True if it was asked for meanwhile (and will come again)."""
+        """Mark a key as done; return True if it was added meanwhile and is queued again."""
         del self.running[key]
         priority = self._dirty.pop(key, None) if self._dirty else None
         within = self._gathering.pop(key, None) if self._gathering else None
         if priority is not None:
             self.add(key, priority)
         elif within is not None:
-            self.gather(key, within)
+            self.add_debounced(key, within)
         else:
             return False
         return True
 
     def open(self) -> None:
-        """Measure waits from now on, by the running loop's time."""
+        """Start measuring wait times by the running loop's clock."""
         self.is_open = True
         self._now = asyncio.get_running_loop().time
         now = self._now()
@@ -160,9 +164,7 @@ class Queue:
         self._places = {place[2]: place for place in self._heap}
 
     def close(self) -> None:
-        """Nobody works any more. What was worked on, or waited for a timer, is there to be taken
-        when the queue is opened again.
-        """
+        """Requeue running and delayed keys, for the next time that the queue is opened."""
         self.is_open = False
         again = [*self.running, *self._timers]
         for timer in self._timers.values():
@@ -182,8 +184,8 @@ class Queue:
         if timer is not None:
             timer.handle.cancel()
 
-    async def arrival(self) -> None:
-        """Wait until there is something to take (which another worker may have taken by then)."""
+    async def wait_for_key(self) -> None:
+        """Wait until there is a key (which another worker may have taken by then)."""
         if self._heap:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,18 +1,18 @@
-"""The watch state machine: list, watch from there, resume, and list again when too old.
+"""The watch state machine: list, watch, resume, and list again if the version is too old.
 
     list ──ok──▶ watch ──ends──▶ watch from the last resourceVersion
      ▲             │
      └──── 410 ────┘        any other failure: wait (back-off with jitter, Retry-After), then go on
 
-A watch that tells what was before the point from which it was asked for counts as 410: the server
-was restored, or lives in memory and was started anew, and did not notice.
+A watch event older than the requested resourceVersion is treated as 410 Gone: the server was
+restored, or keeps its data in memory and was restarted, and did not notice.
 
-Over a network the list is the beginning of a watch (`sendInitialEvents`): one request instead of
-two and of pages, and no server has to build the whole answer. Servers that cannot are asked for
-lists from then on.
+Over a network the initial list is the beginning of a watch (`sendInitialEvents`): one request
+instead of two and of pages, and no server has to build the whole answer. Servers without that
+feature are asked for lists from then on.
 
-No failure ends it and no failure makes it spin: two requests in a row without a pause happen only
-after a watch that lived for a while, or after the first 410 since then.
+No failure ends the reflector, and no failure makes it spin: two requests in a row without a pause
+happen only after a watch that lived for a while, or after the first 410 since then.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Final, Protocol
 
 from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
-from kapy.engine.bounds import Bound
+from kapy.engine.collection_limits import CollectionLimit
 from kapy.engine.store import version_of
-from kapy.engine.trimming import Trim
+from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
 from kapy.kube.errors import (
     ApiError,
@@ -62,18 +62,20 @@ not know `sendInitialEvents`. A timer: silence is all that such a server answers
 
 
 class StaleList(KapyError):
-    """A server answered with a state from before what it told already."""
+    """A server answered with a state older than one that it has already sent."""
 
 
 class Sink(Protocol):
-    """Where a reflector puts what it reads."""
+    """Receives what a reflector reads."""
 
     def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a whole list; False refuses one that is older than what is known."""
+        """Take in a whole list; return False to refuse a list that is older than the known
+        state.
+        """
         ...
 
     def rewind(self) -> None:
-        """Distrust all that is known: the next list is the truth."""
+        """Distrust the known state: the next list is accepted whatever its version."""
         ...
 
     def take(self, event: Event) -> None:
@@ -82,7 +84,7 @@ class Sink(Protocol):
 
 
 class Backoff:
-    """Growing pauses with jitter: a fleet that lost one server must not come back in step."""
+    """Growing pauses with jitter, so that many clients do not return to a server in step."""
 
     def __init__(
         self, random: Random, *, first: float = FIRST_DELAY, longest: float = LONGEST_DELAY
@@ -93,11 +95,11 @@ class Backoff:
         self._failures = 0
 
     def reset(self) -> None:
-        """It worked: the next pause is short again."""
+        """Make the next pause short again after a success."""
         self._failures = 0
 
     def next(self, error: BaseException | None = None) -> float:
-        """Seconds to pause now; at least what the server asked for."""
+        """Return the seconds to pause now; at least the server's Retry-After."""
         delay = min(self._first * 2.0 ** min(self._failures, 32), self._longest)
         self._failures += 1
         delay *= 0.75 + self._random.random() / 2
@@ -108,11 +110,11 @@ class Backoff:
 class Reflector:
     """Keeps a sink equal to a server's collection.
 
-    labels, fields, namespace: what to select of it. since: the resourceVersion as of which the
-    sink has been filled already. metadata: no more of the objects is asked for. trim: what
-    the sink is given of an object, None for all of it. bound: what the server may tell, None where
-    it is trusted. recovered: is told what was the matter when
-    that is over. failure: why it is not kept so at the moment, None when it is.
+    labels, fields, namespace: the selection. since: the resourceVersion as of which the sink is
+    filled already. metadata: only metadata is read. transform: reduces objects before they reach
+    the sink, None for no change. limit: bounds an untrusted server's data, None for a trusted
+    server. recovered: called with the failure when it is over. failure: why the sink is not up to
+    date, None if it is.
     """
 
     def __init__(
@@ -129,8 +131,8 @@ class Reflector:
         metadata: bool = False,
     ) -> None:
         self._client = client
-        self.trim: Trim | None = None
-        self.bound: Bound | None = None
+        self.transform: TransformFunc | None = None
+        self.limit: CollectionLimit | None = None
         self.recovered: Callable[[Exception], None] | None = None
         self._metadata = metadata
         self._streams_lists = over_network(client.transport)
@@ -158,18 +160,18 @@ class Reflector:
                         await self._hurried.wait()
                 self._hurried = None
 
-    async def tried(self) -> None:
-        """Wait until the first list is in, or it is known why it cannot be."""
+    async def wait_for_first_attempt(self) -> None:
+        """Wait until the first list has arrived or has failed."""
         await self._tried.wait()
 
-    def hurry(self) -> None:
-        """Do not pause any longer: what kept it from being read may be over."""
+    def retry_now(self) -> None:
+        """End the current pause: its cause may be over."""
         if self._hurried is not None:
             self._backoff.reset()
             self._hurried.set()
 
     async def _round(self) -> float:
-        """One list or one watch; returns the seconds to wait before the next."""
+        """Run one list or one watch; return the seconds to wait before the next."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         error: Exception | None = None
@@ -180,14 +182,14 @@ class Reflector:
                 await self._watch_list()
             else:
                 await self._list()
-                self._well()
+                self._on_success()
                 return 0.0
         except Expired as expired:
             self._version = ""
             error = expired
         except KapyError as failure:
             error = failure
-            self._tell(failure)
+            self._log_failure(failure)
         except Exception as failure:
             # A document without metadata, say. Nothing is known any more: list again.
             self._version = ""
@@ -199,7 +201,7 @@ class Reflector:
         return self._pause(error, lived=loop.time() - began >= LIVED)
 
     def _pause(self, error: Exception | None, *, lived: bool) -> float:
-        """Seconds to wait after a round."""
+        """Return the seconds to wait after a round."""
         if lived:
             self._backoff.reset()
             self._is_refused = False
@@ -212,14 +214,14 @@ class Reflector:
         pause = self._backoff.next(error)
         return min(pause, LONGEST_WHEN_IT_FAILS) if type(error) is ServerError else pause
 
-    def _well(self) -> None:
-        """It is kept as it should be."""
+    def _on_success(self) -> None:
+        """Record that the sink is up to date."""
         was, self.failure = self.failure, None
         if was is not None and self.recovered is not None:
             self.recovered(was)
 
-    def _tell(self, failure: KapyError) -> None:
-        """What is the matter, once: as a warning when it is something new."""
+    def _log_failure(self, failure: KapyError) -> None:
+        """Log a failure once: as a warning if it is new."""
         known = str(self.failure) == str(failure)
         level = logging.DEBUG if known else logging.WARNING
         log.log(level, "watching %s: %s: %s", self.resource.plural, type(failure).__name__, failure)
@@ -232,12 +234,12 @@ class Reflector:
             fields=self._fields,
             metadata=self._metadata,
         )
-        trim = self.trim
+        trim = self.transform
         items = listed.items if trim is None else list(map(trim, listed.items))
-        if self.bound is not None:
-            self.bound.begin()
+        if self.limit is not None:
+            self.limit.begin()
             for one in items:
-                self.bound.add(one)
+                self.limit.add(one)
         self._replace(items, listed.resource_version)
 
     def _replace(self, items: Sequence[Document], version: str) -> None:
@@ -255,36 +257,36 @@ class Reflector:
         self._tried.set()
 
     async def _watch_list(self) -> None:
-        """Take in what there is, then every change."""
+        """Read the initial events, then every change."""
         try:
-            async with self._opened("") as events:
+            async with self._open_watch("") as events:
                 async with asyncio.timeout(LONGEST_BEGINNING):
                     await self._begin(events)
                 await self._follow(events)
         except (Invalid, BadRequest) as error:
             if self._version:
                 raise
-            self._lists_from_now_on(str(error))
+            self._fall_back_to_lists(str(error))
         except TimeoutError:
-            self._lists_from_now_on("it did not say where the beginning ends")
+            self._fall_back_to_lists("it did not say where the beginning ends")
 
     async def _begin(self, events: AsyncIterator[Event]) -> None:
         """Read up to the bookmark that ends the initial events."""
         items: dict[Key, Document] = {}
-        if self.bound is not None:
-            self.bound.begin()
+        if self.limit is not None:
+            self.limit.begin()
         async for event in events:
-            if self.trim is not None and event.type != "BOOKMARK":
+            if self.transform is not None and event.type != "BOOKMARK":
                 # At once: a whole list as it comes takes several times the memory.
-                event = Event(event.type, self.trim(event.document))
-            if self.bound is not None:
-                self.bound.follow(event)
+                event = Event(event.type, self.transform(event.document))
+            if self.limit is not None:
+                self.limit.follow(event)
             metadata = event.document["metadata"]
             key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
             if event.type == "BOOKMARK":
                 if (metadata.get("annotations") or {}).get(INITIAL_END) == "true":
                     self._replace(list(items.values()), _version_in(event.document))
-                    self._well()
+                    self._on_success()
                     return
             elif event.type == "DELETED":
                 items.pop(key, None)
@@ -292,16 +294,16 @@ class Reflector:
                 items[key] = event.document
         raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
 
-    def _lists_from_now_on(self, why: str) -> None:
+    def _fall_back_to_lists(self, why: str) -> None:
         log.debug("%s are listed: the server does not stream lists: %s", self.resource.plural, why)
         self._streams_lists = False
 
     async def _watch(self) -> None:
-        async with self._opened(self._version) as events:
-            self._well()
+        async with self._open_watch(self._version) as events:
+            self._on_success()
             await self._follow(events)
 
-    def _opened(self, since: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+    def _open_watch(self, since: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         return self._client.watch(
             self.resource,
             self._namespace,
@@ -313,7 +315,7 @@ class Reflector:
         )
 
     async def _follow(self, events: AsyncIterator[Event]) -> None:
-        """Take in what happens. Raises Expired when the server tells what was before."""
+        """Read events. Raises Expired for an event older than the requested version."""
         since = int(self._version)
         async for event in events:
             document = event.document
@@ -323,15 +325,15 @@ class Reflector:
                 self._stale_lists = STALE_LISTS  # no replica that lags behind does so
                 raise Expired(f"the watch from {since} tells of {version_of(document)}")
             self._version = _version_in(document)
-            if self.trim is not None and event.type not in ("BOOKMARK", "DELETED"):
-                event = Event(event.type, self.trim(document))
-            if self.bound is not None:
-                self.bound.follow(event)
+            if self.transform is not None and event.type not in ("BOOKMARK", "DELETED"):
+                event = Event(event.type, self.transform(document))
+            if self.limit is not None:
+                self.limit.follow(event)
             self._sink.take(event)
 
 
 def _version_in(document: Document) -> str:
-    """The resourceVersion of an event. Raises Unreachable where nothing can go on from it."""
+    """Return the resourceVersion of an event. Raises Unreachable if it has none."""
     version: str = document["metadata"].get("resourceVersion") or ""
     if not version.isdecimal():
         raise Unreachable("an event has no resourceVersion")

@@ -1,4 +1,4 @@
-"""What every controller is given, and what keeps all of them running."""
+"""The runtime of a program: what its controllers share, and what runs them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from kapy.client.client import Client, over_network
 from kapy.client.intercept import Counted
 from kapy.client.server_version import ANY, Needed
 from kapy.client.traced import traced
+from kapy.engine.availability import ServerAvailabilityGate
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.events import Journal, Recorder
-from kapy.engine.keys import Keys
+from kapy.engine.events import EventWriter, Recorder
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
-from kapy.engine.reach import Reach
+from kapy.engine.private_keys import PrivateKeyPool
 from kapy.engine.shards import Shards
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
+from kapy.kube.renamed import RenamedMember
 
 if TYPE_CHECKING:
-    from kapy.engine.traces import Creations
+    from kapy.engine.traces import ClusterTraces
 
-Turn = Callable[[Service], Awaitable[None]]
+LeaderGate = Callable[[Service], Awaitable[None]]
 """Runs the controllers, when and for as long as it is their program's turn."""
 
 
-async def _at_once(work: Service) -> None:
+async def _run_immediately(work: Service) -> None:
     await work()
 
 
@@ -46,13 +47,13 @@ SYNC_STEPS: Final = 60
 class Runtime:
     """One program's client, cache, events, clock and controllers.
 
-    The client writes through the cache: what a controller wrote, it reads back at once.
-    options: which objects its controllers look at, and how. metrics: what it can be scraped for.
-    writes: verbs by what controllers write besides the objects that they reconcile, for whoever
-    grants it to them. working: set while the controllers do. keys: where new private keys come
-    from. random: where all jitter of this program comes from; a seeded one makes a run repeatable.
-    turn: of several programs, which one works; the others keep their caches filled. shards: of
-    several programs, which one works on what; None where this one works on everything.
+    The client writes through the cache, so that a controller reads its own writes at once. options:
+    which objects controllers reconcile, and how. metrics: the exported metrics. writes: verbs by
+    resources that controllers write besides the objects that they reconcile, for RBAC rules.
+    working: set while controllers run. private_keys: the pool of new private keys. random: the
+    source of all jitter; a seeded one makes a run repeatable. leader_gate: decides which of several
+    replicas runs its controllers; the others keep their caches filled. shards: divides clusters
+    among replicas; None if this program works on all.
     """
 
     client: Client
@@ -61,16 +62,19 @@ class Runtime:
     clock: Clock
     options: ManagerOptions = DEFAULT_OPTIONS
     controllers: list[Controller] = field(default_factory=list)
-    keys: Keys = field(default_factory=Keys)
+    private_keys: PrivateKeyPool = field(default_factory=PrivateKeyPool)
     random: Random = field(default_factory=Random)
     metrics: Metrics = field(default_factory=Metrics)
     working: asyncio.Event = field(default_factory=asyncio.Event)
     reconciled: list[tuple[Controller, Informer[Any]]] = field(default_factory=list)
     writes: dict[Resource, set[str]] = field(default_factory=dict)
-    turn: Turn = _at_once
+    leader_gate: LeaderGate = _run_immediately
     shards: Shards | None = None
-    _creations: Creations | None = None
-    reach: Reach | None = None
+    _cluster_traces: ClusterTraces | None = None
+    availability: ServerAvailabilityGate | None = None
+
+    keys = RenamedMember("private_keys")
+    grant = RenamedMember("declare_write")
 
     @classmethod
     def on(
@@ -83,38 +87,49 @@ class Runtime:
         options: ManagerOptions = DEFAULT_OPTIONS,
         needed: Needed = ANY,
     ) -> Runtime:
-        """A runtime on one API server. needed: how old that may be, where a network leads to it."""
+        """Return a runtime for one API server. needed: the oldest allowed version of a server over
+        the network.
+        """
         random = random or Random()
         reach = None
         if over_network(transport):
-            transport = reach = Reach(transport, random, needed)
+            transport = reach = ServerAvailabilityGate(transport, random, needed)
         counted = Counted(transport)
         transport = traced(counted)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest
         # Events are written past the cache: nobody reads them back.
-        journal = Journal(Client(transport, field_manager=field_manager), clock, random)
+        journal = EventWriter(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
         metrics = Metrics(counted)
         return cls(
-            client, cache, events, clock, options, random=random, metrics=metrics, reach=reach
+            client,
+            cache,
+            events,
+            clock,
+            options,
+            random=random,
+            metrics=metrics,
+            availability=reach,
         )
 
     def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:
-        """Run this controller too (before `run`); of: the objects that it reconciles."""
+        """Run this controller, too (to be called before `run`); of: the objects that it
+        reconciles.
+        """
         self.adopt(controller, of)
         self.controllers.append(controller)
         return controller
 
-    def grant(self, resource: Resource, *verbs: str) -> None:
-        """Say that something of this program writes these objects."""
+    def declare_write(self, resource: Resource, *verbs: str) -> None:
+        """Declare that this program writes objects of a resource."""
         self.writes.setdefault(resource, set()).update(verbs)
 
     def adopt(self, controller: Controller, of: Informer[Any] | None = None) -> None:
-        """Hold a controller to the options and show what it does; somebody else runs it.
+        """Configure a controller by the options and export its metrics; the caller runs it.
 
-        One of no objects works in each of several programs.
+        A controller without objects runs in each of several replicas.
         """
         controller.random = self.random
         controller.concurrency = self.options.concurrency.get(
@@ -123,7 +138,7 @@ class Runtime:
         if of is not None:
             self.reconciled.append((controller, of))
             if self.options.watch_filter:
-                controller.limit(of, self.options.selects)
+                controller.add_predicate(of, self.options.selects)
             if self.shards is not None:
                 self.shards.share(controller, of)
         self.metrics.measure(controller)
@@ -131,10 +146,15 @@ class Runtime:
             self._trace(controller, of)
 
     def _trace(self, controller: Controller, of: Informer[Any] | None) -> None:
-        from kapy.engine.traces import Creations, told  # most programs are not asked for spans
+        from kapy.engine.traces import (  # most programs are not asked for spans
+            ClusterTraces,
+            with_span,
+        )
 
-        self._creations = self._creations or Creations(self.cache)
-        controller.surround(partial(told, controller.name, of=of, creations=self._creations))
+        self._cluster_traces = self._cluster_traces or ClusterTraces(self.cache)
+        controller.wrap_reconcile(
+            partial(with_span, controller.name, of=of, creations=self._cluster_traces)
+        )
 
     async def run(self) -> None:
         """Start the cache, wait for it, then run all controllers; until cancelled.
@@ -144,13 +164,13 @@ class Runtime:
         await run_together(
             cache=self.cache.run,
             events=self.events.run,
-            keys=self.keys.run,
+            keys=self.private_keys.run,
             controllers=self._work,
         )
 
     async def _work(self) -> None:
         await self.cache.synced()
-        await self.turn(self._run_controllers)
+        await self.leader_gate(self._run_controllers)
 
     async def _run_controllers(self) -> None:
         self.working.set()
@@ -167,9 +187,9 @@ class Runtime:
             self.working.clear()
 
     async def _sync(self) -> None:
-        """Look at everything once in a period, behind all that is news; spread over the period.
+        """Enqueue every object once per sync period with low priority, spread over the period.
 
-        A timer, because it is there for what no watch told: a safety net, not a way to notice.
+        It uses a timer because it is a safety net for missed events, not a way to notice changes.
         """
         period = self.options.sync_period
         if period is None:

@@ -1,21 +1,19 @@
-"""Several programs share the clusters among them, each working on its own.
+"""Divide the clusters among several replicas of a program.
 
-Each holds one of a few Leases (`slots`), and gets the clusters that fall to it when all that are
-held are the choice. Who holds which Lease is seen by all in the Leases; that they do not see it
-in the same moment is what this module is about. The rules, by which no two ever work on one
-cluster:
+Each replica holds one of a few Leases (`slots`) and owns the clusters that rendezvous hashing over
+the held slots assigns to it. Every replica sees the holders in the Leases, but not at the same
+moment. The following rules ensure that no two replicas ever work on one cluster:
 
-* A shard writes into its own Lease by which choice of members it works: its claims.
-* It works on a cluster that it claims, unless somebody else's Lease claims it, too. It looks at
-  the Leases of all after it wrote its claims and before it goes by them: of two who claim the same,
+* A shard writes the members by which it works into its own Lease: its claims.
+* It works on a cluster that it claims, unless another Lease claims it, too. It reads all Leases
+  after it wrote its claims and before it acts on them: of two shards that claim the same cluster,
   the later one sees the earlier one, and waits.
-* When members come or go, it begins nothing more on clusters that are not its own by the new
-  choice, waits for what is under way on them, and only then writes the new choice into its Lease.
-* A shard that does not renew its Lease stops writing (`Fenced`), and after the Lease's duration
-  another one takes it from it, by a write that makes any later renewal fail. Only then are its
-  claims void.
+* When members join or leave, a shard begins nothing more on clusters that are not its own under
+  the new membership, waits for running work on them, and only then writes the new members.
+* A shard that does not renew its Lease stops writing (`Fenced`). After the Lease's duration another
+  one revokes its claims by a write that makes any later renewal fail. Only then are they void.
 
-So nothing rests on two clocks being equal, nor on messages that arrive in time.
+So nothing depends on synchronized clocks or on messages that arrive in time.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
 from kapy.client.client import Client
 from kapy.client.stream import Event
-from kapy.engine.belonging import chosen, cluster_of
 from kapy.engine.cache import Change, Informer
+from kapy.engine.cluster_of import cluster_of, rendezvous_owner
 from kapy.engine.controller import Controller
-from kapy.engine.leadership import JITTER, Leadership, Terms, first_of
-from kapy.engine.leases import Seen, given_up
+from kapy.engine.leadership import JITTER, LeaderElectionConfig, LeaderElector, first_error
+from kapy.engine.leases import ObservedLease, released_lease
 from kapy.engine.queue import INITIAL
 from kapy.engine.reflector import Reflector
 from kapy.kube import Document, Key
@@ -57,14 +55,14 @@ CLAIMS: Final = "kapy.cluster.x-k8s.io/claims-of"
 
 
 class _Claims(msgspec.Struct):
-    """What a Lease's annotation says: by the choice of which members its holder works."""
+    """The annotation of a Lease: the members by which its holder works."""
 
     holder: str
     members: list[str]
 
 
-class _Slot(Seen):
-    """One Lease, as it was seen last."""
+class _Slot(ObservedLease):
+    """One Lease, as it was last observed."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -72,8 +70,9 @@ class _Slot(Seen):
 
     @property
     def claims(self) -> Sequence[str]:
-        """The choice by which its holder works; nobody where it says none (a former holder's
-        counts no more)."""
+        """The members by which its holder works; empty if it claims nothing (claims of a former
+        holder are void).
+        """
         lease = self.lease or {"metadata": {}}
         text = (lease["metadata"].get("annotations") or {}).get(CLAIMS, "")
         try:
@@ -84,18 +83,20 @@ class _Slot(Seen):
 
 
 class Shards:
-    """One of the programs. client: of its own, not fenced. terms: of the Lease of all together,
-    from which those of the slots have their names. count: how many may work at a time; further
-    programs wait until a slot is free.
+    """One of the replicas.
+
+    client: its own client, not fenced. terms: the configuration of the shared Lease, from whose
+    name the slots derive theirs. count: how many replicas may work at a time; further ones wait for
+    a free slot.
     """
 
     def __init__(
-        self, client: Client, terms: Terms, count: int, clock: Clock, random: Random
+        self, client: Client, terms: LeaderElectionConfig, count: int, clock: Clock, random: Random
     ) -> None:
         self._client, self._terms, self._clock, self._random = client, terms, clock, random
         self._slots: dict[str, _Slot] = {}
         self._own = [f"{terms.lease.name}-shard-{number}" for number in range(count)]
-        self._held: Leadership | None = None
+        self._held: LeaderElector | None = None
         self._name = ""
         self._view: frozenset[str] = frozenset()
         self._next: frozenset[str] | None = None
@@ -107,68 +108,71 @@ class Shards:
         self._listeners: list[Callable[[], None]] = []
 
     def may_write(self) -> bool:
-        """Whether nobody else can have this program's slot at this moment."""
+        """Return whether no other program can hold this program's slot at this moment."""
         return self._held is not None and self._held.may_write()
 
     @property
     def members(self) -> Sequence[str]:
-        """The slots by whose choice this program works."""
+        """The slots by which this program works."""
         return sorted(self._view)
 
     def claims(self, cluster: Key) -> bool:
-        """Whether a cluster falls to this program; it may have to wait for who had it before."""
-        return bool(self._name) and chosen(cluster, self._view) == self._name
+        """Return whether this program owns a cluster; the former owner may still have to finish."""
+        return bool(self._name) and rendezvous_owner(cluster, self._view) == self._name
 
     def holds(self, cluster: Key) -> bool:
-        """Whether this program may begin something for a cluster."""
+        """Return whether this program may begin work for a cluster."""
         known = self._known.get(cluster)
         if known is None:
-            known = self._known[cluster] = self._judged(cluster)
+            known = self._known[cluster] = self._may_begin(cluster)
         return known
 
-    def _judged(self, cluster: Key) -> bool:
+    def _may_begin(self, cluster: Key) -> bool:
         if not self.claims(cluster):
             return False
-        if self._next is not None and chosen(cluster, self._next) != self._name:
+        if self._next is not None and rendezvous_owner(cluster, self._next) != self._name:
             return False
         others = (one for one in self._slots.values() if one.name != self._name)
-        return not any(chosen(cluster, one.claims) == one.name for one in others)
+        return not any(rendezvous_owner(cluster, one.claims) == one.name for one in others)
 
     def share(self, controller: Controller, of: Informer[Any]) -> None:
-        """Have a controller work only on what belongs to this program's clusters.
+        """Limit a controller to this program's clusters.
 
-        of: the objects that it reconciles. What is gone belongs to nobody, and is looked at by all.
+        of: the objects that it reconciles. A deleted object belongs to no cluster and is reconciled
+        by all.
         """
         controller.gate = _Gate(self, of)
         controller.watch(of, _moved)
         self._controllers.append((controller, of))
 
     def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever clusters may have come or gone."""
+        """Call `listener` whenever the owned clusters may have changed."""
         self._listeners.append(listener)
 
-    async def take_part(self, work: Service) -> None:
-        """Wait for a slot, then run `work`, with the clusters that fall to this program, for as
-        long as it is held. Raises LostLeadership, after the work has ended."""
+    async def run_as_member(self, work: Service) -> None:
+        """Wait for a slot, then run `work` for the owned clusters while the slot is held. Raises
+        LostLeadership after the work has ended.
+        """
         try:
-            await run_together(watch=self._watch, part=partial(self._part, work))
+            await run_together(watch=self._watch, part=partial(self._run_member, work))
         except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
+            raise first_error(failures) from None
 
-    async def _part(self, work: Service) -> None:
-        self._held = await self._slot()
+    async def _run_member(self, work: Service) -> None:
+        self._held = await self._acquire_slot()
         self._name = self._held.terms.lease.name
         try:
-            await self._held.hold(partial(self._share, work))
+            await self._held.hold(partial(self._run_slot, work))
         finally:
             self._held = None
 
-    async def _share(self, work: Service) -> None:
-        """Work with what falls to this program. It may have held its slot before, and been cut off
-        from the server: then nothing of what it knew counts."""
+    async def _run_slot(self, work: Service) -> None:
+        """Work on the owned clusters. The program may have held the slot before and lost its
+        connection: it keeps none of its former state.
+        """
         self._view, self._next = frozenset(), None
-        self._tell()
-        await run_together(work=work, shards=self._follow)
+        self._notify()
+        await run_together(work=work, shards=self._follow_membership)
 
     async def _watch(self) -> None:
         labels = f"{LABEL}={self._terms.lease.name}"
@@ -177,81 +181,81 @@ class Shards:
             self._client, LEASES, self, self._random, labels=labels, namespace=namespace
         ).run()
 
-    async def _slot(self) -> Leadership:
-        """The first slot that can be had."""
-        await self._look()
+    async def _acquire_slot(self) -> LeaderElector:
+        """Return the first slot that can be acquired."""
+        await self._read_leases()
         while True:
             self._changed.clear()
             for name in self._own:
-                if self._seen(name).left(self._terms.duration) > 0:
+                if self._slot_of(name).remaining(self._terms.duration) > 0:
                     continue
                 one = self._candidate(name)
-                if await one.tried():
+                if await one.try_acquire():
                     return one
-            await self._something(self._own)
+            await self._wait_for_change(self._own)
 
-    def _candidate(self, name: str) -> Leadership:
+    def _candidate(self, name: str) -> LeaderElector:
         terms = replace(
             self._terms,
             lease=Key(self._terms.lease.namespace, name),
             labels={LABEL: self._terms.lease.name},
         )
-        return Leadership(self._client, terms, self._clock, self._random, self._seen(name))
+        return LeaderElector(self._client, terms, self._clock, self._random, self._slot_of(name))
 
-    async def _something(self, slots: Iterable[str]) -> None:
-        """Wait until a Lease changes hands or says something new, or is silent for too long.
+    async def _wait_for_change(self, slots: Iterable[str]) -> None:
+        """Wait until a Lease changes or expires.
 
-        The timer is the Leases': nothing tells that somebody does not renew.
+        The timer is the duration of the Leases: there is no event for a missing renewal.
         """
-        left = [self._seen(name).left(self._terms.duration) for name in slots]
+        left = [self._slot_of(name).remaining(self._terms.duration) for name in slots]
         with suppress(TimeoutError):
             async with asyncio.timeout(min((one for one in left if one > 0), default=None)):
                 await self._changed.wait()
 
-    async def _follow(self) -> None:
-        """Work by the choice of those who are there."""
+    async def _follow_membership(self) -> None:
+        """Adapt to the current members."""
         while True:
             self._changed.clear()
             members = frozenset(one.name for one in self._slots.values() if one.holder)
             members |= {self._name}
             if members != self._view:
-                await self._move_to(members)
+                await self._change_members(members)
                 continue
             others = [name for name in self._slots if name != self._name]
             silent = [name for name in others if self._is_silent(self._slots[name])]
             if silent:
-                await self._take_away(self._slots[silent[0]])
+                await self._revoke_claims(self._slots[silent[0]])
             else:
-                await self._something(others)
+                await self._wait_for_change(others)
 
     def _is_silent(self, slot: _Slot) -> bool:
-        return bool(slot.holder) and not slot.left(self._terms.duration)
+        return bool(slot.holder) and not slot.remaining(self._terms.duration)
 
-    async def _move_to(self, members: frozenset[str]) -> None:
+    async def _change_members(self, members: frozenset[str]) -> None:
         assert self._held is not None
         self._next = members
-        self._tell()
-        await self._drained(members)
+        self._notify()
+        await self._drain(members)
         claims = _Claims(self._held.terms.identity, sorted(members))
-        await self._held.note({CLAIMS: msgspec.json.encode(claims).decode()})
-        await self._look()
+        await self._held.annotate_lease({CLAIMS: msgspec.json.encode(claims).decode()})
+        await self._read_leases()
         self._view, self._next = members, None
         log.info("%s works by the choice of %s", self._name, ", ".join(sorted(members)))
-        self._tell()
+        self._notify()
 
-    async def _drained(self, members: frozenset[str]) -> None:
-        """Wait until all that was begun for clusters that go elsewhere has ended."""
+    async def _drain(self, members: frozenset[str]) -> None:
+        """Wait until all running work for clusters that move away has ended."""
         leaving = {
             token
             for token, cluster in self._under_way.items()
-            if cluster is None or chosen(cluster, members) != self._name
+            if cluster is None or rendezvous_owner(cluster, members) != self._name
         }
         while leaving & self._under_way.keys():
             self._ended.clear()
             await self._ended.wait()
 
-    async def _look(self) -> None:
-        """Read all Leases from the server, past the watch; tried until it is done."""
+    async def _read_leases(self) -> None:
+        """Read all Leases from the server, not from the watch; retried until it succeeds."""
         labels = f"{LABEL}={self._terms.lease.name}"
         while True:
             try:
@@ -263,28 +267,30 @@ class Shards:
                 self.replace(found.items, found.resource_version)
                 return
 
-    async def _take_away(self, slot: _Slot) -> None:
-        """Make void what a silent one claims: it cannot renew after this."""
+    async def _revoke_claims(self, slot: _Slot) -> None:
+        """Revoke the claims of an expired Lease: its holder cannot renew after this."""
         assert slot.lease is not None
         key = Key.of(slot.lease)
         try:
-            slot.note(await self._client.update(LEASES, given_up(slot.lease, self._clock())))
+            slot.observe(
+                await self._client.update(LEASES, released_lease(slot.lease, self._clock()))
+            )
             log.info("%s was silent for too long: its clusters go to others", slot.name)
         except NotFound:
             slot.forget()
         except Conflict:
-            await self._look()
+            await self._read_leases()
         except (ApiError, Unreachable) as error:
             log.warning("cannot take lease %s away: %s", key, error)
             await self._pause()
         self._changed.set()
 
     async def _pause(self) -> None:
-        """A timer, because a server that fails does not tell when it will serve."""
+        """Sleep before a retry: there is no event for a server's recovery."""
         await asyncio.sleep(self._terms.retry_period * (1 + JITTER * self._random.random()))
 
     def collect(self) -> Iterable[Metric]:
-        """What is shared out, as metrics."""
+        """Return the metrics of the shards."""
         yield gauge(
             "kapy_shards",
             "Shards by whose choice this one works.",
@@ -298,12 +304,13 @@ class Shards:
             [([self._name], sum(self._known.values()))],
         )
 
-    def _seen(self, name: str) -> _Slot:
+    def _slot_of(self, name: str) -> _Slot:
         return self._slots.setdefault(name, _Slot(name))
 
     def begin(self, cluster: Key | None) -> object | None:
-        """A token for something that is begun for a cluster (None: nobody's), None where this
-        program must not."""
+        """Return a token for work on a cluster (None: for no cluster), None if this program must
+        not begin it.
+        """
         if cluster is not None and not self.holds(cluster):
             return None
         token = object()
@@ -311,38 +318,39 @@ class Shards:
         return token
 
     def end(self, token: object) -> None:
-        """It has ended."""
+        """Record that the work has ended."""
         del self._under_way[token]
         self._ended.set()
 
     def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a list, for the reflector. A Lease that is not in it was deleted by somebody who
-        should not have: its holder's time runs all the same."""
+        """Handle a list from the reflector. A Lease that was deleted by mistake still runs until it
+        expires.
+        """
         del version
         for lease in items:
             self._note(lease)
         return True
 
     def rewind(self) -> None:
-        """The server was restored: its next answers are news."""
+        """Accept any version next: the server was restored."""
         for slot in self._slots.values():
             slot.rewind()
 
     def take(self, event: Event) -> None:
-        """Take in an event, for the reflector."""
+        """Handle an event from the reflector."""
         if event.type in ("ADDED", "MODIFIED"):
             self._note(event.document)
 
     def _note(self, lease: Document) -> None:
-        slot = self._seen(lease["metadata"]["name"])
+        slot = self._slot_of(lease["metadata"]["name"])
         before = slot.holder, slot.claims
-        slot.note(lease)
+        slot.observe(lease)
         if (slot.holder, slot.claims) != before:
             self._changed.set()
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
-        """Something changed: look at what belongs to clusters that may be worked on only now."""
+    def _notify(self) -> None:
+        """Enqueue the objects of clusters that may be worked on only now, and notify listeners."""
         before, self._known = self._known, {}
         for controller, of in self._controllers:
             for key, cluster in _clusters(of):
@@ -353,7 +361,7 @@ class Shards:
 
 
 class _Gate:
-    """What a controller may begin."""
+    """Limits a controller to the clusters of this shard."""
 
     def __init__(self, shards: Shards, of: Informer[Any]) -> None:
         self._shards = shards
@@ -367,9 +375,10 @@ class _Gate:
         self._shards.end(token)
 
 
-class Besides:
-    """What a controller may begin for single keys besides what its gate lets through: work that is
-    none on the cluster, and goes with an object that belongs to no cluster."""
+class ExtraKeys:
+    """Permits a controller single keys besides those that its gate permits: work that belongs to an
+    object without a cluster.
+    """
 
     def __init__(self, controller: Controller) -> None:
         self._gate = controller.gate
@@ -378,7 +387,7 @@ class Besides:
         controller.gate = self
 
     def begin(self, key: Key) -> object | None:
-        """As the gate, whose answer counts first."""
+        """Ask the gate first, then permit the extra keys."""
         token = None if self._gate is None else self._gate.begin(key)
         if token is None and key in self.keys:
             token = object()
@@ -386,7 +395,7 @@ class Besides:
         return token
 
     def end(self, token: object) -> None:
-        """As the gate."""
+        """Record that the work has ended."""
         if token in self._began:
             self._began.remove(token)
         elif self._gate is not None:
@@ -394,7 +403,7 @@ class Besides:
 
 
 def _moved(change: Change) -> Iterable[Key]:
-    """An object that belongs to another cluster than before."""
+    """Return the keys of an object that now belongs to another cluster."""
     new, old = change.new, change.old
     if new is not None and old is not None and cluster_of(new) != cluster_of(old):
         yield Key.of(new)

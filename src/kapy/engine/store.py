@@ -1,12 +1,13 @@
-"""The objects that one informer holds: by key, by index, in order, and never going back in time.
+"""The objects of one informer: by key, by index, in order, and never going back in time.
 
 Three sources write here and may overtake one another: the watch, lists, and the answers to this
-program's own writes. The newest resourceVersion of an object wins, and what was deleted never
-comes back, because
+program's own writes. The newest resourceVersion of an object wins, and a deleted object never comes
+back, because
 
-* lists and watches tell everything up to some resourceVersion (`progress`): an answer from before
-  that about an object that is not here is about one that is gone by now;
-* what our own writes ended ahead of the watch is remembered by uid until the watch tells it too.
+* lists and watches are complete up to some resourceVersion (`progress`): an earlier answer about
+  an object that is not here is about an object that has been deleted since;
+* objects whose deletion was completed by this program's writes, ahead of the watch, are
+  remembered by uid until the watch delivers the deletion, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Final, NamedTuple
 
 from kapy.client.stream import Event
 from kapy.engine.index import Index, IndexValues
-from kapy.engine.trimming import Trim
+from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
 from kapy.kube.selectors import LabelSelector
 
@@ -31,10 +32,10 @@ REMEMBERED: Final = 1000
 
 
 class Change(NamedTuple):
-    """One object before and after; both are shared documents, do not change them.
+    """One object before and after a change; both are shared documents: do not change them.
 
-    initial: the object was there when the handler subscribed or the first list came; it is no
-    news, and can wait for what is.
+    initial: the object existed when the handler subscribed or the first list arrived; it can wait
+    for real changes.
     """
 
     old: Document | None
@@ -43,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def document(self) -> Document:
-        """The newest that is known of the object."""
+        """The newest known state of the object."""
         found = self.new if self.new is not None else self.old
         assert found is not None
         return found
@@ -53,11 +54,11 @@ Handler = Callable[[Change], None]
 
 
 def is_gone(document: Document) -> bool:
-    """Whether a write's answer shows an object that nothing holds any more.
+    """Return whether a write's answer shows that the object no longer exists.
 
-    kube-apiserver answers the removal of the last finalizer, or a deletion that finished at once,
-    with the object's last state. A Pod lives on through its grace period, a Namespace until its
-    own finalizers in `spec` are done.
+    kube-apiserver answers the removal of the last finalizer, or an immediate deletion, with the
+    object's last state. A Pod remains through its grace period, a Namespace until the finalizers in
+    its `spec` are done.
     """
     metadata = document["metadata"]
     if metadata.get("deletionTimestamp") is None or metadata.get("finalizers"):
@@ -68,13 +69,13 @@ def is_gone(document: Document) -> bool:
 
 
 def version_of(document: Document) -> int:
-    """The resourceVersion as a number, 0 when there is none (or one that is no number)."""
+    """Return the resourceVersion as a number, 0 if there is none or if it is no number."""
     text = document["metadata"].get("resourceVersion", "")
     return int(text) if text.isdecimal() else 0
 
 
 def _call(handler: Handler, change: Change) -> None:
-    """A handler that fails must not stop the others, nor the watch that feeds all of them."""
+    """Call a handler; its failure must not stop other handlers or the watch."""
     try:
         handler(change)
     except Exception:
@@ -82,11 +83,11 @@ def _call(handler: Handler, change: Change) -> None:
 
 
 class Store:
-    """The objects of one watched collection, and who wants to know of its changes.
+    """The objects of one watched collection, and the subscribers to its changes.
 
-    progress: the resourceVersion up to which lists and watches have told everything. trim: what is
-    kept of the answers to own writes, None for all of them; what comes by watches and lists is
-    trimmed by who reads it, before a whole list of it is held in memory.
+    progress: the resourceVersion up to which lists and watches are complete. trim: reduces the
+    answers to own writes, None for no change; watches and lists are reduced by their reader, before
+    a whole list of full objects is held in memory.
     """
 
     __slots__ = (
@@ -101,7 +102,9 @@ class Store:
         "trim",
     )
 
-    def __init__(self, selector: LabelSelector | None = None, trim: Trim | None = None) -> None:
+    def __init__(
+        self, selector: LabelSelector | None = None, trim: TransformFunc | None = None
+    ) -> None:
         self.objects: dict[Key, Document] = {}
         self.progress = 0
         self.selector = selector
@@ -114,20 +117,21 @@ class Store:
 
     @property
     def is_synced(self) -> bool:
-        """Whether the first list is in."""
+        """Whether the first list has arrived."""
         return self._synced is True
 
     async def synced(self) -> None:
-        """Wait until the first list is in."""
+        """Wait until the first list has arrived."""
         while self._synced is not True:
             if self._synced is False:
                 self._synced = asyncio.Event()
             await self._synced.wait()
 
     def subscribe(self, handler: Handler) -> Callable[[], None]:
-        """Call `handler` for each object there is and for each change after; returns the undo.
+        """Call `handler` for each existing object and for each later change; return a function that
+        unsubscribes.
 
-        Handlers are called in the order in which they subscribed, with the store up to date.
+        Handlers are called in the order of their subscription, with the store up to date.
         """
         for key in tuple(self.keys()):
             _call(handler, Change(None, self.objects[key], initial=True))
@@ -158,9 +162,10 @@ class Store:
             self._end(document, version_of(document))
 
     def replace(self, items: Iterable[Document], version: str) -> bool:
-        """Take in a list as of `version`: what is not in it is gone, unless it came later.
+        """Take in a list as of `version`: objects that are not in it were deleted, unless they are
+        newer.
 
-        False, and nothing is taken in, when more is known already than the list tells.
+        Returns False, and takes in nothing, if the known state is newer than the list.
         """
         as_of, initial = int(version), not self.is_synced
         if as_of < self.progress:
@@ -179,7 +184,7 @@ class Store:
         return True
 
     def rewind(self) -> None:
-        """Distrust all that is known: the server was restored, and the next list is the truth."""
+        """Distrust the known state: the server was restored, and the next list is accepted."""
         self.progress = 0
         self._ended.clear()
         for key, old in tuple(self.objects.items()):
@@ -219,7 +224,7 @@ class Store:
             self._remove(key, old)
 
     def _drop_namesake(self, document: Document) -> None:
-        """What had the name before this object is gone, even where this one is not to be kept."""
+        """Remove the former object of that name, even if the new one is not kept."""
         key, uid = Key.of(document), document["metadata"].get("uid", "")
         old = self.objects.get(key)
         if old is None or old["metadata"].get("uid") == uid:
@@ -229,19 +234,19 @@ class Store:
             self._remember(old["metadata"].get("uid", ""), version_of(document))
 
     def _end(self, document: Document, version: int) -> None:
-        """Take in that our own write ended an object; nothing older brings it back."""
+        """Record that an own write completed a deletion; nothing older restores the object."""
         self._drop(document, version)
         self._remember(document["metadata"].get("uid", ""), version)
 
     def _remember(self, uid: str, version: int) -> None:
-        """What ended as of a version, which the watch has yet to tell."""
+        """Remember an object that ended at a version which the watch has not reached."""
         if uid and version > self.progress:
             self._ended[uid] = max(version, self._ended.pop(uid, 0))
             if len(self._ended) > REMEMBERED:
                 del self._ended[next(iter(self._ended))]
 
     def keys(self, namespace: str | None = None) -> Sequence[Key]:
-        """All keys (of a namespace), in order."""
+        """Return all keys (of a namespace), in order."""
         order = self._order
         if order is None:
             order = self._order = sorted(self.objects)
@@ -260,7 +265,7 @@ class Store:
             index.change(key, None, document)
 
     def indexed(self, name: str, value: str) -> Sequence[Key]:
-        """The keys that have `value` in the index, in order."""
+        """Return the keys that have `value` in the index, in order."""
         return self._indexes[name].keys(value)
 
     def _remove(self, key: Key, old: Document) -> None:

@@ -1,7 +1,7 @@
-"""One trace per creation of a cluster: its id is that of the Cluster.
+"""One trace per creation of a cluster: its trace ID is the UID of the Cluster.
 
-So every program knows it that works for the cluster, and nothing has to be handed on. Once a
-Cluster has been available, what is done for it is a trace of its own each time.
+So every program that works for the cluster knows the ID without propagation. Once a Cluster has
+been available, each further reconcile is a trace of its own.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from uuid import UUID
 
 from kapy._aio.tracing import span
 from kapy.api.cluster import Cluster
-from kapy.engine.belonging import cluster_of
 from kapy.engine.cache import Cache, Informer
+from kapy.engine.cluster_of import cluster_of
 from kapy.engine.controller import Reconcile
 from kapy.engine.correlation import Lru
 from kapy.engine.result import Result
 from kapy.kube import Document, Key
 
 
-class Creations:
-    """The traces of clusters that are being made."""
+class ClusterTraces:
+    """The traces of clusters that are being created."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._done: Lru[bool] = Lru()
 
     def cluster(self, key: Key) -> Document | None:
-        """A Cluster, as it is known here."""
+        """Return a Cluster from the cache."""
         return self._cache.newest(Cluster.RESOURCE, key)
 
     def of(self, document: Document | None) -> str:
-        """The trace that work on an object belongs to, "" for one of its own."""
+        """Return the trace ID for work on an object, "" for a trace of its own."""
         if document is None:
             return ""
         cluster = self.cluster(cluster_of(document))
@@ -57,19 +57,20 @@ def _trace(uid: str) -> str:
         return ""  # no server of Kubernetes has such
 
 
-def told(
-    name: str, reconcile: Reconcile, of: Informer[Any] | None, creations: Creations
+def with_span(
+    name: str, reconcile: Reconcile, of: Informer[Any] | None, creations: ClusterTraces
 ) -> Reconcile:
-    """The reconcile of a controller, with a span of each. of: its objects; None where its keys are
-    those of Clusters, or of nothing that there is."""
+    """Wrap the reconcile function of a controller in a span. of: its objects; None if its keys are
+    those of Clusters.
+    """
     document: Callable[[Key], Document | None] = creations.cluster if of is None else of.raw
 
     async def look(key: Key) -> Result:
         said = {"kapy.controller": name, "kapy.object": str(key)}
         with span(f"reconcile {name}", said, trace=creations.of(document(key))) as around:
             result = await reconcile(key)
-            if result.because:
-                around.set_attribute("kapy.waits", result.because)
+            if result.reason:
+                around.set_attribute("kapy.waits", result.reason)
             return result
 
     return look

@@ -1,8 +1,8 @@
-"""The Runtime SDK: hooks into the life of clusters.
+"""The Runtime SDK: hooks into the lifecycle of clusters.
 
-Who writes extensions imports from here (and patches of templates from `kapy.hooks.mutation`):
-hooks, their messages, `Extension` and `Application`. How extensions are called is in
-`kapy.hooks.caller`, which hooks there are in `kapy.hooks.catalog`.
+Authors of extensions import from here (and patches of templates from `kapy.hooks.mutation`): hooks,
+their messages, `Extension` and `Application`. `kapy.hooks.caller` calls extensions,
+`kapy.hooks.catalog` lists the hooks.
 """
 
 from kapy.hooks.application import Application

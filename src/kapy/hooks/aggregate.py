@@ -1,4 +1,4 @@
-"""What several handlers of a hook say together."""
+"""Aggregate the responses of several handlers of a hook."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from kapy.hooks.hook import Hook, Req, Resp
 from kapy.hooks.messages.message import RetryResponse
 
 
-def aggregated(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
-    """One response for several that are a success: the shortest wait, and all messages in their
-    order."""
+def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
+    """Return one response for several successful ones: the shortest retry, and all messages in
+    order.
+    """
     together = hook.response()
     messages = []
     for one in responses:
@@ -25,5 +26,5 @@ def aggregated(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
 
 
 def lowest_wait(one: int, other: int) -> int:
-    """The lower of two waits, in seconds; 0 is none."""
+    """Return the lower of two retry times in seconds; 0 means none."""
     return min(one, other) if one and other else one or other

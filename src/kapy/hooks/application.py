@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
-from kapy.hooks.extension import MAX_BODY, Answered, Extension
-from kapy.hooks.served import Served
+from kapy.hooks.extension import MAX_BODY, AnsweredRequest, Extension
+from kapy.hooks.extension_metrics import ExtensionMetrics
 from kapy.kube.prometheus import text_of
 
 Answer: TypeAlias = tuple[int, bytes, bytes]
@@ -33,7 +33,7 @@ class Application:
     def __init__(self, extension: Extension) -> None:
         self.extension = extension
         self.ready = True
-        self._served = Served()
+        self._served = ExtensionMetrics()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -44,9 +44,9 @@ class Application:
             await reply(send, *await self.answer(method, path, body))
 
     def answer_at_once(self, method: str, path: str, body: bytes) -> Answer | None:
-        """What is answered to a request that no handler is asked about, else None.
+        """Return the answer to a request that needs no handler, else None.
 
-        body: no more of it has to be read than one byte above `MAX_BODY`.
+        body: at most one byte more than `MAX_BODY` has to be read.
         """
         if method == "GET":
             return self._looked_up(path)
@@ -59,7 +59,7 @@ class Application:
         return 200, _JSON, answered.body
 
     async def answer(self, method: str, path: str, body: bytes) -> Answer:
-        """What is answered to a request, whatever it is."""
+        """Return the answer to any request."""
         at_once = self.answer_at_once(method, path, body)
         if at_once is not None:
             return at_once
@@ -80,9 +80,9 @@ class Application:
             return 200, _METRICS, text_of(list(self._served.collect()))
         return _nothing(path)
 
-    def _note(self, answered: Answered, seconds: float) -> None:
+    def _note(self, answered: AnsweredRequest, seconds: float) -> None:
         route = answered.route
-        self._served.answered(route, answered.status, seconds)
+        self._served.count_response(route, answered.status, seconds)
         if _log.isEnabledFor(logging.INFO):
             name, status = route.hook.name, answered.status
             _log.info("%s %s: %s in %.1f ms", name, route.name, status, 1000 * seconds)

@@ -1,6 +1,7 @@
 """The variable `builtin` as extensions read it (`topologymutation_variable_types.go`).
 
-Everything may be absent: what is known depends on the template, and on how far a cluster is.
+Every field may be absent: the known values depend on the template and on the progress of the
+cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ClassRefBuiltins(Model):
 
 
 class TopologyBuiltins(Model):
-    """What the user wrote: `version` may be ahead of control plane and workers."""
+    """The topology of the Cluster: `version` may be ahead of control plane and workers."""
 
     version: str = ""
     class_ref: ClassRefBuiltins = field(default_factory=ClassRefBuiltins)
@@ -64,7 +65,7 @@ class MachineTemplateBuiltins(Model):
 
 
 class ControlPlaneBuiltins(Model):
-    """The control plane; `version` is the one that it is getting."""
+    """The control plane; `version` is its target version."""
 
     version: str = ""
     name: str = ""
@@ -74,13 +75,13 @@ class ControlPlaneBuiltins(Model):
 
 
 class BootstrapBuiltins(Model):
-    """What workers are bootstrapped with."""
+    """The bootstrap configuration of workers."""
 
     config_ref: NamedBuiltins = field(default_factory=NamedBuiltins)
 
 
 class WorkersBuiltins(Model):
-    """A MachineDeployment or MachinePool; `version` is the one that it is getting."""
+    """A MachineDeployment or MachinePool; `version` is its target version."""
 
     version: str = ""
     class_: str = msgspec.field(default="", name="class")
@@ -93,7 +94,7 @@ class WorkersBuiltins(Model):
 
 
 class Builtins(Model):
-    """All that is known; of control plane and workers that whose template it is."""
+    """All builtin variables; control plane or workers are set for their own templates only."""
 
     cluster: ClusterBuiltins = field(default_factory=ClusterBuiltins)
     control_plane: ControlPlaneBuiltins | None = None

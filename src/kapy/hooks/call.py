@@ -1,4 +1,4 @@
-"""One call of one handler: what is sent, and what comes of the answer."""
+"""One call of one handler: the request that is sent, and the decoded response."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 
 from kapy._aio.tracing import Value, span
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
+from kapy.hooks.call_metrics import NO_CODE, NO_STATUS, CallMetrics
 from kapy.hooks.catalog import Catalog
-from kapy.hooks.discovery import accepted
+from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import HookError
 from kapy.hooks.go_decoding import go_document
 from kapy.hooks.hook import AnyHook, Hook
-from kapy.hooks.measures import NO_CODE, NO_STATUS, Measures
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
 from kapy.hooks.messages.message import (
     FAILURE,
@@ -24,7 +24,7 @@ from kapy.hooks.messages.message import (
     Message,
     Response,
 )
-from kapy.hooks.posting import Answer, NoAnswer, Post
+from kapy.hooks.transport import Answer, HookTransport, NoAnswer
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
 from kapy.kube.go_quoted import go_quoted
@@ -39,17 +39,17 @@ Resp = TypeVar("Resp", bound=Response)
 
 
 class CallFailed(HookError):
-    """A handler could not be called, or its answer could not be read; the message is upstream's."""
+    """A handler could not be called, or its answer is unreadable; the message is upstream's."""
 
 
-class Refused(HookError):
-    """A handler answered, with a failure."""
+class HandlerRefused(HookError):
+    """A handler answered with the status Failure."""
 
 
 def body_of(hook: AnyHook, request: Message | Document, settings: Mapping[str, str]) -> bytes:
-    """A request as it is sent. settings: of the ExtensionConfig; the request's own go over them.
+    """Return the encoded request. settings: of the ExtensionConfig; the request's own settings win.
 
-    Extensions answer by what they are asked, so the same request has to be the same bytes.
+    The same request has to have the same bytes, since extensions may cache by them.
     """
     document = encode(request) if isinstance(request, Message) else dict(request)
     if merged := {**settings, **(document.get("settings") or {})}:
@@ -59,13 +59,13 @@ def body_of(hook: AnyHook, request: Message | Document, settings: Mapping[str, s
 
 
 class Calls:
-    """Makes calls, and counts them."""
+    """Makes calls and counts them."""
 
-    def __init__(self, post: Post) -> None:
-        self.measures = Measures()
+    def __init__(self, post: HookTransport) -> None:
+        self.metrics = CallMetrics()
         self._post = post
 
-    async def ask(
+    async def call(
         self,
         hook: Hook[Any, Resp],
         client: ClientConfig,
@@ -75,16 +75,16 @@ class Calls:
         *,
         until: float,
     ) -> Resp:
-        """The response of a handler, which may be a failure. Raises CallFailed.
+        """Return the response of a handler, which may be a failure. Raises CallFailed.
 
-        seconds: how long it may take, as it is told; until: when that is over, on the loop's clock.
+        seconds: the timeout that the handler is told; until: the deadline on the loop's clock.
         """
         now = asyncio.get_running_loop().time
         began, code, status = now(), NO_CODE, NO_STATUS
         url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
-        with span(f"hook {hook.name}", _asked(hook, url), kind="client") as told:
+        with span(f"hook {hook.name}", _span_attributes(hook, url), kind="client") as told:
             try:
-                answer = await self._in_time(client, url, body, seconds, until)
+                answer = await self._send_within_deadline(client, url, body, seconds, until)
                 code = str(answer.code)
                 if len(answer.body) < _LONG:
                     response = _response(hook, answer)
@@ -94,20 +94,20 @@ class Calls:
             finally:
                 told.set_attribute("http.response.status_code", code)
                 told.set_attribute("kapy.hook.status", status)
-                self.measures.called(urlsplit(url).netloc, hook, code, status, now() - began)
+                self.metrics.count_call(urlsplit(url).netloc, hook, code, status, now() - began)
         return response
 
-    async def _in_time(
+    async def _send_within_deadline(
         self, client: ClientConfig, url: str, body: bytes, seconds: int, until: float
     ) -> Answer:
         try:
             async with asyncio.timeout_at(until):
-                return await self._posted(client, url, body)
+                return await self._send(client, url, body)
         except TimeoutError:
             why = f"no answer within {seconds}s"
             raise CallFailed(f'http call failed: Post "{url}": {why}') from None
 
-    async def _posted(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+    async def _send(self, client: ClientConfig, url: str, body: bytes) -> Answer:
         try:
             return await self._post(client, url, body)
         except NoAnswer as error:
@@ -118,38 +118,41 @@ class Calls:
         await self._post.aclose()
 
 
-async def discovered(
+async def discover(
     config: ExtensionConfig, catalog: Catalog, calls: Calls, seconds: int
 ) -> list[ExtensionHandler]:
-    """The handlers of an extension, with defaults, told within so many seconds. Raises
-    HookError."""
+    """Return the handlers of an extension, with defaults. Raises HookError."""
     client, name = config.spec.client_config, config.metadata.name
     try:
         url = handler_url(client, DISCOVERY)
         body = body_of(DISCOVERY, DiscoveryRequest(), {})
         until = asyncio.get_running_loop().time() + seconds
-        response = await calls.ask(DISCOVERY, client, url, body, seconds, until=until)
+        response = await calls.call(DISCOVERY, client, url, body, seconds, until=until)
     except HookError as error:
         raise HookError(f'failed to discover extension "{name}": {error}') from error
     check(response, "discover extension", name)
     try:
-        return accepted(response.handlers, catalog)
+        return validate_handlers(response.handlers, catalog)
     except HookError as error:
         raise HookError(f'failed to discover extension "{name}": {error}') from error
 
 
-def _asked(hook: AnyHook, url: str) -> dict[str, Value]:
-    """What a span says of a call before there is an answer."""
+def _span_attributes(hook: AnyHook, url: str) -> dict[str, Value]:
+    """Return the attributes of a call's span before there is an answer."""
     return {"http.request.method": "POST", "url.full": url, "kapy.hook": str(hook)}
 
 
 def check(response: Response, doing: str, name: str) -> None:
-    """Raises Refused when a response is no success. doing: as in "call extension handler"."""
+    """Raise HandlerRefused if a response is not successful. doing: as in "call extension
+    handler".
+    """
     if response.status == SUCCESS:
         return
     kind = "failure response" if response.status == FAILURE else "unknown response status"
     shown = "" if response.status == FAILURE else f' "{response.status}"'
-    raise Refused(f'failed to {doing} "{name}": got {kind}{shown} with message: {response.message}')
+    raise HandlerRefused(
+        f'failed to {doing} "{name}": got {kind}{shown} with message: {response.message}'
+    )
 
 
 def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
@@ -167,7 +170,9 @@ def _response(hook: Hook[Any, Resp], answer: Answer) -> Resp:
 
 
 def _decoded(hook: Hook[Any, Resp], body: bytes) -> Resp:
-    """Raises ValueError. Upstream looks at no kind, and an answer without a status is none."""
+    """Decode a response. Raises ValueError. As in upstream, the kind is not checked, and a status
+    is required.
+    """
     document = go_document(body, hook.response)
     fields = {key: value for key, value in document.items() if key not in _HEADING}
     found = msgspec.convert(fields, hook.response)

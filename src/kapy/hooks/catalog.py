@@ -1,11 +1,11 @@
-"""Which hooks there are, in which versions, and how messages get from one version to another.
+"""The known hooks in all versions, and the conversion of messages between versions.
 
     catalog = shipped()                                   # every hook of kapy.hooks.messages
     hook = catalog.get("hooks.runtime.cluster.x-k8s.io/v1alpha1", "BeforeClusterCreate")
     older = catalog.request_for(hook, request, newest)    # for an extension that knows only `hook`
 
-Who has hooks of their own adds them, `shipped().add(MY_HOOK)`, or names their module as an entry
-point of the group `kapy.hooks`, so that every program knows them that is installed beside it.
+Add other hooks by `shipped().add(MY_HOOK)`, or name their module as an entry point of the group
+`kapy.hooks`, so that every program in the same environment knows them.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Catalog:
             self.add(one)
 
     def __iter__(self) -> Iterator[AnyHook]:
-        """All hooks by name, of each the oldest version first."""
+        """Iterate over all hooks by name, the oldest version of each first."""
         return iter(sorted(self._hooks.values(), key=lambda one: (one.group_hook, _age(one))))
 
     def add(self, hook: AnyHook) -> AnyHook:
-        """Register a hook in one version. Raises ValueError if it is there, or has no version."""
+        """Register a hook in one version. Raises ValueError if it exists or has no version."""
         if not _VERSION.fullmatch(hook.version):
             raise ValueError(f'{hook.name}: "{hook.version}" is no version such as v1alpha1')
         key = (hook.api_version, hook.name)
@@ -52,7 +52,7 @@ class Catalog:
         return hook
 
     def get(self, api_version: str, name: str) -> AnyHook | None:
-        """A hook in a version; None if there is none."""
+        """Return a hook in a version; None if there is none."""
         return self._hooks.get((api_version, name))
 
     def versions(self, group_hook: str) -> list[AnyHook]:
@@ -60,23 +60,23 @@ class Catalog:
         return [one for one in self if one.group_hook == group_hook]
 
     def newest(self, hook: AnyHook) -> AnyHook:
-        """The newest version of a hook, which is the one that kapy itself speaks."""
+        """Return the newest version of a hook, which kapy itself uses."""
         return self.versions(hook.group_hook)[-1]
 
     def request_for(self, hook: AnyHook, request: Request, newest: AnyHook) -> Request:
-        """A request of the newest version, as a handler of an older one reads it."""
+        """Convert a request from the newest version to an older one."""
         for one in self._way(newest, hook):
             request = one.conversion.request_down(request)  # type: ignore[union-attr]
         return request
 
     def response_of(self, hook: AnyHook, response: Response, newest: AnyHook) -> Response:
-        """A response of an older version, as one of the newest."""
+        """Convert a response from an older version to the newest one."""
         for one in reversed(self._way(newest, hook)):
             response = one.conversion.response_up(response)  # type: ignore[union-attr]
         return response
 
     def _way(self, newest: AnyHook, hook: AnyHook) -> list[AnyHook]:
-        """The versions that lie between two, each with a conversion to the one before it."""
+        """Return the versions between two, each with a conversion to the previous one."""
         way: list[AnyHook] = []
         at = newest
         while at.version != hook.version:
@@ -88,7 +88,7 @@ class Catalog:
 
 
 class BadHooks(KapyError):
-    """An installed package has hooks that cannot be."""
+    """An installed package defines invalid hooks."""
 
 
 @cache
@@ -100,7 +100,7 @@ def _shipped() -> tuple[AnyHook, ...]:
 
 
 def shipped() -> Catalog:
-    """A catalog of all hooks that kapy has."""
+    """Return a catalog of all hooks of kapy."""
     return Catalog(_shipped())
 
 
@@ -117,7 +117,7 @@ def _installed() -> tuple[AnyHook, ...]:
 
 
 def installed() -> Catalog:
-    """All hooks that kapy has, and those of packages that are installed. Raises BadHooks."""
+    """Return a catalog of all hooks of kapy and of installed packages. Raises BadHooks."""
     return Catalog(_installed())
 
 
@@ -134,7 +134,7 @@ def _hooks_in(module: ModuleType) -> list[AnyHook]:
 
 
 def stability(version: str) -> int:
-    """How stable a version is: 0 alpha, 1 beta, 2 stable."""
+    """Return the stability of a version: 0 alpha, 1 beta, 2 stable."""
     return _parsed(version)[0]
 
 

@@ -1,10 +1,10 @@
-"""The clusters that a handler of an extension reads or changes.
+"""Access to clusters for handlers of extensions.
 
     async with management_cluster() as management:
         async with workload_cluster(management, Key.of(request.cluster)) as workload:
             nodes = await workload.list(NODES)
 
-Each call connects anew. A handler that is called often keeps a client of its own.
+Each call opens a new connection. A handler that is called often should keep its own client.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a hook's versions convert into each other, tried with messages that have every field."""
+"""Check that a hook's versions convert into each other, with messages that have every field."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _SAMPLES: Final[dict[type[inspect.Type], Any]] = {
 }
 
 
-def unconverted(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
-    """What is lost between a hook and the version before it, one sentence each."""
+def conversion_losses(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
+    """Return what is lost between a hook and the previous version, one sentence each."""
     versions = catalog.versions(hook.group_hook)
     conversion = hook.conversion
     if conversion is None:
@@ -57,7 +57,9 @@ def _tried(name: str, find: Callable[[], list[str]]) -> Iterator[str]:
 
 
 def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
-    """Older messages have to come back as they were, newer ones but for what has a default."""
+    """Find losses: older messages have to survive the round trip, newer ones except for
+    defaults.
+    """
     older = conversion.older
     request, response = sample(older.request), sample(older.response)
     there = conversion.request_down(conversion.request_up(request))
@@ -72,7 +74,7 @@ def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
 
 
 def _different(before: Message, after: Message, what: str, *, optional: bool) -> list[str]:
-    """optional: whether fields that have a default count, too."""
+    """Compare two messages. optional: include fields that have a default."""
     return [
         f"{what} loses {one.encode_name}"
         for one in fields(type(before))[len(_ENVELOPE) :]
@@ -81,13 +83,13 @@ def _different(before: Message, after: Message, what: str, *, optional: bool) ->
 
 
 def sample(kind: type[M]) -> M:
-    """A message that has a value in every field, the same one each time."""
+    """Return a message with a value in every field, always the same."""
     made: M = _sample(inspect.type_info(kind), kind.__name__)
     return made
 
 
 def _object(of: str) -> Document:
-    """A stand-in for an object that a message carries."""
+    """Return a stand-in for an object that a message carries."""
     _, _, kind = of.rpartition(":")
     ours = kind != RAW_OBJECT
     return {

@@ -1,4 +1,4 @@
-"""Which handlers answer a version of a hook that goes away, and what to do about it."""
+"""Find handlers of deprecated hook versions, and describe what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.hooks.hook import AnyHook
 
 
 def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[str]:
-    """A sentence for each handler of a deprecated version."""
+    """Return a sentence for each handler of a deprecated version."""
     found = []
     for one in handlers:
         said = one.request_hook
@@ -26,12 +26,12 @@ def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list
 
 
 def is_over(hook: AnyHook, release: str) -> bool:
-    """Whether a release comes after the last one that calls a version of a hook."""
+    """Return whether a release comes after the last one that calls a version of a hook."""
     going = hook.deprecation
     return going is not None and minor_of(release) > minor_of(going.last_release)
 
 
 def minor_of(release: str) -> tuple[int, int]:
-    """A release's major and minor version."""
+    """Return a release's major and minor version."""
     major, minor, *_ = release.removeprefix("v").split(".")
     return int(major), int(minor)

@@ -1,6 +1,6 @@
-"""What an extension may say about its handlers: defaults, and what is wrong with the rest.
+"""Validate and default the handlers that an extension reports.
 
-The sentences are upstream's: they stand in the ExtensionConfig's condition.
+The messages are upstream's: the ExtensionConfig's condition shows them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from kapy.kube.field_errors import together
 from kapy.kube.qualified_names import dns_label_errors
 
 
-def accepted(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[ExtensionHandler]:
-    """The handlers of an extension with defaults. Raises BadDiscovery with all that is wrong."""
+def validate_handlers(
+    handlers: Iterable[ExtensionHandler], catalog: Catalog
+) -> list[ExtensionHandler]:
+    """Return the handlers of an extension with defaults. Raises BadDiscovery with all errors."""
     complete = [with_defaults(one) for one in handlers]
     if errors := list(dict.fromkeys(_errors(complete, catalog))):
         raise BadDiscovery(f"failed to validate discovery response: {together(errors)}")
@@ -32,7 +34,7 @@ def accepted(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[Ext
 
 
 def with_defaults(handler: ExtensionHandler) -> ExtensionHandler:
-    """A handler as it counts: what it does not say is filled in."""
+    """Return a handler with default values for missing fields."""
     timeout, policy = handler.timeout_seconds, handler.failure_policy
     return replace(
         handler,

@@ -1,11 +1,11 @@
-"""What can be wrong between kapy and a runtime extension.
+"""The errors between kapy and a runtime extension.
 
 KapyError
 └── HookError
-    ├── BadMessage      a request or response that is not what its hook says
-    ├── BadDiscovery    an answer to Discovery that cannot be accepted
-    ├── BadAddress      a client configuration that makes no URL
-    └── HookFailed      an extension's own answer: no
+    ├── BadMessage      a request or response that does not fit its hook
+    ├── BadDiscovery    an invalid answer to Discovery
+    ├── BadAddress      a client configuration without a valid URL
+    └── HookFailed      an extension's own refusal
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from kapy.kube.errors import KapyError
 
 
 class HookError(KapyError):
-    """An extension cannot be asked, or its answer cannot be used."""
+    """An extension cannot be called, or its answer cannot be used."""
 
 
 class BadMessage(HookError):
-    """A request or a response is not what its hook says it is."""
+    """A request or a response does not fit its hook."""
 
 
 class BadDiscovery(HookError):
-    """What an extension says about its handlers cannot be accepted."""
+    """The handlers that an extension reports are invalid."""
 
 
 class BadAddress(HookError):
-    """A client configuration says no place that can be called, or a name is none of a handler."""
+    """A client configuration has no valid URL, or a handler name is invalid."""
 
 
 class HookFailed(HookError):

@@ -1,11 +1,11 @@
-"""The rules by which hooks change (Runtime SDK proposal, annex), as checks of a catalog.
+"""The rules by which hooks evolve (Runtime SDK proposal, annex), as checks of a catalog.
 
-1. Nothing is removed from a version, or changed in it, once it was released.
+1. Nothing is removed from a released version, or changed in it.
 2. Requests convert down and responses up between a hook's versions, and back without loss.
-3. A version is deprecated only for one that is at least as stable.
+3. A version is deprecated only in favour of one that is at least as stable.
 4. After that it is supported for 12 months and 3 releases if it is stable, 6 and 2 if it is a beta.
 
-    broken(catalog, released("v1.14.0"), release="v1.15.0")     # sentences; none is good
+    violations(catalog, released("v1.14.0"), release="v1.15.0")     # sentences; none is good
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.hooks.catalog import Catalog, shipped, stability
-from kapy.hooks.conversions import unconverted
+from kapy.hooks.conversions import conversion_losses
 from kapy.hooks.deprecated import minor_of
 from kapy.hooks.hook import AnyHook, Deprecation
 from kapy.hooks.openapi.components import message_component
@@ -34,7 +34,9 @@ _PARTS: Final[tuple[Part, ...]] = ("request", "response")
 
 
 def snapshot(catalog: Catalog, release: str) -> Document:
-    """What was promised with a release: hooks, and the schemas of their messages without prose."""
+    """Return what a release promises: hooks, and the schemas of their messages without
+    descriptions.
+    """
     document = openapi(catalog, release)
     return {
         "release": release,
@@ -44,20 +46,20 @@ def snapshot(catalog: Catalog, release: str) -> Document:
 
 
 def released(release: str) -> Document:
-    """The snapshot of a release. Raises FileNotFoundError if there is none."""
+    """Return the snapshot of a release. Raises FileNotFoundError if there is none."""
     text = files("kapy.hooks").joinpath("released", f"{release}.json").read_text()
     found: Document = msgspec.json.decode(text)
     return found
 
 
-def broken(catalog: Catalog, before: Document, *, release: str) -> list[str]:
-    """What of the rules a catalog breaks, one sentence each.
+def violations(catalog: Catalog, before: Document, *, release: str) -> list[str]:
+    """Return the violations of the rules, one sentence each.
 
-    before: the snapshot of the last release. release: the one that the catalog is to be part of.
+    before: the snapshot of the last release. release: the one that will contain the catalog.
     """
     return [
         *_removed_or_changed(catalog, before, release),
-        *(line for one in catalog for line in unconverted(one, catalog)),
+        *(line for one in catalog for line in conversion_losses(one, catalog)),
         *(line for one in catalog for line in _badly_deprecated(one, catalog)),
     ]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeAlias
 
 from kapy.hooks.catalog import Catalog, installed
-from kapy.hooks.discovery import accepted
+from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import BadDiscovery, HookError
 from kapy.hooks.hook import Hook, Req, Resp
 from kapy.hooks.messages.discovery import (
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Route(Generic[Req, Resp]):
-    """A handler, and what discovery says about it."""
+    """A handler and its discovery data."""
 
     hook: Hook[Req, Resp]
     name: str
@@ -54,7 +54,7 @@ class Route(Generic[Req, Resp]):
     failure_policy: Literal["Fail", "Ignore"]
 
     async def respond(self, request: Req) -> Resp:
-        """What the handler answers; a handler that fails is a response too."""
+        """Call the handler; a failure becomes a response, too."""
         try:
             answer = await self.handler(request)
             if isinstance(answer, self.hook.response):
@@ -68,7 +68,7 @@ class Route(Generic[Req, Resp]):
             return self.failed("internal error: see the log of the extension")
 
     def failed(self, message: str) -> Resp:
-        """A response that says what went wrong."""
+        """Return a response that describes a failure."""
         return self.hook.response(status=FAILURE, message=message)
 
     @property
@@ -84,8 +84,8 @@ class Route(Generic[Req, Resp]):
 AnyRoute: TypeAlias = Route[Any, Any]
 
 
-class Answered:
-    """One request's answer: the bytes, and what a log and metrics say about it."""
+class AnsweredRequest:
+    """One request's answer: the bytes, and data for logs and metrics."""
 
     __slots__ = ("body", "route", "status")
 
@@ -96,9 +96,9 @@ class Answered:
 
 
 class Extension:
-    """The handlers of one runtime extension. Knows no transport.
+    """The handlers of one runtime extension, independent of a transport.
 
-    catalog: the hooks that there are, if not only kapy's own.
+    catalog: the known hooks, if not only kapy's own.
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
@@ -117,7 +117,7 @@ class Extension:
     ) -> Callable[[Handler[Req, Resp]], Handler[Req, Resp]]:
         """Register the decorated coroutine function as a handler of the hook.
 
-        Raises ValueError for what discovery could not say.
+        Raises ValueError for a name or value that discovery would not allow.
         """
 
         def register(handler: Handler[Req, Resp]) -> Handler[Req, Resp]:
@@ -130,11 +130,11 @@ class Extension:
 
     @property
     def routes(self) -> list[AnyRoute]:
-        """All handlers that have a name, by their paths."""
+        """All handlers that have a name, by path."""
         return [route for _, route in sorted(self._routes.items()) if route.name]
 
     def route(self, hook: Hook[Req, Resp], name: str = "") -> Route[Req, Resp]:
-        """The handler of a hook. Raises ValueError if there is none."""
+        """Return the handler of a hook. Raises ValueError if there is none."""
         found = self._routes.get(hook.path(name))
         if found is None:
             there = ", ".join(f"{one.name} ({one.hook.name})" for one in self.routes) or "none"
@@ -142,39 +142,39 @@ class Extension:
         return found
 
     async def dispatch(self, path: str, body: bytes) -> bytes | None:
-        """Answer one request; None when no handler lives at that path."""
+        """Answer one request; None if no handler has that path."""
         answered = await self.answer(path, body)
         return None if answered is None else answered.body
 
-    async def answer(self, path: str, body: bytes) -> Answered | None:
-        """As `dispatch`, with what a log says about it."""
+    async def answer(self, path: str, body: bytes) -> AnsweredRequest | None:
+        """Answer one request, with data for logs and metrics."""
         route = self._routes.get(path)
         if route is None:
             return None
         if route.hook is DISCOVERY:
-            return self._discovery_answered(route, body)
+            return self._discovery_response(route, body)
         try:
             response = await route.respond(_decoded(route, body))
         except HookError as error:
             response = route.failed(str(error))
-        return Answered(route, response.status, route.hook.encode_response(response))
+        return AnsweredRequest(route, response.status, route.hook.encode_response(response))
 
-    def answer_at_once(self, path: str, body: bytes) -> Answered | None:
-        """The answer to Discovery, which nobody has to think about; None to anything else."""
+    def answer_at_once(self, path: str, body: bytes) -> AnsweredRequest | None:
+        """Return the answer to Discovery, which needs no handler; None to any other request."""
         if path != _DISCOVERY_PATH:
             return None
-        return self._discovery_answered(self._routes[path], body)
+        return self._discovery_response(self._routes[path], body)
 
-    def _discovery_answered(self, route: AnyRoute, body: bytes) -> Answered:
-        """It is encoded once, and the same until there are other handlers."""
+    def _discovery_response(self, route: AnyRoute, body: bytes) -> AnsweredRequest:
+        """Return the encoded answer, which is cached until handlers are added."""
         try:
             _decoded(route, body)
         except HookError as error:
             response = route.failed(str(error))
-            return Answered(route, response.status, DISCOVERY.encode_response(response))
+            return AnsweredRequest(route, response.status, DISCOVERY.encode_response(response))
         if not self._discovered:
             self._discovered = DISCOVERY.encode_response(self._discovery())
-        return Answered(route, SUCCESS, self._discovered)
+        return AnsweredRequest(route, SUCCESS, self._discovered)
 
     def _add(self, route: AnyRoute) -> None:
         path = route.hook.path(route.name)
@@ -190,7 +190,7 @@ class Extension:
                 f'there is already a handler of another hook that is called "{route.name}"'
             )
         try:
-            accepted([route.discovered], self._catalog)
+            validate_handlers([route.discovered], self._catalog)
         except BadDiscovery as error:
             raise ValueError(str(error).partition(": ")[2]) from None
 
@@ -202,7 +202,7 @@ class Extension:
 
 
 def _decoded(route: AnyRoute, body: bytes) -> Any:
-    """A request. Raises HookError."""
+    """Decode a request. Raises HookError."""
     if len(body) > MAX_BODY:
         raise HookError(f"error reading request: it is larger than {MAX_BODY} bytes")
     return route.hook.decode_request(body)

@@ -36,7 +36,7 @@ _REPLACE: Final = "kapy.go-json"
 
 
 def _each_byte(error: UnicodeError) -> tuple[str, int]:
-    """One replacement character for each byte that is no UTF-8, as Go has it."""
+    """Return one replacement character for each byte that is not UTF-8, as Go does."""
     assert isinstance(error, UnicodeDecodeError)
     return "\ufffd" * (error.end - error.start), error.end
 
@@ -49,7 +49,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _integer(text: str) -> float:
-    """A whole number; Python reads none of more than 4,300 digits."""
+    """Parse an integer; Python parses none of more than 4,300 digits."""
     return int(text) if len(text) <= _DIGITS else math.inf
 
 
@@ -60,7 +60,9 @@ _DECODER: Final = json.JSONDecoder(
 
 
 class _Slice:
-    """A Go slice: the elements beyond its length stay in memory, and are decoded over later."""
+    """A Go slice: elements beyond its length stay in memory, and later values are decoded over
+    them.
+    """
 
     def __init__(self) -> None:
         self.elements: list[Any] = []
@@ -68,7 +70,8 @@ class _Slice:
 
 
 def go_document(body: bytes, kind: type[Model]) -> Document:
-    """The document that a body is to Go, with the fields of `kind` in their own spelling.
+    """Return the document that Go would decode from a body, with the fields of `kind` in their own
+    spelling.
 
     Raises ValueError with Go's message.
     """
@@ -113,7 +116,7 @@ def _check_depth(value: Any) -> None:
 
 
 def _merge(into: Document, value: Any, kind: type[Model], path: str) -> None:
-    """Decode an object over what is known of it."""
+    """Decode an object over its current value."""
     if not isinstance(value, tuple):
         raise _mismatch(value, path, "object")
     struct = struct_of(kind)
@@ -129,7 +132,7 @@ def _merge(into: Document, value: Any, kind: type[Model], path: str) -> None:
 
 
 def _value(known: Any, meant: GoType, value: Any, path: str) -> Any:
-    """A value that is not null, decoded over the known one."""
+    """Decode a value that is not null over the current one."""
     match meant.form:
         case Form.SCALAR:
             return _scalar(value, meant, path)
@@ -186,7 +189,9 @@ def _scalar(value: Any, meant: GoType, path: str) -> Any:
 
 
 def _bytes(known: str | None, value: Any, path: str) -> str:
-    """The base64 of bytes, which Go also reads from a list of numbers; null keeps the known one."""
+    """Decode base64 bytes, which Go also reads from a list of numbers; null keeps the current
+    value.
+    """
     if isinstance(value, str):
         text = value.replace("\r", "").replace("\n", "")
         if len(text) % 4 or not _BASE64.fullmatch(text):
@@ -204,7 +209,7 @@ def _bytes(known: str | None, value: Any, path: str) -> str:
 
 
 def _raw(value: Any) -> Any:
-    """Any value; of a key that comes again the last one counts."""
+    """Decode a value of any type; the last of several equal keys wins."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, tuple):
@@ -223,7 +228,7 @@ def _text(value: str) -> str:
 
 
 def _finished(document: Mapping[str, Any], kind: type[Model]) -> Document:
-    """Slices as lists, and zero values where a Model needs them."""
+    """Convert slices to lists, and add zero values where a Model needs them."""
     exact = struct_of(kind).exact
     found = {name: _final(value, exact[name].type) for name, value in document.items()}
     for name, member in exact.items():

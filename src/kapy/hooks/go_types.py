@@ -1,4 +1,4 @@
-"""The fields of a Model as Go declares them: what decoding JSON into them depends on."""
+"""The fields of a Model as Go declares them, as far as JSON decoding depends on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDED: Final = str.maketrans({"\u017f": "s", "\u212a": "k"})
 
 
 class Form(Enum):
-    """What a Go type is made of."""
+    """The form of a Go type."""
 
     STRUCT = auto()
     SLICE = auto()
@@ -32,8 +32,9 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A type. name: of a scalar, in Go. bits: of an integer. model: of a struct. element: of a
-    slice or a map."""
+    """A Go type. name: of a scalar, in Go. bits: of an integer. model: of a struct. element: of a
+    slice or a map.
+    """
 
     form: Form
     python: Any
@@ -42,7 +43,7 @@ class GoType:
     element: GoType | None = None
 
     def zero(self) -> Any:
-        """What the document of a Model has for Go's zero value."""
+        """The JSON value of Go's zero value."""
         if self.form in (Form.BYTES, Form.RAW):
             return None
         return {} if self.form is Form.STRUCT else self.python()
@@ -51,9 +52,8 @@ class GoType:
 class Member(NamedTuple):
     """A field of a struct.
 
-    is_nullable: whether `null` clears it. is_written: whether it has to be there at its zero
-    value, as the Model has no default or another one. is_omitted: whether it is absent at its zero
-    value.
+    is_nullable: whether `null` clears it. is_written: whether Go writes its zero value, since the
+    Model has no default or another one. is_omitted: whether Go omits its zero value.
     """
 
     name: str
@@ -64,25 +64,25 @@ class Member(NamedTuple):
 
 
 class Struct(NamedTuple):
-    """The fields of a Model by their name, and by their name as Go folds it."""
+    """The fields of a Model by name, and by the name as Go folds its case."""
 
     exact: dict[str, Member]
     folded: dict[str, Member]
 
     def member(self, key: str) -> Member | None:
-        """The field that a key of an object names."""
+        """Return the field that a key of an object refers to."""
         return self.exact.get(key) or self.folded.get(_fold(key))
 
 
 @cache
 def struct_of(kind: type[Model]) -> Struct:
-    """What a Model is to Go."""
+    """Return the Go struct of a Model."""
     exact = {one.encode_name: _member(one) for one in fields(kind)}
     return Struct(exact, {_fold(name): one for name, one in exact.items()})
 
 
 def _fold(key: str) -> str:
-    """A key as Go compares it with the names of fields; "" where no field has such a name."""
+    """Return a key as Go compares it with field names; "" if no field can have that name."""
     key = key if key.isascii() else key.translate(_FOLDED)
     return key.upper() if key.isascii() else ""
 
@@ -127,7 +127,7 @@ def _extra(hint: Any) -> dict[str, Any]:
 
 
 def _typed(hint: Any, of: str) -> Any:
-    """The type of a field whose documents have a Model that is named and not imported."""
+    """Return the type of a field whose documents have a Model that is named and not imported."""
     if ":" not in of:
         return hint
     found: Any = resolve_name(of)
@@ -135,7 +135,7 @@ def _typed(hint: Any, of: str) -> Any:
 
 
 def _is_nullable(hint: Any) -> bool:
-    """Whether a type is a pointer, a slice, a map or any value."""
+    """Return whether a type is a pointer, a slice, a map or any value."""
     if get_origin(hint) is Annotated:
         return _is_nullable(get_args(hint)[0])
     return hint in (Any, bytes) or hint is not bare(hint) or get_origin(hint) in (list, dict)

@@ -1,7 +1,6 @@
-"""What a hook is: a name in a version, tied to the types of its request and response.
+"""A hook: a name in a version, bound to the types of its request and response.
 
-A type checker proves with it that a handler fits its hook; nothing is checked by reflection when
-a call comes.
+A type checker proves that a handler fits its hook; nothing is checked by reflection at call time.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from kapy.hooks.errors import BadMessage
 from kapy.hooks.messages.message import M, Message, Response, RetryResponse, without_nulls
 from kapy.kube.foreign_json import BadJson, decoded
 from kapy.kube.model import encode
+from kapy.kube.renamed import RenamedMember
 
 GROUP: Final = "hooks.runtime.cluster.x-k8s.io"
 
@@ -25,10 +25,11 @@ Resp = TypeVar("Resp", bound=Response)
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """That a version of a hook goes away: since which release, and with which one at the latest.
+    """The deprecation of a hook version: since which release, and the latest release that removes
+    it.
 
-    replacement: the version that is to be used instead, as in "v1beta1".
-    since_date, removed_date: when those releases come, as 2026-11-30.
+    replacement: the version to use instead, as in "v1beta1". since_date, removed_date: dates of
+    those releases, as 2026-11-30.
     """
 
     replacement: str
@@ -40,10 +41,10 @@ class Deprecation:
 
 @dataclass(frozen=True)
 class Conversion(Generic[Req, Resp]):
-    """How a hook's version and the one before it become each other.
+    """The conversion between a hook's version and the previous one.
 
-    older: the hook in the version before. A request goes down to an extension that knows only that
-    one, and its response comes up; the other two ways are for tests and recorded calls.
+    older: the hook in the previous version. Requests are converted down for an older extension, and
+    its responses up; the other two directions are for tests and recorded calls.
     """
 
     older: Hook[Any, Any]
@@ -57,8 +58,8 @@ class Conversion(Generic[Req, Resp]):
 class Hook(Generic[Req, Resp]):
     """One hook in one version.
 
-    summary, description: prose for people who write extensions. tags: what OpenAPI groups it by.
-    singleton: an extension has one handler of it, which has no name.
+    summary, description: texts for authors of extensions. tags: groups in OpenAPI. singleton: an
+    extension has one handler of it, which has no name.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Hook(Generic[Req, Resp]):
 
     @property
     def group_hook(self) -> str:
-        """What all versions of a hook are together."""
+        """The name of the hook without its version."""
         return f"{self.name}.{self.group}"
 
     @property
@@ -93,38 +94,41 @@ class Hook(Generic[Req, Resp]):
     def response_kind(self) -> str:
         return f"{self.name}Response"
 
+    may_hold = RenamedMember("is_blocking")
+
     @property
-    def may_hold(self) -> bool:
-        """Whether an answer can ask for time, and so hold what comes next."""
+    def is_blocking(self) -> bool:
+        """Whether a response can request a retry, and so block the operation."""
         return issubclass(self.response, RetryResponse)
 
     def path(self, handler: str = "") -> str:
-        """Where a handler is asked; that of a singleton has no name."""
+        """Return the URL path of a handler; singleton hooks have no handler name."""
         parts = ["", self.group, self.version, self.name.lower()]
         return "/".join([*parts, handler.lower()] if handler else parts)
 
     def encode_request(self, request: Req) -> bytes:
-        """A request as it travels."""
+        """Encode a request."""
         return _encoded(request, self.api_version, self.request_kind)
 
     def encode_response(self, response: Resp) -> bytes:
-        """A response as it travels."""
+        """Encode a response."""
         return _encoded(response, self.api_version, self.response_kind)
 
     def decode_request(self, body: bytes) -> Req:
-        """A request that came. Raises BadMessage with what is wrong with it."""
+        """Decode a request. Raises BadMessage with the error."""
         return _decoded(body, self.request, self.api_version, self.request_kind)
 
     def decode_response(self, body: bytes) -> Resp:
-        """A response that came; its status is empty if it has none. Raises BadMessage with what is
-        wrong with it."""
+        """Decode a response; its status is empty if it has none. Raises BadMessage with
+        the error.
+        """
         found = _decoded(body, self.response, self.api_version, self.response_kind)
         found.status = msgspec.json.decode(body, type=_Status).status or ""
         return found
 
 
 class _Status(msgspec.Struct):
-    """A status that came, and not the one that an author's response begins with."""
+    """The received status, as opposed to the initial status of an author's response."""
 
     status: str | None = None
 
@@ -154,7 +158,7 @@ def _decoded(body: bytes, message: type[M], api_version: str, kind: str) -> M:
 
 
 def _leniently(body: bytes, message: type[M], kind: str) -> M:
-    """As Go reads it: a field that is null is absent."""
+    """Decode as Go does: a null field is absent."""
     try:
         document = decoded(body)
     except BadJson as error:

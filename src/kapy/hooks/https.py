@@ -1,4 +1,4 @@
-"""The way to an extension over the network: one POST over TLS."""
+"""A transport over the network: one POST over TLS per call."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from kapy.apiserver.webhooks.calls import why_no_answer
 from kapy.apiserver.webhooks.clients import ClientConfig as Place
 from kapy.apiserver.webhooks.clients import Services
 from kapy.client.proxies import proxy_for
-from kapy.hooks.posting import LARGEST_ANSWER, Answer, NoAnswer
+from kapy.hooks.transport import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.model import encode
 
 _HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
 
 
 class ClientCertificate(NamedTuple):
-    """Files of the certificate that extensions are shown, and of its key."""
+    """Files of the client certificate for extensions, and of its key."""
 
     certificate: Path
     key: Path
 
 
-class HttpsPost:
-    """Over the network: TLS that trusts the `caBundle`, or the system where there is none.
+class HttpsTransport:
+    """Sends requests over TLS that trusts the `caBundle`, or the system's CAs if there is none.
 
-    Redirects are not followed: whoever the ExtensionConfig names is who is called. services: base
-    URLs of Services, for a program outside of the cluster; None where names of Services resolve.
-    environ: names proxies on the way (`kapy.client.proxies`).
+    Redirects are not followed: only the configured host is called. services: base URLs of Services,
+    for a program outside of the cluster; None if names of Services resolve. environ: has the proxy
+    settings (`kapy.client.proxies`).
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class HttpsPost:
         return base + url.removeprefix(place.shown)
 
     def _stamp(self) -> tuple[str, str, int] | None:
-        """Names the client certificate as it is now: a new file is a new one."""
+        """Return a stamp of the client certificate's files, which changes with them."""
         if self._own is None:
             return None
         files = self._own
@@ -101,7 +101,7 @@ class HttpsPost:
         return self._session
 
     async def aclose(self) -> None:
-        """Close all connections, for good."""
+        """Close all connections permanently."""
         self._is_closed = True
         session, self._session = self._session, None
         if session is not None:
@@ -120,7 +120,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 @lru_cache(maxsize=64)
 def _trust(authority: str, own: tuple[str, str, int] | None) -> ssl.SSLContext:
-    """TLS that trusts certificates in PEM. Raises NoAnswer."""
+    """Return a TLS context that trusts certificates in PEM. Raises NoAnswer."""
     try:
         context = ssl.create_default_context(cadata=authority or None)
         if own is not None:

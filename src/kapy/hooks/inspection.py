@@ -1,4 +1,4 @@
-"""Looking at the extensions of a plane from outside: who is registered, and what one answers."""
+"""Inspect the extensions of a plane from outside: list handlers, call one, watch calls."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS
 from kapy.hooks.names import extension_of
-from kapy.hooks.posting import Answer, NoAnswer, Post
-from kapy.hooks.redacted import shown
+from kapy.hooks.redaction import redact_message
+from kapy.hooks.transport import Answer, HookTransport, NoAnswer
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
 from kapy.kube.http import Request
@@ -28,8 +28,8 @@ CALLS: Final = "/hooks/calls"
 _DAY: Final = "86400"
 
 
-class Registered(NamedTuple):
-    """One handler of one extension; an extension of which none is known has a row without one."""
+class HandlerRow(NamedTuple):
+    """One handler of one extension; an extension without known handlers has a row without one."""
 
     extension: str
     handler: str
@@ -40,14 +40,14 @@ class Registered(NamedTuple):
     problem: str
 
 
-async def registered(client: Client) -> list[Registered]:
-    """All handlers by name. Raises ApiError."""
-    found: list[Registered] = []
+async def list_handlers(client: Client) -> list[HandlerRow]:
+    """Return all handlers by name. Raises ApiError."""
+    found: list[HandlerRow] = []
     configs = (await client.list(ExtensionConfig)).items
     for config in sorted(configs, key=lambda one: one.metadata.name):
         problem = _problem(config)
         rows = [_row(config, one, problem) for one in config.status.handlers]
-        found += rows or [Registered(config.metadata.name, "", "", "", 0, "", problem)]
+        found += rows or [HandlerRow(config.metadata.name, "", "", "", 0, "", problem)]
     return found
 
 
@@ -59,10 +59,10 @@ def _problem(config: ExtensionConfig) -> str:
     return "" if discovered.status == "True" else discovered.message
 
 
-def _row(config: ExtensionConfig, handler: ExtensionHandler, problem: str) -> Registered:
+def _row(config: ExtensionConfig, handler: ExtensionHandler, problem: str) -> HandlerRow:
     asked = handler.request_hook
     version = asked.api_version.rpartition("/")[2]
-    return Registered(
+    return HandlerRow(
         config.metadata.name,
         handler.name,
         asked.hook,
@@ -74,7 +74,7 @@ def _row(config: ExtensionConfig, handler: ExtensionHandler, problem: str) -> Re
 
 
 async def handler_of(client: Client, name: str) -> tuple[ExtensionConfig, ExtensionHandler]:
-    """A handler by its registered name. Raises HookError if it is not there."""
+    """Return a handler by its registered name. Raises HookError if it does not exist."""
     wanted = extension_of(name)
     listed = await client.list(ExtensionConfig)
     configs = {one.metadata.name: one for one in listed.items}
@@ -89,12 +89,12 @@ async def handler_of(client: Client, name: str) -> tuple[ExtensionConfig, Extens
     raise HookError(f"{wanted} has no handler {name}; it has: {there}")
 
 
-async def answered(
-    client: Client, post: Post, catalog: Catalog, name: str, request: Document | None
+async def call_handler(
+    client: Client, post: HookTransport, catalog: Catalog, name: str, request: Document | None
 ) -> Document:
-    """What a handler answers, to be looked at: patches are decoded, secrets are left out.
+    """Call a handler and return its answer for display: patches are decoded, secrets are redacted.
 
-    request: a recorded one, or None for a made one. Raises HookError, NoAnswer, ApiError.
+    request: a recorded one, or None for a generated one. Raises HookError, NoAnswer, ApiError.
     """
     config, handler = await handler_of(client, name)
     asked = handler.request_hook
@@ -112,7 +112,7 @@ async def answered(
 
 
 async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
-    """An answer that comes as soon as a plane would want it. Raises NoAnswer."""
+    """Await an answer within the time limit of a plane. Raises NoAnswer."""
     seconds = seconds or DEFAULT_TIMEOUT_SECONDS
     try:
         async with asyncio.timeout(seconds):
@@ -123,9 +123,9 @@ async def _in_time(asked: Awaitable[Answer], seconds: int) -> Answer:
 
 @asynccontextmanager
 async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
-    """The calls that a plane makes from now on (`kapy.hooks.watched`), until it ends.
+    """Yield the calls that a plane makes from now on (`kapy.hooks.call_stream`), until it ends.
 
-    Raises HookError where the plane calls nobody, ApiError, Unreachable.
+    Raises HookError if the plane calls no extension, ApiError, Unreachable.
     """
     query = {"watch": "true", "timeoutSeconds": _DAY}
     reply = await client.transport(Request("GET", CALLS, query))
@@ -145,7 +145,7 @@ async def calls(client: Client) -> AsyncIterator[AsyncIterator[Document]]:
 
 
 def line_of(call: Document) -> str:
-    """One call on one line: when, what, who, about what, how long, and what came of it."""
+    """Format one call as a line: time, hook, handler, object, duration and result."""
     about = _about(call.get("request") or {})
     told = (call["time"], call["hook"], call["handler"] or call["host"], about)
     heading = " ".join(one for one in told if one)
@@ -171,4 +171,4 @@ def _outcome(call: Document) -> str:
 
 
 def _shown(hook: AnyHook, body: bytes) -> Document:
-    return shown(hook.encode_response(hook.decode_response(body)))
+    return redact_message(hook.encode_response(hook.decode_response(body)))

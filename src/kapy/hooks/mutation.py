@@ -1,4 +1,4 @@
-"""Patching and checking the templates of a cluster: documents to change, variables with types.
+"""Patch and validate the templates of a cluster: mutable documents, typed variables.
 
     @extension.handles(GENERATE_PATCHES, name="registry")
     async def registry(request: GeneratePatchesRequest) -> GeneratePatchesResponse:
@@ -9,7 +9,7 @@
             url = template.variables.require("registry", str)
             template.spec.setdefault("backend", {})["registry"] = url
 
-What a function changes in `template.object` becomes a patch; the same request gives the same one.
+Changes of `template.object` become a patch; the same request always gives the same patch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Variables:
-    """The variables that hold for one template, its own over those for all."""
+    """The variables of one template: its own override the shared ones."""
 
     def __init__(self, own: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
         self._own = own
@@ -47,11 +47,11 @@ class Variables:
         return name in self._own or name in self._shared
 
     def get(self, name: str, kind: type[T], default: T) -> T:
-        """A variable's value, or the default. Raises HookFailed if it is no `kind`."""
+        """Return a variable's value, or the default. Raises HookFailed if it is no `kind`."""
         return self.require(name, kind) if name in self else default
 
     def require(self, name: str, kind: type[T]) -> T:
-        """A variable's value. Raises HookFailed if it is not set, or no `kind`.
+        """Return a variable's value. Raises HookFailed if it is not set, or is no `kind`.
 
         kind: `str`, `int`, `bool`, `list[str]` … or a Struct.
         """
@@ -64,7 +64,7 @@ class Variables:
 
     @property
     def builtin(self) -> Builtins:
-        """What is known of the cluster without being said."""
+        """The builtin variables of the cluster."""
         return self.get(_BUILTIN, Builtins, Builtins())
 
     def _value(self, name: str) -> Any:
@@ -74,7 +74,7 @@ class Variables:
 
 
 class Template:
-    """A template, who refers to it, and the variables that hold for it."""
+    """A template, the reference to it, and its variables."""
 
     __slots__ = ("_copy", "_given", "holder", "variables")
 
@@ -86,19 +86,19 @@ class Template:
 
     @property
     def object(self) -> Document:
-        """The template as a copy of one's own, to be changed in place."""
+        """The template as a private copy, to be changed in place."""
         if self._copy is None:
             self._copy = msgspec.to_builtins(self._given)
         return self._copy
 
     @property
     def changes(self) -> Document:
-        """What was changed so far, as a JSON merge patch."""
+        """The changes so far, as a JSON merge patch."""
         return {} if self._copy is None else merge_patch.difference(self._given, self._copy)
 
     @property
     def spec(self) -> Document:
-        """`spec.template.spec`, where templates have what they make; `spec` of what is none."""
+        """`spec.template.spec` of a template kind, `spec` of any other kind."""
         spec: Document = self.object.setdefault("spec", {})
         if not str(self.object.get("kind", "")).endswith("Template") and "template" not in spec:
             return spec
@@ -106,19 +106,21 @@ class Template:
         return found
 
     def is_a(self, group: str, kind: str) -> bool:
-        """Whether the template is of a kind, in whatever version."""
+        """Return whether the template is of a kind, in any version."""
         of = split_api_version(self._given.get("apiVersion", ""))[0]
         return (of, self._given.get("kind")) == (group, kind)
 
     def is_held_by(self, kind: str, field_path: str = "") -> bool:
-        """Whether an object of a kind refers to the template, in that field if it is said."""
+        """Return whether an object of a kind refers to the template, optionally in that field."""
         return self.holder.kind == kind and field_path in ("", self.holder.field_path)
 
 
 def patched(
     request: GeneratePatchesRequest, change: Callable[[Template], None]
 ) -> GeneratePatchesResponse:
-    """Call a function with each template; what it changes is the answer. HookFailed passes."""
+    """Call a function with each template; return its changes as the response. HookFailed is raised
+    through.
+    """
     items = []
     shared = _by_name(request.variables)
     for item in request.templates:
@@ -130,7 +132,7 @@ def patched(
 
 
 def templates(request: ValidateTopologyRequest | GeneratePatchesRequest) -> Iterator[Template]:
-    """All templates of a request, to look at."""
+    """Yield all templates of a request, for validation."""
     shared = _by_name(request.variables)
     for item in request.templates:
         yield _template(item, shared)

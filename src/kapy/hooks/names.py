@@ -1,4 +1,4 @@
-"""Names of handlers among all extensions: the handler's own, a dot, its ExtensionConfig's."""
+"""Registered names of handlers: the handler's own name, a dot, and its ExtensionConfig's name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from kapy.hooks.errors import BadAddress
 
 
 def registered_name(handler: str, extension: str) -> str:
-    """What a handler is called in registry, ClusterClasses and status."""
+    """Return the name of a handler in the registry, in ClusterClasses and in status."""
     return f"{handler}.{extension}"
 
 
 def extension_of(name: str) -> str:
-    """The ExtensionConfig of a registered name. Raises BadAddress if it is none."""
+    """Return the ExtensionConfig of a registered name. Raises BadAddress if the name is invalid."""
     parts = name.split(".")
     if len(parts) != 2:
         raise BadAddress(

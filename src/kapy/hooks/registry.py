@@ -1,8 +1,8 @@
-"""Which handlers of which extensions there are, by name and by hook.
+"""The registered handlers of all extensions, by name and by hook.
 
-The registry follows the ExtensionConfigs that a program watches: what their status says was
-discovered is what is called. So it is complete before the first controller works, a restart
-forgets nothing, and who takes an ExtensionConfig away takes its handlers away at once.
+The registry follows the watched ExtensionConfigs: handlers in their status are called. So it is
+complete before the first controller starts, a restart forgets nothing, and deleting an
+ExtensionConfig removes its handlers at once.
 """
 
 from __future__ import annotations
@@ -31,25 +31,24 @@ class NotRegistered(HookError):
 class Registration:
     """One handler.
 
-    name: `<handler>.<config>`. mark: changes whenever its ExtensionConfig is meant to be another.
-    hook_version: group and version of the hook that it answers. seconds: how long it may take.
-    ignored: a call that fails means that all goes on.
+    name: `<handler>.<config>`. mark: changes with the spec of its ExtensionConfig. hook_version:
+    group and version of its hook. seconds: its timeout. ignored: whether a failed call is ignored.
     """
 
     name: str
     config: str
-    mark: str
+    revision: str
     hook_version: str
     hook: str
     selector: LabelSelector
     client: ClientConfig
     seconds: int
-    ignored: bool
+    ignores_failure: bool
     settings: Mapping[str, str]
 
     @property
     def handler(self) -> str:
-        """The name that the extension itself gave it."""
+        """The handler's own name within its extension."""
         return self.name.removesuffix(f".{self.config}")
 
     @property
@@ -59,18 +58,18 @@ class Registration:
 
 
 class Registry:
-    """The handlers of all ExtensionConfigs. longest: seconds that no handler may exceed."""
+    """The handlers of all ExtensionConfigs. longest: the upper limit of timeouts in seconds."""
 
     def __init__(self, *, longest: int = MAX_TIMEOUT_SECONDS) -> None:
         self._longest = longest
         self._by_config: dict[str, tuple[Registration, ...]] = {}
         self._by_name: dict[str, Registration] = {}
 
-    def follow(self, change: Change) -> None:
-        """Take in a change of an ExtensionConfig (a handler of its informer)."""
+    def observe(self, change: Change) -> None:
+        """Handle a change of an ExtensionConfig (subscribed to its informer)."""
         document = change.new
         if document is None or document["metadata"].get("deletionTimestamp"):
-            self._set(change.document["metadata"]["name"], ())
+            self._replace(change.document["metadata"]["name"], ())
             return
         config = read(document, ExtensionConfig)
         found = self._registrations(config, document)
@@ -78,8 +77,8 @@ class Registry:
         # whom, and for how long, is the administrator's to say.
         if known := () if is_discovered(config) else self._by_config.get(config.metadata.name, ()):
             allowed = {one.name: one for one in found}
-            found = tuple(_allowed(one, allowed.get(one.name, one)) for one in known)
-        self._set(config.metadata.name, found)
+            found = tuple(_bounded_selector(one, allowed.get(one.name, one)) for one in known)
+        self._replace(config.metadata.name, found)
 
     def _registrations(
         self, config: ExtensionConfig, document: Document
@@ -90,18 +89,18 @@ class Registry:
         return tuple(_registration(config, one, selector, longest) for one in handlers)
 
     def longest_of(self, config: ExtensionConfig) -> int:
-        """Seconds that no call of an extension may exceed."""
+        """Return the upper limit of timeouts for an extension, in seconds."""
         return min(self._longest, longest_timeout(config) or self._longest)
 
-    def _set(self, config: str, registrations: tuple[Registration, ...]) -> None:
+    def _replace(self, config: str, registrations: tuple[Registration, ...]) -> None:
         for one in self._by_config.pop(config, ()):
             self._by_name.pop(one.name, None)
         if registrations:
             self._by_config[config] = registrations
             self._by_name |= {one.name: one for one in registrations}
 
-    def named(self, name: str) -> Registration:
-        """The handler of a name. Raises NotRegistered."""
+    def get(self, name: str) -> Registration:
+        """Return the handler with a name. Raises NotRegistered."""
         found = self._by_name.get(name)
         if found is None:
             raise NotRegistered(
@@ -110,15 +109,15 @@ class Registry:
             )
         return found
 
-    def reached(self, client: ClientConfig, handler: str) -> Registration | None:
-        """Who is called by a client configuration, the very object, and the handler's own name."""
+    def registration_of(self, client: ClientConfig, handler: str) -> Registration | None:
+        """Return the handler by the identity of its client configuration and its own name."""
         for one in self._by_name.values():
             if one.client is client and one.handler == handler:
                 return one
         return None
 
-    def serving(self, group: str, hook: str) -> Sequence[Registration]:
-        """The handlers of a hook in any version, by name."""
+    def handlers_of(self, group: str, hook: str) -> Sequence[Registration]:
+        """Return the handlers of a hook in any version, by name."""
         found = [one for one in self._by_name.values() if one.hook == hook and one.group == group]
         return sorted(found, key=lambda one: one.name)
 
@@ -130,23 +129,23 @@ def _registration(
     return Registration(
         name=handler.name,
         config=metadata.name,
-        mark=f"{metadata.uid}/{metadata.generation}",
+        revision=f"{metadata.uid}/{metadata.generation}",
         hook_version=handler.request_hook.api_version,
         hook=handler.request_hook.hook,
         selector=selector,
         client=config.spec.client_config,
         seconds=min(handler.timeout_seconds or DEFAULT_TIMEOUT_SECONDS, longest),
-        ignored=handler.failure_policy == "Ignore",
+        ignores_failure=handler.failure_policy == "Ignore",
         settings=config.spec.settings,
     )
 
 
-def _allowed(known: Registration, now: Registration) -> Registration:
+def _bounded_selector(known: Registration, now: Registration) -> Registration:
     return replace(known, selector=now.selector, seconds=now.seconds)
 
 
 def is_discovered(config: ExtensionConfig) -> bool:
-    """Whether discovery has seen an ExtensionConfig as it is meant to be now."""
+    """Return whether discovery has run for the current spec of an ExtensionConfig."""
     found = get(config.status.conditions, ConditionType.DISCOVERED)
     if found is None or found.status != "True":
         return False

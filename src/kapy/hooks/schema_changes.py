@@ -1,4 +1,4 @@
-"""What of a message's schema was removed or changed between two releases."""
+"""Compare a message's schema between two releases for removals and changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Part: TypeAlias = Literal["request", "response"]
 
 
 def changes(before: Schemas, after: Schemas, component: str, part: Part) -> Iterator[str]:
-    """One sentence for each field that is gone, is another type, or is needed now.
+    """Return one sentence for each field that was removed, has another type, or became required.
 
-    A request may have new fields that are always there; of a response nobody who wrote an
-    extension before can know that a field is needed.
+    A request may get new fields that are always present; in a response a new required field would
+    break existing extensions.
     """
     yield from _of_component(before, after, component, part, set())
 

@@ -1,4 +1,4 @@
-"""Where a handler is called: what a client configuration says, and the hook's path below it."""
+"""Build the URL of a handler from a client configuration and the hook's path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNESCAPED_IN_PATHS: Final = "$&+,/:;=@"
 
 
 def handler_url(config: ClientConfig, hook: AnyHook, name: str = "") -> str:
-    """The URL of a handler, as Go writes it. Raises BadAddress.
+    """Return the URL of a handler, as Go formats it. Raises BadAddress.
 
     name: the handler's own, without its ExtensionConfig; "" for a singleton hook.
     """
@@ -50,6 +50,6 @@ def _of_url(url: str) -> SplitResult:
 
 
 def _joined(base: str, path: str) -> str:
-    """Both paths as one, without what is empty or leads up (`path.Join`)."""
+    """Join both paths without empty or parent segments (`path.Join`)."""
     joined = posixpath.normpath(f"{base}/{path}" if base else path)
     return f"/{joined.lstrip('/')}" if joined.startswith("/") else joined

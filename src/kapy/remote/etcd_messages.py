@@ -1,6 +1,6 @@
-"""etcd's calls, as its gRPC services have them and as its HTTP/JSON gateway does.
+"""etcd's calls, as its gRPC services and its HTTP/JSON gateway define them.
 
-From etcd's `api/etcdserverpb/rpc.proto`; only what looking after the members of a control plane
+They come from etcd's `api/etcdserverpb/rpc.proto`; only those that managing control plane members
 needs.
 """
 

@@ -43,7 +43,7 @@ class GrpcError(KapyError):
 
 
 class GrpcClient:
-    """Calls on one connection, one at a time. authority: who is asked."""
+    """Calls on one connection, one at a time. authority: the name of the server."""
 
     def __init__(self, stream: ByteStream, authority: str) -> None:
         self._stream = stream
@@ -52,7 +52,9 @@ class GrpcClient:
         self._http.initiate_connection()
 
     async def call(self, method: str, message: bytes) -> bytes:
-        """Ask `/package.Service/Method`. Raises GrpcError, and OSError when the way is cut."""
+        """Call `/package.Service/Method`. Raises GrpcError, and OSError if the connection
+        breaks.
+        """
         try:
             number = self._ask(method, message)
             return await self._answer(number)
@@ -74,7 +76,7 @@ class GrpcClient:
             ("content-type", _KIND),
         ]
         self._http.send_headers(number, headers)
-        self._http.send_data(number, _framed(message), end_stream=True)
+        self._http.send_data(number, _frame(message), end_stream=True)
         self._stream.write(self._http.data_to_send())
         return number
 
@@ -118,11 +120,11 @@ class _Answer:
             raise GrpcError(INTERNAL, f"who answers does not speak gRPC (HTTP {code})")
         if int(status) != OK:
             raise GrpcError(int(status), unquote(self.headers.get("grpc-message", "")))
-        return _unframed(bytes(self.body))
+        return _unframe(bytes(self.body))
 
 
 class Call(NamedTuple):
-    """What a server is asked. authority: whom the client meant."""
+    """A call that a server receives. authority: the server name that the client used."""
 
     method: str
     authority: str
@@ -158,7 +160,7 @@ async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
                 number = event.stream_id or 0
                 headers, body = calls.pop(number)
                 try:
-                    await _answered(http, number, headers, bytes(body), answer)
+                    await _answer_call(http, number, headers, bytes(body), answer)
                 except H2Error:
                     return  # the client has ended the stream, or takes nothing
             elif isinstance(event, StreamReset):
@@ -166,28 +168,28 @@ async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
         stream.write(http.data_to_send())
 
 
-async def _answered(
+async def _answer_call(
     http: H2Connection, number: int, headers: dict[str, str], body: bytes, answer: Answer
 ) -> None:
     begin = [(":status", "200"), ("content-type", _KIND)]
     try:
-        call = Call(headers.get(":path", ""), headers.get(":authority", ""), _unframed(body))
+        call = Call(headers.get(":path", ""), headers.get(":authority", ""), _unframe(body))
         message = await answer(call)
     except GrpcError as error:
         told = [("grpc-status", str(error.status)), ("grpc-message", quote(str(error), safe=" "))]
         http.send_headers(number, [*begin, *told], end_stream=True)
         return
     http.send_headers(number, begin)
-    http.send_data(number, _framed(message))
+    http.send_data(number, _frame(message))
     http.send_headers(number, [("grpc-status", str(OK))], end_stream=True)
 
 
-def _framed(message: bytes) -> bytes:
+def _frame(message: bytes) -> bytes:
     return b"\x00" + len(message).to_bytes(4, "big") + message
 
 
-def _unframed(body: bytes) -> bytes:
-    """The one message of a body. Raises GrpcError."""
+def _unframe(body: bytes) -> bytes:
+    """Return the one message of a body. Raises GrpcError."""
     if len(body) < 5 or len(body) != 5 + int.from_bytes(body[1:5], "big"):
         raise GrpcError(INTERNAL, "the body is not one gRPC message")
     if body[0]:

@@ -1,6 +1,6 @@
-"""The kubeconfig Secret of a cluster: made from the cluster's CA, renewed at half its life.
+"""The kubeconfig Secret of a cluster: issued by the cluster's CA, renewed at half its life.
 
-All functions here are plain computations; some make a key, so call them from a thread.
+All functions here are pure computations; some generate a key, so call them from a thread.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def kubeconfig_secret(
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> Document:
-    """A new kubeconfig Secret for the cluster's administrator.
+    """Return a new kubeconfig Secret for the cluster's administrator.
 
-    server: the URL of the cluster's API server. Raises InvalidPem when the CA cannot sign.
+    server: the URL of the cluster's API server. Raises InvalidPem if the CA cannot sign.
     """
     text = kubeconfig(cluster.name, server, ca, now=now, algorithm=algorithm, key=key)
     name = secret_name(cluster.name, KUBECONFIG)
@@ -58,21 +58,23 @@ def renewed_data(
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> Document:
-    """`data` with a new certificate for the same server. Raises BadSecret, InvalidPem."""
+    """Return `data` with a new certificate for the same server. Raises BadSecret, InvalidPem."""
     server = _server(_config(secret), cluster)
     text = kubeconfig(cluster, server, ca, now=now, algorithm=algorithm, key=key)
     return {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
 
 
 def needs_renewal(secret: Document, now: datetime) -> bool:
-    """Whether a client certificate of the kubeconfig is past half of its life. Raises BadSecret."""
+    """Return whether a client certificate of the kubeconfig is past half of its life. Raises
+    BadSecret.
+    """
     return next_renewal(secret) <= now
 
 
 def next_renewal(secret: Document) -> datetime:
-    """When the first client certificate of the kubeconfig passes half of its life.
+    """Return when the first client certificate of the kubeconfig passes half of its life.
 
-    One that ends with its authority is not renewed: no certificate of that authority lasts longer.
+    A certificate that ends with its authority is not renewed: a new one would end at the same time.
     Raises BadSecret.
     """
     config = _config(secret)
@@ -88,7 +90,7 @@ def next_renewal(secret: Document) -> datetime:
 
 
 def _authority_end(config: Document) -> datetime | None:
-    """When the authority of the kubeconfig's first cluster ends, None where that cannot be told."""
+    """Return when the CA of the kubeconfig's first cluster expires, None if it is unknown."""
     try:
         cluster = (config.get("clusters") or [{}])[0].get("cluster") or {}
         return facts(b64decode(cluster.get("certificate-authority-data") or b"")).not_after
@@ -105,9 +107,9 @@ def kubeconfig(
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> str:
-    """The kubeconfig of `kubernetes-admin`, a member of system:masters, as YAML.
+    """Return the kubeconfig of `kubernetes-admin`, a member of system:masters, as YAML.
 
-    key: a private key that nobody else has, None to make one here.
+    key: an unused private key, None to generate one here.
     """
     client = issue(
         ca,
@@ -131,10 +133,11 @@ def personal_kubeconfig(
     valid: timedelta,
     now: datetime,
 ) -> str:
-    """A kubeconfig with a client certificate of one's own, for the server of the cluster's Secret.
+    """Return a kubeconfig with a client certificate of a user for the server of the cluster's
+    Secret.
 
-    user, groups: who its holder is for the workload cluster, which still has to give them rights.
-    Raises BadSecret, InvalidPem.
+    user, groups: the identity in the workload cluster, which still has to grant rights. Raises
+    BadSecret, InvalidPem.
     """
     server = _server(_config(secret), cluster)
     client = issue(ca, user, now=now, organizations=groups, valid=valid, algorithm="ECDSA-P256")
@@ -172,7 +175,7 @@ def _kubeconfig(cluster: str, server: str, ca: bytes, user: str, client: KeyPair
 
 
 def access(secret: Document) -> Kubeconfig:
-    """How to reach the cluster whose kubeconfig the Secret holds. Raises BadSecret."""
+    """Return the connection data of the kubeconfig in the Secret. Raises BadSecret."""
     text = secret_value(secret, KUBECONFIG_VALUE)
     if text is None:
         raise BadSecret(f'Secret {Key.of(secret)}: missing key "{KUBECONFIG_VALUE}" in secret data')

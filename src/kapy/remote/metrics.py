@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kapy.kube.prometheus import counter, gauge
-from kapy.remote.link import Link
+from kapy.remote.cluster_accessor import ClusterAccessor
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 _LABELS = ["cluster_name", "cluster_namespace"]
 
 
-class LinkMetrics:
-    """A collector of what is known about each connection."""
+class ClusterAccessorMetrics:
+    """Collects the state of each connection."""
 
-    def __init__(self, links: Callable[[], Iterable[Link]]) -> None:
-        self._links = links
+    def __init__(self, accessors: Callable[[], Iterable[ClusterAccessor]]) -> None:
+        self._links = accessors
 
     def collect(self) -> Iterator[Metric]:
-        """The families, as they are now."""
-        links = list(self._links())
+        """Return the current metric families."""
+        accessors = list(self._links())
         yield gauge(
             "capi_cluster_cache_connection_up",
             "Whether there is a connection to the cluster.",
             _LABELS,
-            ((_labels(one), one.client is not None) for one in links),
+            ((_labels(one), one.client is not None) for one in accessors),
         )
-        probed = [one for one in links if one.probes_passed or one.probes_failed]
+        probed = [one for one in accessors if one.probes_passed or one.probes_failed]
         yield gauge(
             "capi_cluster_cache_healthcheck",
             "Whether the last health probe of the cluster passed.",
@@ -48,5 +48,5 @@ class LinkMetrics:
         )
 
 
-def _labels(link: Link) -> list[str]:
-    return [link.cluster.name, link.cluster.namespace]
+def _labels(accessor: ClusterAccessor) -> list[str]:
+    return [accessor.cluster.name, accessor.cluster.namespace]

@@ -1,7 +1,7 @@
-"""Deleting Nodes of workload clusters: for how long it is tried (`nodeDeletionTimeoutSeconds`).
+"""The time limit for deleting Nodes of workload clusters (`nodeDeletionTimeoutSeconds`).
 
-The time begins with the first attempt: whatever came before in a deletion, a drain above all, does
-not use it up. It is known to this process only; after a restart it begins again.
+The time begins with the first attempt: earlier steps of a deletion, above all a drain, do not use
+it up. It is kept in memory only; after a restart it begins again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class NodeDeletion:
     tries: int = 0
 
     def left(self, limit: int | None, now: datetime) -> timedelta | None:
-        """How much time is left, None where there is no limit (0 is none)."""
+        """Return how much time is left, None if there is no limit (0 is none)."""
         if not limit or limit < 0:
             return None
         return self.since + timedelta(seconds=limit) - now
 
     def is_over(self, limit: int | None, now: datetime, *, connected: bool) -> bool:
-        """Whether to go on without it. connected: there is a way to the cluster."""
+        """Return whether to continue without it. connected: whether the cluster is connected."""
         left = self.left(limit, now)
         if left is None or left > timedelta(0):
             return False
@@ -41,18 +41,18 @@ class NodeDeletion:
 
 
 class NodeDeletions:
-    """Those that are under way, by the object whose Nodes they are of."""
+    """The running Node deletions, by the object that owns the Nodes."""
 
     def __init__(self) -> None:
         self._begun: dict[Key, NodeDeletion] = {}
 
     def of(self, owner: Key, uid: str, now: datetime) -> NodeDeletion:
-        """The deletion, which begins now if it has not begun yet."""
+        """Return the deletion, which begins now if it has not begun yet."""
         found = self._begun.get(owner)
         if found is None or found.uid != uid:
             found = self._begun[owner] = NodeDeletion(uid, now)
         return found
 
     def forget(self, owner: Key) -> None:
-        """The object is gone."""
+        """Forget a deleted object."""
         self._begun.pop(owner, None)

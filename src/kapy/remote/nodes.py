@@ -1,4 +1,4 @@
-"""The Nodes of workload clusters, found by what their provider calls them."""
+"""Find the Nodes of workload clusters by provider ID."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ BY_PROVIDER_ID: Final = "providerID"
 
 
 def provider_id_of(node: Document) -> str:
-    """`spec.providerID` of a Node, "" as long as it has none."""
+    """Return `spec.providerID` of a Node, "" if it has none yet."""
     found: str = (node.get("spec") or {}).get("providerID") or ""
     return found
 
 
 def nodes_with(nodes: Informer[Document], provider_id: str) -> Sequence[Document]:
-    """The Nodes that have a provider ID: one, if all is well."""
+    """Return the Nodes that have a provider ID: normally one."""
     nodes.add_index(BY_PROVIDER_ID, _provider_ids)
     return nodes.indexed(BY_PROVIDER_ID, provider_id)
 

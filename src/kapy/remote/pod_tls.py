@@ -1,4 +1,4 @@
-"""TLS with what runs in pods: its address is of no name that a certificate could be for."""
+"""TLS contexts for servers in pods, whose address matches no name in their certificate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from kapy.kube.pki import KeyPair
 
 
 def etcd_context(authority: bytes, client: KeyPair) -> ssl.SSLContext:
-    """For an etcd member whose certificate is signed by `authority` (PEM), whatever its name.
+    """Return a context for etcd members with certificates signed by `authority` (PEM), whatever
+    their name.
 
-    Raises KubeconfigError when the certificates cannot be used.
+    Raises KubeconfigError if the certificates cannot be used.
     """
     found = tls_context(
         Kubeconfig(
@@ -29,8 +30,8 @@ def etcd_context(authority: bytes, client: KeyPair) -> ssl.SSLContext:
     return found
 
 
-def curious_context() -> ssl.SSLContext:
-    """For looking at the certificate of a server; nothing may be told to it."""
+def inspection_context() -> ssl.SSLContext:
+    """Return a context for inspecting a server's certificate; send nothing confidential over it."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -38,7 +39,7 @@ def curious_context() -> ssl.SSLContext:
 
 
 def end_of(certificate: bytes) -> datetime:
-    """When a certificate (DER, as TLS hands it out) ends."""
+    """Return when a certificate (DER, from TLS) expires."""
     from cryptography.x509 import load_der_x509_certificate
 
     return load_der_x509_certificate(certificate).not_valid_after_utc.astimezone(UTC)

@@ -34,10 +34,10 @@ _CODE: Final = re.compile(rb"[1-5][0-9]{2}")
 
 
 @asynccontextmanager
-async def forwarded(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterator[PodPorts]:
-    """The ports of a pod, while the context is open. Raises Unreachable and ApiError.
+async def port_forward(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterator[PodPorts]:
+    """Open port forwarding to a pod while the context is open. Raises Unreachable and ApiError.
 
-    A proxy on the way is not supported.
+    Proxies are not supported.
     """
     if access.proxy:
         raise Unreachable(f"ports of pods are not reached through a proxy ({access.server})")
@@ -54,7 +54,7 @@ async def forwarded(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterat
                 ssl=tls,
                 server_hostname=(access.tls_server_name or url.hostname) if tls else None,
             )
-            await ports.upgraded(_head(access, url.netloc, url.path, namespace, pod))
+            await ports.upgrade(_head(access, url.netloc, url.path, namespace, pod))
     except (OSError, TimeoutError) as error:
         ports.close()
         raise Unreachable(f"cannot reach {url.netloc}: {str(error) or 'no answer'}") from None
@@ -66,7 +66,9 @@ async def forwarded(access: Kubeconfig, namespace: str, pod: str) -> AsyncIterat
 
 @lru_cache(maxsize=CONTEXTS)
 def _context(access: Kubeconfig) -> ssl.SSLContext | bool:
-    """TLS for one access. Reading its certificate and key costs more than a connection."""
+    """Return the TLS context for an access, cached: loading its certificate costs more than a
+    connection.
+    """
     return tls_context(access)
 
 
@@ -79,14 +81,14 @@ class PodPorts(SpdyProtocol):
         self._answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._count = 0
 
-    async def upgraded(self, head: bytes) -> None:
-        """Ask for the upgrade. Raises ApiError and OSError."""
+    async def upgrade(self, head: bytes) -> None:
+        """Request the protocol upgrade. Raises ApiError and OSError."""
         assert self._transport is not None
         self._transport.write(head)
         await self._answer
 
     def stream(self, port: int) -> ByteStream:
-        """A connection to a port. What is wrong with it shows when it is read."""
+        """Open a connection to a port. Its errors are raised on reading."""
         shared = {"port": str(port), "requestid": str(self._count)}
         self._count += 1
         trouble = self.open({"streamtype": "error", **shared})
@@ -104,14 +106,14 @@ class PodPorts(SpdyProtocol):
         if end and not self._answer.done():
             self._judge(head, rest)
         elif len(self._head) > _HEAD_LIMIT:
-            self._refused(ConnectionError("the answer's head is too large"))
+            self._fail(ConnectionError("the answer's head is too large"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._refused(exc or ConnectionResetError("the other side hung up"))
+        self._fail(exc or ConnectionResetError("the other side hung up"))
 
     def _judge(self, head: bytes, rest: bytes) -> None:
-        """The server agreed, or said why not (in one piece, as API servers do)."""
+        """Check whether the server accepted the upgrade; its refusal is one document."""
         status = head.split(b" ", 2)[1:2]
         if status == [b"101"]:
             self._head = None
@@ -120,10 +122,10 @@ class PodPorts(SpdyProtocol):
                 super().data_received(rest)
             return
         code = int(status[0]) if status and _CODE.fullmatch(status[0]) else 502
-        self._refused(error_of(code, _status(rest)))
+        self._fail(error_of(code, _status(rest)))
         self.close()
 
-    def _refused(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         if not self._answer.done():
             self._answer.set_exception(error)
 

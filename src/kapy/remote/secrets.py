@@ -1,7 +1,7 @@
-"""The Secrets that hold a cluster's certificates and its kubeconfig: names, shapes, contents.
+"""The Secrets that hold a cluster's certificates and kubeconfig: names, formats, contents.
 
 Upstream's rule (`util/secret`): `<cluster>-<purpose>`, type `cluster.x-k8s.io/secret`, labelled
-with the cluster's name. Certificates are kept under `tls.crt` and `tls.key`, a kubeconfig under
+with the cluster's name. Certificates are stored under `tls.crt` and `tls.key`, a kubeconfig under
 `value`.
 """
 
@@ -41,13 +41,15 @@ KUBECONFIG_VALUE: Final = "value"
 
 
 class BadSecret(KapyError):
-    """A cluster's Secret lacks a value or has an unreadable one. Never quotes it."""
+    """A cluster's Secret lacks a value or has an invalid one. The message never contains
+    the value.
+    """
 
 
 class UnusableSecrets(KapyError):
-    """Secrets of a cluster hold what cannot be used. problems: a line for each.
+    """Secrets of a cluster have unusable contents. problems: a line for each.
 
-    is_watched: a change of any of them is noticed at once.
+    is_watched: whether changes of all of them are watched.
     """
 
     def __init__(self, problems: Iterable[str], *, is_watched: bool = True) -> None:
@@ -57,24 +59,24 @@ class UnusableSecrets(KapyError):
 
 
 class InvalidSecretName(KapyError):
-    """The name is not of the form `<cluster>-<purpose>`."""
+    """The name does not have the form `<cluster>-<purpose>`."""
 
 
 def secret_name(cluster: str, purpose: str) -> str:
-    """`<cluster>-<purpose>`."""
+    """Return `<cluster>-<purpose>`."""
     return f"{cluster}-{purpose}"
 
 
 def secret_key(cluster: Key, purpose: str) -> Key:
-    """Where the cluster's Secret of that purpose is."""
+    """Return the key of the cluster's Secret with that purpose."""
     return Key(cluster.namespace, secret_name(cluster.name, purpose))
 
 
 def parse_secret_name(name: str) -> tuple[str, str]:
-    """Cluster name and purpose. Raises InvalidSecretName.
+    """Return cluster name and purpose. Raises InvalidSecretName.
 
-    Splits at the last dash, so that `apiserver-etcd-client`, which has dashes itself, is never
-    recognised: upstream's answer.
+    It splits at the last dash as upstream does, so that `apiserver-etcd-client`, which contains
+    dashes itself, is never recognized.
     """
     cluster, dash, purpose = name.rpartition("-")
     said = f'"{name}" is not a valid cluster secret name. '
@@ -86,7 +88,7 @@ def parse_secret_name(name: str) -> tuple[str, str]:
 
 
 def has_purpose_suffix(name: str) -> bool:
-    """Whether the name ends as a cluster's Secret would."""
+    """Return whether the name ends like a cluster Secret's name."""
     return any(name.endswith(f"-{purpose}") for purpose in PURPOSES)
 
 
@@ -122,7 +124,7 @@ def certificate_secret(
 
 
 def secret_value(secret: Document, field: str) -> bytes | None:
-    """One decoded value, None when there is none. Raises BadSecret when it is not base64."""
+    """Return one decoded value, None if there is none. Raises BadSecret if it is not base64."""
     value = (secret.get("data") or {}).get(field)
     if value is None:
         return None
@@ -133,15 +135,19 @@ def secret_value(secret: Document, field: str) -> bytes | None:
 
 
 def key_pair(secret: Document) -> KeyPair:
-    """Certificate and key of a Secret; the key may be missing (external etcd). Raises BadSecret."""
+    """Return certificate and key of a Secret; the key may be missing (external etcd). Raises
+    BadSecret.
+    """
     certificate = secret_value(secret, CERTIFICATE)
     if certificate is None:
         raise BadSecret(f"Secret {Key.of(secret)}: missing data for key {CERTIFICATE}")
     return KeyPair(certificate, secret_value(secret, PRIVATE_KEY) or b"")
 
 
-def told_of(secret: Document, problem: str) -> str:
-    """A problem with the name of its Secret, and whether a change of that is noticed."""
+def secret_problem(secret: Document, problem: str) -> str:
+    """Return a problem with the name of its Secret, and whether changes of the Secret are
+    watched.
+    """
     text = f"Secret {Key.of(secret)}: {problem}"
     if is_watched(secret):
         return text
@@ -149,5 +155,5 @@ def told_of(secret: Document, problem: str) -> str:
 
 
 def is_watched(secret: Document) -> bool:
-    """Whether a change of the Secret is noticed at once."""
+    """Return whether changes of the Secret are watched."""
     return CLUSTER_NAME_LABEL in (secret["metadata"].get("labels") or {})

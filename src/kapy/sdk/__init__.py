@@ -5,6 +5,8 @@ Two ways to use it: answer the questions of a contract (`InfraMachineProvider`,
 controller of one's own from the parts of the runtime below.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from kapy import conditions
 from kapy._aio.clock import Clock
 from kapy.api.infrastructure import PoolInstance
@@ -20,16 +22,16 @@ from kapy.contract.handover import awaited
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.templates import InfraMachineTemplate, cloned
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.failure import NotYet
-from kapy.engine.keys import Keys
 from kapy.engine.phases import run_phases
+from kapy.engine.private_keys import PrivateKeyPool
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.boot import (
     BadBootData,
@@ -52,6 +54,7 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model, rules
 from kapy.kube.names import Resource
 from kapy.kube.pki import KeyPair
+from kapy.kube.renamed import renamed_name
 from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
 from kapy.sdk.answers import (
@@ -129,17 +132,24 @@ from kapy.sdk.readiness import in_v1beta1
 from kapy.sdk.template_capacity import add_template_capacity
 from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
+_RENAMED = {
+    "Applied": "SSACache",
+    "Keys": "PrivateKeyPool",
+    "REPORTED": "STATUS_DEBOUNCE",
+    "SUMMED_UP": "AGGREGATE_DEBOUNCE",
+}
+"""Former names, until the next minor release."""
+
 __all__ = [
     "AGE",
+    "AGGREGATE_DEBOUNCE",
     "CA_LIFE",
     "DONE",
-    "REPORTED",
-    "SUMMED_UP",
+    "STATUS_DEBOUNCE",
     "Absent",
     "Address",
     "AddressOrder",
     "Allocated",
-    "Applied",
     "AppliedObjects",
     "BadBootData",
     "BootPlan",
@@ -199,7 +209,6 @@ __all__ = [
     "Key",
     "KeyPair",
     "Keychain",
-    "Keys",
     "KindRules",
     "Kubeconfigs",
     "Listed",
@@ -221,6 +230,7 @@ __all__ = [
     "PoolInstance",
     "PoolMachines",
     "PoolProvisioned",
+    "PrivateKeyPool",
     "Provider",
     "Provisioned",
     "Recorder",
@@ -232,6 +242,7 @@ __all__ = [
     "Rulebook",
     "RunCommand",
     "Runtime",
+    "SSACache",
     "Sessions",
     "Setting",
     "Tenants",
@@ -282,3 +293,9 @@ __all__ = [
     "v1beta1",
     "versions_of",
 ]
+
+
+if not TYPE_CHECKING:  # else every name would seem to exist
+
+    def __getattr__(name: str) -> Any:
+        return globals()[renamed_name(__name__, _RENAMED, name)]

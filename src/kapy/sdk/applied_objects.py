@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import json
 
 from kapy.client.client import Client
-from kapy.engine.applied import Applied
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
 from kapy.kube.names import Resource
@@ -25,7 +25,7 @@ class AppliedObjects:
     """What this process applied last. tally: counts what was spared and what was not. manager: the
     field manager that owns what is created here."""
 
-    def __init__(self, client: Client, tally: Applied, manager: str) -> None:
+    def __init__(self, client: Client, tally: SSACache, manager: str) -> None:
         self.manager = manager
         self.metadata_manager = f"{manager}-metadata"
         self._client = client

@@ -79,7 +79,10 @@ def add_bootstrap(
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     reconciler = BootstrapConfigs(runtime, kind, provider, finalizer)
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
     BootstrapWatches(runtime, resource).attach(controller)
     return runtime.add(controller, runtime.cache.informer(resource))

@@ -11,7 +11,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, own_key
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
@@ -36,12 +36,12 @@ class BootstrapWatches:
     def attach(self, controller: Controller) -> None:
         """Make the controller wake up."""
         self._configs.add_index(BY_CLUSTER, cluster_of)
-        controller.watch(self._configs, awaited(own_key), gather=REPORTED)
-        controller.watch(self._configs, own_key, gather=SUMMED_UP)
+        controller.watch(self._configs, awaited(own_key), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._configs, own_key, debounce=AGGREGATE_DEBOUNCE)
         for owners in self._owners:
-            controller.watch(owners, self.of_owner, gather=REPORTED)
-        controller.watch(self._clusters, self.of_cluster, gather=REPORTED)
-        controller.watch(self._secrets, self.of_secret, gather=REPORTED)
+            controller.watch(owners, self.of_owner, debounce=STATUS_DEBOUNCE)
+        controller.watch(self._clusters, self.of_cluster, debounce=STATUS_DEBOUNCE)
+        controller.watch(self._secrets, self.of_secret, debounce=STATUS_DEBOUNCE)
 
     def of_owner(self, change: Change) -> Iterable[Key]:
         """The configuration of a Machine or MachinePool whose wishes or Nodes changed; all of a

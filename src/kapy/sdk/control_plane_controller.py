@@ -41,7 +41,10 @@ def add_control_plane(
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     reconciler = ControlPlanes(runtime, kind, provider, finalizer)
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
     reconciler.watches.attach(controller)
     return runtime.add(controller, runtime.cache.informer(resource))
@@ -97,7 +100,7 @@ class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
         if status.initialization.control_plane_initialized:
             ready = true(ConditionType.AVAILABLE, Reason.AVAILABLE)
         self._report(draft, answer.conditions, ready)
-        return result.sooner(requeue_if(after=answer.look_again, because=answer.because))
+        return result.earlier_of(requeue_if(after=answer.look_again, because=answer.because))
 
 
 def _check(answer: ControlPlaneProvisioned, order: ControlPlaneOrder[Any]) -> None:

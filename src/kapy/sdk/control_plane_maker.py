@@ -19,9 +19,9 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.ownership import ownership_patch
 from kapy.contract.templates import InfraMachineTemplate, cloned
-from kapy.engine.applied import REMEMBERED, Applied
 from kapy.engine.correlation import Lru
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import REMEMBERED, SSACache
 from kapy.kube import Document, Key
 from kapy.kube.apply.settled import is_settled
 from kapy.kube.errors import REFUSED, NotFound
@@ -50,7 +50,7 @@ class MachineMaker:
         kind = resource.kind.lower()
         self._runtime = runtime
         self._external = external
-        tally = runtime.metrics.remember(Applied(kind))
+        tally = runtime.metrics.remember(SSACache(kind))
         self._applied = AppliedObjects(runtime.client, tally, f"capi-{kind}")
         self._machines = runtime.cache.informer(Machine)
         # Generation of the control plane and versions of a Machine, by its uid, and of what belongs

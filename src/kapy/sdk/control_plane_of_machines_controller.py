@@ -27,7 +27,7 @@ from kapy.api.wording import shortened
 from kapy.conditions import aggregate, false, is_true, reason_of, set_condition, true
 from kapy.contract.external import External, owner_keys
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue, requeue_if
 from kapy.engine.runtime import Runtime
@@ -69,12 +69,17 @@ def add_control_plane_of_machines(
     external = External(runtime.client, runtime.cache)
     reconciler = ControlPlanesOfMachines(runtime, kind, provider, finalizer, external)
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
     noting = reconciler.rests.noting
     reconciler.watches.attach(controller, noting)
     owners = owner_keys(resource.group_kind)
-    controller.watch(runtime.cache.informer(Machine.RESOURCE), noting(owners), gather=SUMMED_UP)
+    controller.watch(
+        runtime.cache.informer(Machine.RESOURCE), noting(owners), debounce=AGGREGATE_DEBOUNCE
+    )
 
     def of_external(change: Change) -> list[Key]:
         """A configuration or a machine's infrastructure, or a template that comes."""
@@ -84,7 +89,7 @@ def add_control_plane_of_machines(
             found += [Key.of(one) for one in runtime.cache.informer(resource).list(namespace)]
         return found
 
-    external.wake(controller, noting(of_external), gather=REPORTED)
+    external.wake(controller, noting(of_external), gather=STATUS_DEBOUNCE)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
@@ -145,12 +150,12 @@ class ControlPlanesOfMachines(ControlPlaneObjects[T], Generic[T]):
         waits = await self._step(plane, seen, said, template, outdated)
         self._count(draft, seen, outdated, "" if waits is None else waits.because)
         self._tell_availability(draft, said)
-        result = result.sooner(self._at_rollout(plane))
+        result = result.earlier_of(self._at_rollout(plane))
         if waits is not None:
-            result = result.sooner(requeue_if(after=waits.poll_after, because=waits.because))
+            result = result.earlier_of(requeue_if(after=waits.poll_after, because=waits.because))
         elif template is not None and not outdated and order.initialized:
             self.rests.settle(seen, said, result)
-        return result.sooner(requeue_if(after=said.look_again, because=said.because))
+        return result.earlier_of(requeue_if(after=said.look_again, because=said.because))
 
     async def _release(
         self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]

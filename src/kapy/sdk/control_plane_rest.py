@@ -38,7 +38,7 @@ class Rest:
         if self.wake.after is None:
             return asked
         after = self.since + self.wake.after - now
-        return requeue(after=after, because=self.wake.because).sooner(asked)
+        return requeue(after=after, because=self.wake.reason).earlier_of(asked)
 
     def until(self) -> datetime:
         """When it is over."""

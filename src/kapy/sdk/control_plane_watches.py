@@ -11,7 +11,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper, own_key
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
@@ -37,10 +37,10 @@ class ControlPlaneWatches:
         self, controller: Controller, noting: Callable[[Mapper], Mapper] = lambda keys: keys
     ) -> None:
         """Make the controller wake up. noting: told of what wakes it."""
-        controller.watch(self._objects, awaited(own_key), gather=REPORTED)
-        controller.watch(self._objects, noting(own_key), gather=SUMMED_UP)
-        controller.watch(self._clusters, noting(self.of_cluster), gather=REPORTED)
-        controller.watch(self._secrets, noting(self.of_secret), gather=REPORTED)
+        controller.watch(self._objects, awaited(own_key), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._objects, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
+        controller.watch(self._clusters, noting(self.of_cluster), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._secrets, noting(self.of_secret), debounce=STATUS_DEBOUNCE)
         for machines in self._machines:
             machines.add_index(BY_CLUSTER, cluster_of)
             controller.watch(machines, noting(self.of_gone))

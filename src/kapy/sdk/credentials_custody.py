@@ -33,9 +33,9 @@ class Custody:
         self._client = runtime.client
         self._finalizer = finalizer
         self._identity: type[Object] | None = None
-        runtime.grant(SECRETS, "patch")
+        runtime.declare_write(SECRETS, "patch")
         if identity is not None:
-            runtime.grant(identity, "patch")
+            runtime.declare_write(identity, "patch")
             name = f"{identity.kind}Meta"
             self._identity = type(name, (Object,), {"RESOURCE": identity, "__module__": __name__})
 

@@ -11,7 +11,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import false, unknown
 from kapy.engine.events import Recorder
-from kapy.engine.failure import NotYet, is_ordinary, is_ours, reasons, told
+from kapy.engine.failure import NotYet, describe_error, is_expected, is_transient, reasons
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 
@@ -31,8 +31,10 @@ def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[No
     try:
         yield
     except Exception as error:
-        if not is_ordinary(error):
-            events.warning(about, reason, told(error) if is_ours(error) else type(error).__name__)
+        if not is_transient(error):
+            events.warning(
+                about, reason, describe_error(error) if is_expected(error) else type(error).__name__
+            )
         raise
 
 
@@ -41,9 +43,9 @@ def failed(error: Exception, type_: str) -> Condition | None:
 
     What is waited for (NotYet) is no failure, and said as it is.
     """
-    if is_ordinary(error):
+    if is_transient(error):
         waits = [str(one) for one in reasons(error) if isinstance(one, NotYet)]
         reason = _WAITING.get(type_, Reason.NOT_AVAILABLE)
         return false(type_, reason, "; ".join(waits)) if waits else None
-    message = told(error) if is_ours(error) else LOOK_AT_LOGS
+    message = describe_error(error) if is_expected(error) else LOOK_AT_LOGS
     return unknown(type_, Reason.INTERNAL_ERROR, message)

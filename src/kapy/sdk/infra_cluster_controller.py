@@ -69,7 +69,10 @@ def add_infra_cluster(
         runtime, kind, provider, finalizer, load_balancer, Extras(makes, credentials)
     )
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
 
     def of_cluster(change: Change) -> Iterable[Key]:

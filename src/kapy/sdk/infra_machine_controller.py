@@ -79,7 +79,10 @@ def add_infra_machine(
     members, extras = Membership(load_balancer), Extras(makes, credentials)
     reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members, extras)
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
     choosy = type(provider).serves is not InfraMachineProvider.serves
     watches = InfraMachineWatches(

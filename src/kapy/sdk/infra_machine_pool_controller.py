@@ -71,7 +71,10 @@ def add_infra_machine_pool(
         runtime, kind, provider, finalizer, bootstrap, Extras(makes, credentials)
     )
     controller = Controller(
-        resource.kind.lower(), reconciler.reconcile, concurrency=concurrency, hears_itself=False
+        resource.kind.lower(),
+        reconciler.reconcile,
+        concurrency=concurrency,
+        requeue_on_own_writes=False,
     )
     pools = MachinePool.RESOURCE
     watches = InfraMachineWatches(runtime, resource, bootstrap.secrets, pools)

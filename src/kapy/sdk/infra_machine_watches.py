@@ -12,7 +12,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.contract.handover import awaited
 from kapy.engine.cache import Change, Informer
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper, own_key
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
@@ -50,10 +50,10 @@ class InfraMachineWatches:
         self._infra.add_index(BY_CLUSTER, cluster_of)
         self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
-        controller.watch(self._infra, self._served(awaited(own_key)), gather=REPORTED)
-        controller.watch(self._infra, self._served(own_key), gather=SUMMED_UP)
-        controller.watch(self._machines, self._served(self.of_machine), gather=REPORTED)
-        controller.watch(self._clusters, self._served(self.of_cluster), gather=SUMMED_UP)
+        controller.watch(self._infra, self._served(awaited(own_key)), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._infra, self._served(own_key), debounce=AGGREGATE_DEBOUNCE)
+        controller.watch(self._machines, self._served(self.of_machine), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._clusters, self._served(self.of_cluster), debounce=AGGREGATE_DEBOUNCE)
         controller.watch(self._secrets, self._served(self.of_secret))
 
     def _served(self, mapper: Mapper) -> Mapper:

@@ -69,7 +69,9 @@ def add_ipam(
     pools = AddressPools(runtime, pool, provider, addresses)
     reconciler = Claims(runtime, provider, finalizer, pools, addresses)
     name = f"{resource.kind.lower()}/claim"
-    controller = Controller(name, reconciler.reconcile, concurrency=concurrency, hears_itself=False)
+    controller = Controller(
+        name, reconciler.reconcile, concurrency=concurrency, requeue_on_own_writes=False
+    )
     ClaimWatches(runtime, resource).attach(controller)
     pools.attach()
     return runtime.add(controller, runtime.cache.informer(IPAddressClaim.RESOURCE))

@@ -19,7 +19,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.client.turns import Turns
 from kapy.conditions import true
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, Controller, own_key
+from kapy.engine.controller import STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
@@ -63,9 +63,9 @@ class AddressPools(Generic[P]):
 
     def attach(self) -> Controller:
         """Have a controller look after the pools."""
-        controller = Controller(self.kind.lower(), self.reconcile, hears_itself=False)
+        controller = Controller(self.kind.lower(), self.reconcile, requeue_on_own_writes=False)
         controller.watch(self._known, own_key)
-        controller.watch(self._addresses.known, self._of_address, gather=REPORTED)
+        controller.watch(self._addresses.known, self._of_address, debounce=STATUS_DEBOUNCE)
         return self._runtime.add(controller, self._known)
 
     def are_meant(self, reference: IPPoolReference) -> bool:

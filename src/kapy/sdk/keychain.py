@@ -11,7 +11,7 @@ from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
 from kapy.engine.failure import NotYet
-from kapy.engine.keys import Keys
+from kapy.engine.private_keys import PrivateKeyPool
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
@@ -29,7 +29,7 @@ from kapy.remote.secrets import (
     is_watched,
     key_pair,
     secret_key,
-    told_of,
+    secret_problem,
 )
 from kapy.sdk.certificate_checks import certificate_problem
 from kapy.sdk.cluster_certificates import ClusterCertificate, made
@@ -57,7 +57,7 @@ class Keychain:
     """The certificate Secrets of all clusters."""
 
     def __init__(
-        self, client: Client, secrets: Informer[Document], clock: Clock, keys: Keys
+        self, client: Client, secrets: Informer[Document], clock: Clock, keys: PrivateKeyPool
     ) -> None:
         self._client = client
         self._keys = keys
@@ -70,7 +70,7 @@ class Keychain:
     def of(cls, runtime: Runtime) -> Keychain:
         """A keychain that reads through the runtime's cache."""
         secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_SECRETS)
-        return cls(runtime.client, secrets, runtime.clock, runtime.keys)
+        return cls(runtime.client, secrets, runtime.clock, runtime.private_keys)
 
     async def secret(self, cluster: Key, purpose: str) -> Document | None:
         """A cluster's Secret, from the cache or (if it lacks our label) from the server."""
@@ -107,7 +107,7 @@ class Keychain:
                 found[certificate.purpose] = Kept(key_pair(secret), secret)
         if unusable:
             raise UnusableSecrets(
-                (told_of(secret, problem) for secret, problem in unusable),
+                (secret_problem(secret, problem) for secret, problem in unusable),
                 is_watched=all(is_watched(secret) for secret, _ in unusable),
             )
         return found

@@ -61,7 +61,7 @@ class Kubeconfigs:
         if renewal > now:
             return renewal
         ca = authority or await self._authority(cluster)
-        key = await self._runtime.keys.new(algorithm)
+        key = await self._runtime.private_keys.new(algorithm)
         data = renewed_data(secret, cluster.name, ca, now=now, key=key)
         await self._runtime.client.patch(SECRETS, Key.of(secret), {"data": data})
         return None
@@ -88,7 +88,7 @@ class Kubeconfigs:
         algorithm: Algorithm,
     ) -> None:
         ca = authority or await self._authority(cluster)
-        key = await self._runtime.keys.new(algorithm)
+        key = await self._runtime.private_keys.new(algorithm)
         now = self._runtime.clock()
         await self._create(kubeconfig_secret(cluster, server, ca, owner, now=now, key=key))
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from kapy.api.names import Label
 from kapy.contract.external import owner_keys
 from kapy.engine.cache import Informer
-from kapy.engine.controller import REPORTED, Controller
+from kapy.engine.controller import STATUS_DEBOUNCE, Controller
 from kapy.engine.failure import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -46,13 +46,13 @@ class Makes:
         }
         for kind, informer in self._informers.items():
             informer.add_index(BY_OWNER, _owners_of)
-            runtime.grant(kind, "create", "delete", "patch")
+            runtime.declare_write(kind, "create", "delete", "patch")
 
     def attach(self, controller: Controller) -> None:
         """Wake the owner of what changed."""
         owners = owner_keys(self._owners.group_kind)
         for informer in self._informers.values():
-            controller.watch(informer, owners, gather=REPORTED)
+            controller.watch(informer, owners, debounce=STATUS_DEBOUNCE)
 
     def of(self, owner: Document, cluster: str) -> Owned:
         """What one object makes. cluster: the name of its Cluster."""

@@ -20,7 +20,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Annotation, Label
 from kapy.contract.infra_machine import InfraMachine
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, Controller
+from kapy.engine.controller import STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -65,7 +65,7 @@ class PoolMachines:
             values = _pool_of(change.document)
             return {Key.of(one) for value in values for one in pools.indexed(BY_POOL, value)}
 
-        controller.watch(self._objects, of_pool, gather=REPORTED)
+        controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
     def of(self, order: MachinePoolOrder[Any]) -> Sequence[Document]:
         """The objects that there are, in the order of names."""

@@ -47,9 +47,9 @@ def add_template_capacity(
         await runtime.client.patch(resource, key, status, subresource="status")
         return DONE
 
-    controller = Controller(resource.kind.lower(), reconcile, hears_itself=False)
+    controller = Controller(resource.kind.lower(), reconcile, requeue_on_own_writes=False)
     controller.watch(templates, of_template)
-    runtime.grant(resource, "patch")
+    runtime.declare_write(resource, "patch")
     return runtime.add(controller, templates)
 
 

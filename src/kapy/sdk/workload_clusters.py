@@ -27,8 +27,9 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
-from kapy.remote.connections import Connections
-from kapy.remote.connections import NotConnected as NotConnected
+from kapy.kube.renamed import renamed_arguments
+from kapy.remote.cluster_cache import ClusterCache
+from kapy.remote.cluster_cache import NotConnected as NotConnected
 
 
 class WorkloadClusters:
@@ -37,8 +38,9 @@ class WorkloadClusters:
     connections: those that the program has already; then `run` must not be called.
     """
 
-    def __init__(self, runtime: Runtime, connections: Connections | None = None) -> None:
-        self._connections = connections or Connections(runtime, dial=_dial)
+    @renamed_arguments(connections="cluster_cache")
+    def __init__(self, runtime: Runtime, cluster_cache: ClusterCache | None = None) -> None:
+        self._connections = cluster_cache or ClusterCache(runtime, dial=_dial)
 
     def client(self, cluster: Key) -> Client:
         """A client of the cluster. Raises NotConnected."""
@@ -69,7 +71,7 @@ class WorkloadClusters:
 
     def poke(self, cluster: Key) -> None:
         """Try to connect now: the provider knows that the cluster's API server has come up."""
-        self._connections.poke(cluster)
+        self._connections.trigger_probe(cluster)
 
     async def run(self) -> None:
         """Keep the connections; until cancelled."""

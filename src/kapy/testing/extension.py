@@ -26,7 +26,7 @@ from kapy.hooks.messages.generate_patches import (
 )
 from kapy.hooks.messages.message import SUCCESS
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.yaml import load

@@ -18,14 +18,14 @@ import msgspec
 
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.conversions import sample
-from kapy.hooks.discovery import accepted
+from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import BadDiscovery, BadMessage
 from kapy.hooks.hook import AnyHook, Hook, Resp
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
 from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
 from kapy.hooks.messages.message import FAILURE, LONGEST_WAIT, SUCCESS, RetryResponse
 from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH
-from kapy.hooks.posting import Answer, NoAnswer
+from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 
 Ask: TypeAlias = Callable[[str, bytes], Awaitable[Answer]]
@@ -84,7 +84,7 @@ async def _discovered(ask: Ask, catalog: Catalog, found: list[Finding]) -> list[
         response = _response(DISCOVERY, answer)
         if response.status != SUCCESS:
             raise _Broken(f"it fails: {response.message}")
-        handlers = accepted(response.handlers, catalog)
+        handlers = validate_handlers(response.handlers, catalog)
     except (_Broken, BadDiscovery) as error:
         found.append(Finding(rule, "", str(error)))
         return []

@@ -13,8 +13,8 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.process import DidNotStart, extended
 from kapy.apps.extension_server.wanted import wanted
 from kapy.hooks import BEFORE_CLUSTER_CREATE, BeforeClusterCreateRequest
-from kapy.hooks.https import HttpsPost
-from kapy.hooks.posting import NoAnswer
+from kapy.hooks.https import HttpsTransport
+from kapy.hooks.transport import NoAnswer
 from kapy.hooks.urls import handler_url
 from kapy.testing.story import Story
 from tests.stories.test_extensions import OPEN
@@ -35,7 +35,7 @@ async def mortal(request: BeforeClusterCreateRequest) -> RetryResponse:
 
 async def answer(config: ExtensionConfig, request: BeforeClusterCreateRequest) -> int:
     """Ask the handler; the status code. Raises NoAnswer."""
-    post, client = HttpsPost(), config.spec.client_config
+    post, client = HttpsTransport(), config.spec.client_config
     try:
         url = handler_url(client, BEFORE_CLUSTER_CREATE, "mortal")
         return (await post(client, url, BEFORE_CLUSTER_CREATE.encode_request(request))).code

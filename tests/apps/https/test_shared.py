@@ -31,7 +31,7 @@ from kapy.apps.https.certificate import NoCertificate
 from kapy.apps.https.shared import SharedCertificate
 from kapy.client.client import Client
 from kapy.hooks import DISCOVERY, Application, Extension
-from kapy.hooks.https import HttpsPost
+from kapy.hooks.https import HttpsTransport
 from kapy.kube import Document, Key, pki
 from kapy.kube.errors import NotFound
 from kapy.kube.http import ADMIN
@@ -260,7 +260,7 @@ async def _called(client: Client, urls: Iterable[str]) -> None:
     """Call each replica over a connection of its own. Raises NoAnswer."""
     config = await client.get(ExtensionConfig, Key("", "quota"))
     for url in urls:
-        post = HttpsPost()
+        post = HttpsTransport()
         try:
             where = ClientConfig(url=url, ca_bundle=config.spec.client_config.ca_bundle)
             answer = await post(where, url + DISCOVERY.path(), b"{}")

@@ -33,9 +33,9 @@ from kapy.apps.settings import Controlling
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.engine.leadership import Fenced, Leadership, Terms
+from kapy.engine.leadership import Fenced, LeaderElectionConfig, LeaderElector
 from kapy.engine.runtime import Runtime
-from kapy.hooks.posting import Post
+from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
@@ -134,7 +134,7 @@ class Separate:
 
 
 @asynccontextmanager
-async def separate(post: Post, beside: Sequence[Document] = ()) -> AsyncIterator[Separate]:
+async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> AsyncIterator[Separate]:
     """post: to extensions. beside: components of others (their kinds and roles count)."""
     admission = Rules(GATES)
     clock = loop_clock()
@@ -163,13 +163,15 @@ async def separate(post: Post, beside: Sequence[Document] = ()) -> AsyncIterator
         yield here
 
 
-async def _started(program: Program, asked: Asked, here: Separate, post: Post) -> dict[str, Any]:
+async def _started(
+    program: Program, asked: Asked, here: Separate, post: HookTransport
+) -> dict[str, Any]:
     """A manager, put together as `kapy.apps.program.running` does it."""
     told: Controlling = controlling({}, gates=GATES)
     clock, random = loop_clock(), Random(program.name)
     own = Client(asked, field_manager=program.name)
-    terms = Terms(lease=Key(program.namespace, program.lease), identity=program.name)
-    leadership = Leadership(own, terms, clock, random)
+    terms = LeaderElectionConfig(lease=Key(program.namespace, program.lease), identity=program.name)
+    leadership = LeaderElector(own, terms, clock, random)
     runtime = Runtime.on(
         Fenced(asked, leadership),
         clock=clock,
@@ -177,7 +179,7 @@ async def _started(program: Program, asked: Asked, here: Separate, post: Post) -
         random=random,
         options=told.manager,
     )
-    runtime.turn = leadership.lead
+    runtime.leader_gate = leadership.lead
     here.runtimes[program.name] = runtime
     secret = Key(program.namespace, program.secret)
     shared = SharedCertificate(

@@ -20,7 +20,7 @@ from kapy.apps.manager_flags import controlling
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
-from kapy.hooks.https import HttpsPost
+from kapy.hooks.https import HttpsTransport
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.providers.inmemory import InMemory
 from tests.core.stage import default_namespace
@@ -75,7 +75,7 @@ async def test_secrets_and_config_maps_of_clusters_only_are_kept(program: Progra
     async with server() as here:
         far = Far(here)
         runtime = Runtime.on(far, clock=loop_clock())
-        outside = Outside(lambda: HttpsPost({}, None), machines=InMemory(clock=loop_clock()))
+        outside = Outside(lambda: HttpsTransport({}, None), machines=InMemory(clock=loop_clock()))
         services = program.add(runtime, controlling({}), outside)
         async with running(runtime=runtime.run, **services):
             await asyncio.sleep(60)

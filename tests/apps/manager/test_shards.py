@@ -28,11 +28,11 @@ from kapy.apps.manager_flags import controlling
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.conditions import is_true
-from kapy.engine.belonging import cluster_of
-from kapy.engine.leadership import Fenced, Terms
+from kapy.engine.cluster_of import cluster_of
+from kapy.engine.leadership import Fenced, LeaderElectionConfig
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
-from kapy.hooks.posting import Post
+from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
@@ -88,7 +88,7 @@ class Managers:
     def _started(self, name: str, shard: str) -> dict[str, Service]:
         program, told = PROGRAMS[name], controlling({})
         transport = Writes(self.server, shard, self.writers[name])
-        terms = Terms(lease=Key("default", program.lease), identity=shard)
+        terms = LeaderElectionConfig(lease=Key("default", program.lease), identity=shard)
         shards = Shards(Client(transport), terms, 3, loop_clock(), Random(f"{name} {shard}"))
         runtime = Runtime.on(
             Fenced(transport, shards),
@@ -97,7 +97,7 @@ class Managers:
             random=Random(shard),
             options=told.manager,
         )
-        runtime.turn, runtime.shards = shards.take_part, shards
+        runtime.leader_gate, runtime.shards = shards.run_as_member, shards
         pods = PodsHere(self.in_memory)
         outside = Outside(_nobody, self.in_memory.dial, lambda _: pods, self.in_memory)
         beside = program.add(runtime, told, outside)
@@ -111,7 +111,7 @@ class Managers:
         }
 
 
-def _nobody() -> Post:
+def _nobody() -> HookTransport:
     raise AssertionError("no extension is called here")
 
 

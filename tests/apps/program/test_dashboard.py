@@ -14,10 +14,10 @@ from kapy.api.features import FeatureGates
 from kapy.apps.admission import Rules
 from kapy.apps.manager.webhooks import Webhooks
 from kapy.client.client import Client
-from kapy.engine.leadership import Terms
+from kapy.engine.leadership import LeaderElectionConfig
 from kapy.engine.shards import Shards
+from kapy.hooks.call_metrics import CallMetrics
 from kapy.hooks.catalog import shipped
-from kapy.hooks.measures import Measures
 from kapy.kube import Document, Key
 from tests.engine.fake_server import FakeServer
 from tests.stories.plane import running
@@ -37,12 +37,12 @@ def expressions() -> Iterator[str]:
 
 async def families() -> dict[str, set[str]]:
     """Every metric that a manager can tell, and its labels where it has told any."""
-    calls = Measures()
-    calls.called("host", next(iter(shipped())), "200", "Success", 0.1)
+    calls = CallMetrics()
+    calls.count_call("host", next(iter(shipped())), "200", "Success", 0.1)
     reviews = Webhooks(Rules(FeatureGates()), lambda _: None).measures
     with reviews.asked("/convert"):
         reviews.answered("/convert", 200)
-    terms = Terms(lease=Key("default", "lease"), identity="me")
+    terms = LeaderElectionConfig(lease=Key("default", "lease"), identity="me")
     shards = Shards(Client(FakeServer()), terms, 2, loop_clock(), Random(1))
     async with running() as plane:
         collectors: list[Any] = [plane.runtime.metrics.registry, calls, reviews, shards]

@@ -30,7 +30,7 @@ from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.pacing import Paced
 from kapy.engine.runtime import Runtime
-from kapy.hooks.https import HttpsPost
+from kapy.hooks.https import HttpsTransport
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN, User
 from kapy.kube.names import LEASES, Resource
@@ -107,7 +107,7 @@ async def ground(*, definitions: bool = True, port: int = 0) -> AsyncIterator[Gr
 
 
 def add(runtime: Runtime) -> Mapping[str, Service]:
-    return CORE.add(runtime, controlling({}), Outside(lambda: HttpsPost({}, None)))
+    return CORE.add(runtime, controlling({}), Outside(lambda: HttpsTransport({}, None)))
 
 
 async def until_ready_is(port: int, right: Callable[[str], bool]) -> None:

@@ -138,11 +138,11 @@ MACHINES: Final = (
     ),
     Break(
         "a Secret without the label is a connection",
-        "remote/connections.py",
+        "remote/cluster_cache.py",
         'name = (metadata.get("labels") or {}).get(CLUSTER_NAME)',
         'name = metadata["name"].removesuffix("-kubeconfig")',
         {
-            "remote/test_connections.py::test_only_kubeconfig_secrets_are_connections": (
+            "remote/test_cluster_cache.py::test_only_kubeconfig_secrets_are_connections": (
                 "control-plane/connections",
             )
         },

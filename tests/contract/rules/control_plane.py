@@ -212,8 +212,11 @@ ROWS: Final = [
     Row(
         ("kubeconfig", "connections"),
         (471, 473, 474, 475, 476),
-        ("remote/secrets.py", "remote/connections.py"),
-        (SECRETS_ONCE, "remote/test_connections.py::test_only_kubeconfig_secrets_are_connections"),
+        ("remote/secrets.py", "remote/cluster_cache.py"),
+        (
+            SECRETS_ONCE,
+            "remote/test_cluster_cache.py::test_only_kubeconfig_secrets_are_connections",
+        ),
     ),
     Row(
         ("kubeconfig-renewal",),

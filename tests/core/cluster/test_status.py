@@ -34,7 +34,7 @@ from kapy.core.cluster.status import (
 )
 from kapy.kube import Document
 from kapy.kube.meta import read
-from kapy.remote.connections import Health
+from kapy.remote.cluster_cache import Health
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "c"}

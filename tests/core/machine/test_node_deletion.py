@@ -12,7 +12,7 @@ from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.node_deletion import NodeDeletion, NodeDeletions
 from tests.core.machine.scene import delete, free, pod, pods, running
 from tests.core.stage import Stage

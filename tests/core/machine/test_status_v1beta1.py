@@ -22,7 +22,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from tests.core.machine.scene import delete, found, running
 from tests.core.stage import CONFIGS, INFRA_MACHINES, Stage
 

@@ -82,7 +82,7 @@ async def is_left_alone(story: Herd) -> None:
     client = story.plane.runtime.client
     client.transport = counted = Counted(client.transport)
     for _ in range(3):
-        await controller.look(Key("default", CLUSTER))
+        await controller.reconcile_once(Key("default", CLUSTER))
     client.transport = counted.transport
     assert counted.counts.total() == 0
     assert await story.versions() == before

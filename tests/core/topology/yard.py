@@ -19,7 +19,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import CRDS, Resource
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.topology.hooks import LifecycleHooks
 from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS, crd_of, default_namespace, of
 
@@ -58,7 +58,7 @@ async def yard(
         spec = {"infrastructure": refs[0], "controlPlane": refs[1]}
         await client.create(ClusterClass.RESOURCE, of(ClusterClass.RESOURCE, "meadow", spec=spec))
         runtime = Runtime.on(through(server.transport(ADMIN)), clock=loop_clock(), random=Random(0))
-        connections = Connections(runtime, dial=lambda _: server.transport(ADMIN))
+        connections = ClusterCache(runtime, dial=lambda _: server.transport(ADMIN))
         add_classes(runtime)
         add_to(runtime, connections, hooks=hooks)
         running.append(group.create_task(runtime.run()))

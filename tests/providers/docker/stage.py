@@ -26,7 +26,7 @@ from kapy.kube.names import NODES, SECRETS, Resource
 from kapy.providers.docker import Host, add_to
 from kapy.providers.docker.load_balancer_config import PATH
 from kapy.providers.docker.node_images import node_image
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 from tests.providers.docker.paper_engine import PaperEngine
@@ -213,7 +213,7 @@ async def controllers(stage: Stage) -> AsyncIterator[None]:
         return stage.workload.transport(ADMIN)
 
     runtime = stage.bench.runtime
-    connections = Connections(runtime, dial=dial)
+    connections = ClusterCache(runtime, dial=dial)
     host = Host(lambda: stage.engine, {})
     services = add_to(runtime, WorkloadClusters(runtime, connections), host)
     async with stage.bench.running(), running(connections=connections.run, **services):

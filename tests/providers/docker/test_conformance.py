@@ -11,7 +11,7 @@ from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document
 from kapy.kube.http import Transport
 from kapy.providers.docker import Host, add_to
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import Runtime, WorkloadClusters
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.findings import State
@@ -42,7 +42,7 @@ def containers(kinds: Kinds, engine: PaperEngine) -> ProviderUnderTest:
     engine.images = EveryImage()
 
     def add(runtime: Runtime) -> dict[str, Service]:
-        workload = WorkloadClusters(runtime, Connections(runtime, dial=nobody))
+        workload = WorkloadClusters(runtime, ClusterCache(runtime, dial=nobody))
         return dict(add_to(runtime, workload, Host(lambda: engine, {})))
 
     pool: Document = kinds.pool_of({})

@@ -16,7 +16,7 @@ from kapy.kube import Document
 from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair, new_ca
 from kapy.providers.inmemory import InMemory, add_to
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.kubeconfig_secret import kubeconfig
 from kapy.remote.secrets import CLUSTER_CA, certificate_secret
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench

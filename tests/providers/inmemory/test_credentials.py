@@ -71,7 +71,7 @@ async def test_a_server_that_is_nobodys_is_not_reached() -> None:
 
 
 def _client(plane: Plane, access: object) -> Client:
-    from kapy.remote.connections import Kubeconfig
+    from kapy.remote.cluster_cache import Kubeconfig
 
     assert isinstance(access, Kubeconfig)
     return Client(plane.in_memory.dial(access))

@@ -8,7 +8,7 @@ from typing import Any
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request, Transport
 from kapy.providers.kubeadm.controlplane.etcd import EtcdUnreachable
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 
 
 @dataclass

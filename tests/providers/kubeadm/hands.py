@@ -22,7 +22,7 @@ from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_plane
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from tests.providers.kubeadm.fake_etcd import FakeEtcd
 from tests.providers.kubeadm.plane import Plane
 

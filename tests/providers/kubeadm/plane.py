@@ -29,7 +29,7 @@ from kapy.kube.errors import AlreadyExists, Unreachable
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.meta import Object
 from kapy.kube.names import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS, SECRETS
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.testing.frozen import Frozen
 
 KINDS: tuple[type[Object], ...] = (
@@ -103,7 +103,7 @@ class Plane:
     client: Client
     workload: Client
     runtime: Runtime
-    remote: Connections
+    remote: ClusterCache
     clock: Clock
     counted: Counted
     reachable: bool = True
@@ -158,7 +158,7 @@ async def running(*add: Callable[[Plane], Any], strict: bool = True) -> AsyncIte
             raise Unreachable("the workload cluster is not up")
         return Frozen(workload.transport(ADMIN))
 
-    remote = Connections(runtime, dial=dial)
+    remote = ClusterCache(runtime, dial=dial)
     plane = Plane(
         client,
         Client(workload.transport(ADMIN), field_manager="test"),

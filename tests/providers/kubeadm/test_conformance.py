@@ -11,7 +11,7 @@ from kapy.kube import Document
 from kapy.providers.inmemory import InMemory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import Runtime
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.check_results import ONCE
@@ -54,15 +54,15 @@ def bootstrap(runtime: Runtime) -> Services:
     def nobody(_: object) -> None:
         raise AssertionError("no workload cluster is needed for the first machine")
 
-    connections = Connections(runtime, dial=nobody)  # type: ignore[arg-type]
+    connections = ClusterCache(runtime, dial=nobody)  # type: ignore[arg-type]
     add_bootstrap(runtime, connections)
     return {"connections": connections.run}
 
 
 def among(machines: InMemory) -> InProcess:
     def add(runtime: Runtime) -> Mapping[str, object]:
-        connections = Connections(runtime, dial=machines.dial)
-        machines.subscribe(connections.poke)
+        connections = ClusterCache(runtime, dial=machines.dial)
+        machines.subscribe(connections.trigger_probe)
         add_control_planes(
             runtime,
             connections,

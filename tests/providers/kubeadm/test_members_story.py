@@ -16,7 +16,7 @@ from kapy.providers.kubeadm.controlplane import etcd_access
 from kapy.providers.kubeadm.controlplane.etcd import Member
 from kapy.providers.kubeadm.controlplane.etcd_access import LastMember, remove_member
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from tests.providers.kubeadm.awaiting import at, change, names, until
 from tests.providers.kubeadm.building import plane
 from tests.providers.kubeadm.fake_etcd import FakeEtcd

@@ -30,7 +30,7 @@ from kapy.providers.inmemory import InMemory
 from kapy.providers.inmemory import add_to as add_in_memory
 from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 from kapy.providers.kubeadm.controlplane.controller import add_to as add_control_planes
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.testing.frozen import Frozen
 from kapy.testing.story import Story
 from tests.core.stage import default_namespace
@@ -109,10 +109,10 @@ async def plane(
         server.close()
 
 
-def _controllers(runtime: Runtime, workloads: Workloads) -> Connections:
+def _controllers(runtime: Runtime, workloads: Workloads) -> ClusterCache:
     in_memory = InMemory(clock=runtime.clock, elsewhere=workloads.dial)
-    connections = Connections(runtime, dial=in_memory.dial)
-    in_memory.subscribe(connections.poke)
+    connections = ClusterCache(runtime, dial=in_memory.dial)
+    in_memory.subscribe(connections.trigger_probe)
 
     def etcd_dial(cluster: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
         try:

@@ -16,7 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound, Unreachable
 from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from kapy.testing.frozen import Frozen
 from tests.core.stage import node_of
 from tests.providers.kubeadm.fake_etcd import FakeEtcd

@@ -16,11 +16,11 @@ from kapy.apps.extensions.lifecycle import Lifecycle
 from kapy.apps.extensions.patches import Patches
 from kapy.apps.extensions.variables import Variables
 from kapy.engine.runtime import Runtime
+from kapy.hooks.call_stream import ObservableTransport
 from kapy.hooks.caller import Caller
 from kapy.hooks.catalog import installed
-from kapy.hooks.posting import Post
 from kapy.hooks.registry import Registry
-from kapy.hooks.watched import WatchedPost
+from kapy.hooks.transport import HookTransport
 from kapy.kube import Key
 from kapy.kube.names import NAMESPACES
 
@@ -34,7 +34,7 @@ class Extensions:
     lifecycle: Lifecycle
     patches: Patches
     variables: Variables
-    calls: WatchedPost
+    calls: ObservableTransport
 
     def wake(self, *, clusters: Callable[[Key], None], classes: Callable[[Key], None]) -> None:
         """Whom to tell that an extension which was waited for may answer."""
@@ -42,7 +42,7 @@ class Extensions:
         self.caller.subscribe(variables.KIND, classes)
 
 
-def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
+def extensions(runtime: Runtime, post: HookTransport, *, longest: int) -> Extensions:
     """Call the extensions that a runtime's server has ExtensionConfigs of.
 
     longest: seconds that no handler may exceed.
@@ -50,11 +50,11 @@ def extensions(runtime: Runtime, post: Post, *, longest: int) -> Extensions:
     catalog, registry = installed(), Registry(longest=longest)
     # Before any controller watches them: who is woken by a change finds it registered.
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
-    configs.subscribe(registry.follow)
+    configs.subscribe(registry.observe)
     namespaces = runtime.cache.informer(NAMESPACES)
-    watched = WatchedPost(post, registry, runtime.clock)
+    watched = ObservableTransport(post, registry, runtime.clock)
     caller = Caller(registry, catalog, namespaces, watched, random=runtime.random)
-    runtime.metrics.add(caller.measures)
+    runtime.metrics.add(caller.metrics)
     in_place = InPlace(caller)
     configs.subscribe(in_place.follow)
     return Extensions(

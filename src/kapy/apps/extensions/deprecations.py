@@ -18,10 +18,10 @@ from kapy.api.validation.extension_config import longest_timeout
 from kapy.client.client import Client
 from kapy.core.extensionconfig.authority import bundle_of
 from kapy.core.extensionconfig.status import registered
-from kapy.hooks.call import Calls, discovered
+from kapy.hooks.call import Calls, discover
 from kapy.hooks.catalog import installed
 from kapy.hooks.deprecated import deprecations
-from kapy.hooks.posting import Post
+from kapy.hooks.transport import HookTransport
 from kapy.kube.errors import KapyError
 
 WITHIN: Final = 2
@@ -33,7 +33,7 @@ async def told_deprecations(
     new: ExtensionConfig,
     old: ExtensionConfig | None,
     client: Client,
-    post: Callable[[], Post] | None,
+    post: Callable[[], HookTransport] | None,
 ) -> list[str]:
     """A sentence for each handler of a deprecated version of a hook.
 
@@ -52,14 +52,16 @@ def _is_another_server(new: ExtensionConfig, old: ExtensionConfig | None) -> boo
     return old is None or old.spec.client_config != new.spec.client_config
 
 
-async def _asked(config: ExtensionConfig, client: Client, post: Post) -> list[ExtensionHandler]:
+async def _asked(
+    config: ExtensionConfig, client: Client, post: HookTransport
+) -> list[ExtensionHandler]:
     """Its handlers, none where it does not tell them in time."""
     seconds = min(longest_timeout(config) or WITHIN, WITHIN)
     calls = Calls(post)
     try:
         async with asyncio.timeout(seconds):
             trusting = await _with_authority(config, client)
-            return registered(config, await discovered(trusting, installed(), calls, seconds))
+            return registered(config, await discover(trusting, installed(), calls, seconds))
     except (KapyError, TimeoutError):
         return []
     finally:

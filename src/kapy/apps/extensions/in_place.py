@@ -123,7 +123,7 @@ class InPlace:
         if handler is None:
             return [_unregistered(hook)]
         current, desired = _told(current), _told(desired)
-        question = _Question(handler.name, handler.mark, _digest(deployment, current, desired))
+        question = _Question(handler.name, handler.revision, _digest(deployment, current, desired))
         known = self._said.get(question)
         now = asyncio.get_running_loop().time()
         if known is not None and known[0] > now:
@@ -139,7 +139,7 @@ class InPlace:
 
     def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
         """The one that serves a hook. Raises HookError when there are more."""
-        found = self._caller.serving(hook, subject)
+        found = self._caller.handlers_of(hook, subject)
         if len(found) > 1:
             names = ",".join(one.name for one in found)
             raise HookError(

@@ -36,7 +36,7 @@ class Lifecycle:
 
     async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:
         try:
-            return bool(self._caller.serving(self._newest[hook.value], subject_of(cluster)))
+            return bool(self._caller.handlers_of(self._newest[hook.value], subject_of(cluster)))
         except KapyError as error:
             raise HookError(str(error)) from error
 

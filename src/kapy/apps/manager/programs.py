@@ -18,8 +18,8 @@ from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.manager_flags import Manager
 from kapy.apps.settings import Controlling
 from kapy.engine.runtime import Runtime
-from kapy.hooks.posting import Post
-from kapy.remote.connections import Connections, Dial
+from kapy.hooks.transport import HookTransport
+from kapy.remote.cluster_cache import ClusterCache, Dial
 
 if TYPE_CHECKING:
     from kapy.apps.control_plane_pods import Pods
@@ -42,7 +42,7 @@ class Outside:
     containers run, None for the engine that the environment names.
     """
 
-    post: Callable[[], Post]
+    post: Callable[[], HookTransport]
     dial: Dial = over_network
     pods: Callable[[Runtime], Pods] = _pods
     machines: InMemory | None = None
@@ -89,27 +89,27 @@ class Program:
 def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     from kapy.apps.core_controllers import add_core
 
-    connections = Connections(runtime, dial=outside.dial)
+    cluster_cache = ClusterCache(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post)
-    add_core(runtime, connections, told, doors)
-    return {"connections": connections.run, **services_of(doors)}
+    add_core(runtime, cluster_cache, told, doors)
+    return {"connections": cluster_cache.run, **services_of(doors)}
 
 
 def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 
-    connections = Connections(runtime, dial=outside.dial, probing=False)  # for tokens alone
-    add_bootstrap(runtime, connections, token_life=told.token_life)
-    return {"connections": connections.run}
+    cluster_cache = ClusterCache(runtime, dial=outside.dial, probing=False)  # for tokens alone
+    add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
+    return {"connections": cluster_cache.run}
 
 
 def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     from kapy.apps.control_planes import add_kubeadm_control_planes
 
-    connections = Connections(runtime, dial=outside.dial)
+    cluster_cache = ClusterCache(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post, reconciled=False)
-    add_kubeadm_control_planes(runtime, connections, told, doors, outside.pods(runtime))
-    return {"connections": connections.run, **services_of(doors)}
+    add_kubeadm_control_planes(runtime, cluster_cache, told, doors, outside.pods(runtime))
+    return {"connections": cluster_cache.run, **services_of(doors)}
 
 
 def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mapping[str, Service]:
@@ -119,10 +119,10 @@ def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mappi
     from kapy.providers.inmemory import add_to as add_in_memory
     from kapy.sdk import WorkloadClusters
 
-    connections = Connections(runtime, dial=outside.dial, probing=False)  # for Nodes alone
-    workload = WorkloadClusters(runtime, connections)
+    cluster_cache = ClusterCache(runtime, dial=outside.dial, probing=False)  # for Nodes alone
+    workload = WorkloadClusters(runtime, cluster_cache)
     services = {
-        "connections": connections.run,
+        "connections": cluster_cache.run,
         **add_docker(runtime, workload, outside.containers or Host()),
     }
     if outside.machines is not None:

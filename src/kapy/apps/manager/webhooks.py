@@ -19,7 +19,7 @@ from kapy.apps.admission import Rules
 from kapy.apps.conversion import converted
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
-from kapy.hooks.posting import Post
+from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.http import User
@@ -82,7 +82,7 @@ class Webhooks(Reviews):
 
 
 def webhooks_by(
-    gates: FeatureGates, post: Callable[[], Post], runtime: Runtime, client: Client
+    gates: FeatureGates, post: Callable[[], HookTransport], runtime: Runtime, client: Client
 ) -> Webhooks:
     """The application of a manager, as its `Process` asks for it. post: makes the way to
     extensions."""

@@ -21,7 +21,7 @@ from kapy.apps.plan.trying import Wish, grant, watch_wishes
 from kapy.kube import Document, Key
 
 if TYPE_CHECKING:
-    from kapy.hooks.posting import Post
+    from kapy.hooks.transport import HookTransport
 
 LONGEST: Final = 60
 """Stages after which a plan ends: an upgrade over ten minor versions has about thirty."""
@@ -84,7 +84,7 @@ async def planned(
     *,
     clock: Clock,
     gates: FeatureGates,
-    post: Post | None = None,
+    post: HookTransport | None = None,
 ) -> Plan:
     """What the wishes would do in a world. Raises Refused and what reading the world raises.
 

@@ -34,7 +34,7 @@ from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, GroupKind, split_api_version
 
 if TYPE_CHECKING:
-    from kapy.hooks.posting import Post
+    from kapy.hooks.transport import HookTransport
 
 FIELD_MANAGER: Final = "kubectl"
 QUIET: Final = 30.0
@@ -137,7 +137,7 @@ async def sandbox(
     *,
     fill: Callable[[Sandbox], Awaitable[None]],
     explain: Explain,
-    post: Post | None,
+    post: HookTransport | None,
 ) -> AsyncIterator[Sandbox]:
     """A sandbox that works while the context is open.
 
@@ -171,13 +171,15 @@ async def sandbox(
         server.close()
 
 
-def _add_asking(runtime: Runtime, nodes: PaperNodes, explain: Explain, post: Post | None) -> None:
+def _add_asking(
+    runtime: Runtime, nodes: PaperNodes, explain: Explain, post: HookTransport | None
+) -> None:
     """The same controllers, with doors to the extensions that are there."""
     from kapy.apps.extensions import extensions  # all hooks: most plans have no extension
     from kapy.apps.extensions.foreseen import Foreseen
-    from kapy.hooks.blocking import BlockingPost
+    from kapy.hooks.blocking_transport import BlockingTransport
 
-    called = extensions(runtime, post or BlockingPost(), longest=10)
+    called = extensions(runtime, post or BlockingTransport(), longest=10)
     hooks = Foreseen(called.caller, called.caller.catalog)
     add_cluster_classes(runtime, discovery=called.variables)
     add_topologies(runtime, nodes, hooks=hooks, patches=called.patches, explain=explain)

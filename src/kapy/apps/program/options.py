@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from kapy.apps.manager_flags import BadFlag, Flag, Manager, count, length, read_flag, text
-from kapy.engine.leadership import Terms
+from kapy.engine.leadership import LeaderElectionConfig
 from kapy.kube import Key
 
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
@@ -260,13 +260,13 @@ class ProgramOptions:
                 suites = ", ".join(self.cipher_suites)
                 raise BadFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
 
-    def terms(self, lease: Key, identity: str) -> Terms | None:
+    def terms(self, lease: Key, identity: str) -> LeaderElectionConfig | None:
         """The election that is asked for. Raises BadFlag."""
         if self.lengths is None:
             return None
         duration, deadline, retry = self.lengths
         try:
-            return Terms(
+            return LeaderElectionConfig(
                 lease=lease,
                 identity=identity,
                 duration=duration,

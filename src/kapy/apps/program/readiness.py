@@ -58,8 +58,8 @@ class Readiness:
 
     @property
     def _away(self) -> str:
-        reach = self._runtime.reach
-        return "" if reach is None else reach.away
+        reach = self._runtime.availability
+        return "" if reach is None else reach.unavailable_reason
 
     @property
     def _unread(self) -> str:

@@ -26,7 +26,7 @@ from kapy.client.https import Https
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.pacing import Paced
 from kapy.client.server_version import OLDEST, Needed
-from kapy.engine.leadership import Fenced, Leadership
+from kapy.engine.leadership import Fenced, LeaderElector
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
@@ -76,10 +76,10 @@ async def started(process: Process, add: Adding, clock: Clock) -> AsyncIterator[
         fenced = transport if turn is None else Fenced(transport, turn)
         paced = Paced(fenced, qps=told.qps, burst=told.burst)
         runtime = _runtime(process, paced, clock, random)
-        if isinstance(turn, Leadership):
-            runtime.turn = turn.lead
+        if isinstance(turn, LeaderElector):
+            runtime.leader_gate = turn.lead
         elif turn is not None:
-            runtime.turn, runtime.shards = turn.take_part, turn
+            runtime.leader_gate, runtime.shards = turn.run_as_member, turn
             runtime.metrics.add(turn)
         services, served = add(runtime), nothing
         if process.webhooks is not None:
@@ -128,7 +128,7 @@ async def _answer(
 
 def _turn(
     process: Process, own: Client, clock: Clock, random: Random
-) -> Leadership | Shards | None:
+) -> LeaderElector | Shards | None:
     """Who says when this program works, and on what. Raises BadFlag."""
     told = process.told
     terms = told.terms(_lease(process), f"{socket.gethostname()}_{random.getrandbits(64):x}")
@@ -136,7 +136,7 @@ def _turn(
         return None
     if told.shards:
         return Shards(own, terms, told.shards, clock, random)
-    return Leadership(own, terms, clock, random)
+    return LeaderElector(own, terms, clock, random)
 
 
 def _lease(process: Process) -> Key:

@@ -64,7 +64,7 @@ async def webhooks_served(
 
 
 def _away(runtime: Runtime) -> str:
-    return "" if runtime.reach is None else runtime.reach.away
+    return "" if runtime.availability is None else runtime.availability.unavailable_reason
 
 
 def _shared(service: Key, provider: str, apart: Runtime) -> SharedCertificate:

@@ -16,10 +16,10 @@ from kapy.contract.handover import awaited
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
 from kapy.engine.cache import Cache, Change, Informer
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 REFERENCES: Final[tuple[Path, ...]] = (("spec", "infrastructureRef"), ("spec", "controlPlaneRef"))
 UNHURRIED: Final = 0.15
@@ -29,7 +29,7 @@ LONGEST: Final = 1.0
 
 
 def add_to(
-    runtime: Runtime, remote: Connections, *, grace: timedelta = timedelta(seconds=50)
+    runtime: Runtime, remote: ClusterCache, *, grace: timedelta = timedelta(seconds=50)
 ) -> Controller:
     """Run the Cluster controller in `runtime`.
 
@@ -47,7 +47,7 @@ def add_to(
         classes=classes,
         events=runtime.events.named("cluster-controller"),
         clock=runtime.clock,
-        keys=runtime.keys,
+        keys=runtime.private_keys,
         grace=grace,
         asks_first=gates.runtime_sdk and gates.cluster_topology,
     )
@@ -55,16 +55,16 @@ def add_to(
     controller = Controller("cluster", partial(reconcile, tools))
     unhurried = patience_with(clusters)
     controller.watch(clusters, own_life)
-    controller.watch(clusters, awaited(own_change), gather=REPORTED)
-    controller.watch(clusters, own_change, gather=unhurried)
-    controller.watch(classes, of_class(runtime.cache), gather=SUMMED_UP)
-    controller.watch(fleet.deployments, cluster_keys, gather=unhurried)
-    controller.watch(fleet.pools, cluster_keys, gather=unhurried)
-    controller.watch(fleet.machine_sets, of_machine_set, gather=unhurried)
-    controller.watch(fleet.machines, of_machine, gather=unhurried)
+    controller.watch(clusters, awaited(own_change), debounce=STATUS_DEBOUNCE)
+    controller.watch(clusters, own_change, debounce=unhurried)
+    controller.watch(classes, of_class(runtime.cache), debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(fleet.deployments, cluster_keys, debounce=unhurried)
+    controller.watch(fleet.pools, cluster_keys, debounce=unhurried)
+    controller.watch(fleet.machine_sets, of_machine_set, debounce=unhurried)
+    controller.watch(fleet.machines, of_machine, debounce=unhurried)
     controller.watch(remote.secrets, of_authority)
     referred = referring(clusters, *REFERENCES)
-    external.wake(controller, awaited(referred), gather=REPORTED)
+    external.wake(controller, awaited(referred), gather=STATUS_DEBOUNCE)
     external.wake(controller, referred, gather=unhurried)
     remote.subscribe(controller.enqueue)
     return runtime.add(controller, clusters)

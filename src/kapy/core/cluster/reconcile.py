@@ -113,7 +113,7 @@ async def _write(scope: ClusterScope, *, failed: bool) -> Result:
     if cluster.deleting and not cluster.metadata.finalizers:
         return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
-    if computed.from_same(cluster.key, inputs) and scope.draft.is_clean:
+    if computed.is_current(cluster.key, inputs) and scope.draft.is_clean:
         return until_silent(scope)
     update_status(scope)
     if not failed:

@@ -23,11 +23,11 @@ from kapy.contract.observed import Absent, Found, Observed
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.inputs import Computed, Inputs
-from kapy.engine.keys import Keys
+from kapy.engine.private_keys import PrivateKeyPool
+from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
-from kapy.remote.connections import Connections, Health
+from kapy.remote.cluster_cache import ClusterCache, Health
 
 
 class Look(NamedTuple):
@@ -48,16 +48,16 @@ class Tools:
 
     client: Client
     external: External
-    remote: Connections
+    remote: ClusterCache
     fleet: Fleet
     classes: Informer[Document]
     events: Recorder
     clock: Clock
-    keys: Keys
+    keys: PrivateKeyPool
     grace: timedelta
     asks_first: bool
     memories: dict[Key, Memory[Look]] = field(default_factory=dict)
-    computed: Computed = field(default_factory=Computed)
+    computed: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, cluster: Key) -> None:
         """The Cluster is gone."""
@@ -115,7 +115,7 @@ class ClusterScope:
         return spec.topology is not None and not made and not self.cluster.deleting
 
     @property
-    def inputs(self) -> Inputs | None:
+    def inputs(self) -> StatusInputs | None:
         """What the status is made of, where all is well; None where it is not: there time alone
         may change what is said."""
         health, descendants = self.health, self.descendants
@@ -130,7 +130,7 @@ class ClusterScope:
                 return None
             objects.append(observed.view.document)
             facts.append(observed.view.contract)
-        return Inputs(objects, tuple(facts))
+        return StatusInputs(objects, tuple(facts))
 
     def waits(self, reason: str, message: str) -> None:
         """Say in the Deleting condition what the deletion has come to."""

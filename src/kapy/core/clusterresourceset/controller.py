@@ -16,12 +16,12 @@ from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.selectors import InvalidSelector, selector_of
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 BY_SOURCE = "source"
 
 
-def add_to(runtime: Runtime, remote: Connections) -> Controller:
+def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     """Run the ClusterResourceSet controller in `runtime`."""
     cache = runtime.cache
     sets = cache.informer(ClusterResourceSet.RESOURCE)

@@ -32,7 +32,7 @@ from kapy.engine.failure import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, Unreachable
 from kapy.kube.meta import owner_reference
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 LONGEST: Final = 10.0
 """Seconds that one source's objects may take in one look."""
@@ -49,7 +49,7 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     try:
         scope.tools.remote.client(cluster)
     except NotConnected as error:
-        scope.tools.remote.reach_too(cluster)
+        scope.tools.remote.connect_foreign(cluster)
         outcome = not_connected(str(error))
     else:
         for source, known in _due(scope, binding):
@@ -75,7 +75,7 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
     try:
         remote.client(cluster)
     except NotConnected:
-        remote.reach_too(cluster)
+        remote.connect_foreign(cluster)
         if not remote.health(cluster).is_establishing:
             return False
     binding = _binding_of(scope, cluster)

@@ -18,7 +18,7 @@ from kapy.engine.controller import Controller, Mapper
 from kapy.engine.correlation import Lru
 from kapy.engine.draft import Draft
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 SOURCES: Final = 64
 """Sources that are remembered: all of one program's sets, mostly. They can be large."""
@@ -34,7 +34,7 @@ class Tools:
 
     client: Client
     cache: Cache
-    remote: Connections
+    remote: ClusterCache
     sets: Informer[Document]
     bindings: Informer[ClusterResourceSetBinding]
     clusters: Informer[Document]

@@ -12,10 +12,10 @@ from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 
-def add_to(runtime: Runtime, _remote: Connections) -> Controller:
+def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
     """Run the ClusterResourceSetBinding controller in `runtime`."""
     bindings = runtime.cache.informer(ClusterResourceSetBinding.RESOURCE)
     clusters = runtime.cache.informer(Cluster.RESOURCE)

@@ -18,15 +18,15 @@ from kapy.core.machine.scope import Tools
 from kapy.core.machine.updates import Updates
 from kapy.core.machine.vigil import Vigils
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 
 def add_to(
     runtime: Runtime,
-    remote: Connections,
+    remote: ClusterCache,
     *,
     gates: FeatureGates = DEFAULT_GATES,
     synced: Synced = USUAL,
@@ -59,17 +59,17 @@ def add_to(
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller
     controller.watch(fleet.machines, own_life)
-    controller.watch(fleet.machines, awaited(own_change), gather=REPORTED)
-    controller.watch(fleet.machines, own_change, gather=SUMMED_UP)
+    controller.watch(fleet.machines, awaited(own_change), debounce=STATUS_DEBOUNCE)
+    controller.watch(fleet.machines, own_change, debounce=AGGREGATE_DEBOUNCE)
     clusters = runtime.cache.informer(fleet.clusters.resource)
-    controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
+    controller.watch(clusters, mapping.of_cluster, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(fleet.machine_sets, mapping.of_machine_set)
     controller.watch(fleet.deployments, mapping.of_deployment)
     controller.watch(tools.drain_rules, mapping.of_drain_rule)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
     referred = referring(fleet.machines, *references)
-    external.wake(controller, awaited(referred), gather=REPORTED)
-    external.wake(controller, referred, gather=SUMMED_UP)
+    external.wake(controller, awaited(referred), gather=STATUS_DEBOUNCE)
+    external.wake(controller, referred, gather=AGGREGATE_DEBOUNCE)
 
     def connection_changed(cluster: Key) -> None:
         for key in mapping.of(cluster):

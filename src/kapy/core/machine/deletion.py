@@ -28,7 +28,7 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.node_deletion import NodeDeletion
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
@@ -173,9 +173,9 @@ def _not_deleted(
     if left is not None and left > timedelta(0):
         until = requeue(after=left, because="the Node may stay behind")
     if isinstance(error, NotConnected):
-        return until_reachable(scope, error).sooner(until)
+        return until_reachable(scope, error).earlier_of(until)
     # A timer, because the workload cluster does not tell when it will take the deletion.
-    return requeue(after=RETRY, because=f"cannot delete the Node: {error}").sooner(until)
+    return requeue(after=RETRY, because=f"cannot delete the Node: {error}").earlier_of(until)
 
 
 WITHOUT_NODE: Final[tuple[Step, ...]] = (pre_terminate_hooks, _infrastructure_gone, _bootstrap_gone)

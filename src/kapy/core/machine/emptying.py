@@ -21,7 +21,7 @@ from kapy.core.machine.evictions import drain
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube.errors import KapyError
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 RETRY: Final = timedelta(seconds=2)
 DRAIN_FAILED = "Error draining Node, please check controller logs for errors"
@@ -59,7 +59,7 @@ async def drained(scope: MachineScope) -> Result | None:
             scope.tools.events.normal(machine, "SuccessfulDrainNode", told)
             return None
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING, INFO, scope.deleting[1]))
-    return result.sooner(at_timeout(started, limit, scope.now, "the drain may take no longer"))
+    return result.earlier_of(at_timeout(started, limit, scope.now, "the drain may take no longer"))
 
 
 async def volumes_detached(scope: MachineScope) -> Result | None:
@@ -93,7 +93,7 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
         told = f'success waiting for node volumes detaching Machine\'s node "{name}"'
         events.normal(machine, "NodeVolumesDetached", told)
         return None
-    return result.sooner(at_timeout(started, limit, scope.now, "volumes get no more time"))
+    return result.earlier_of(at_timeout(started, limit, scope.now, "volumes get no more time"))
 
 
 def until_reachable(scope: MachineScope, error: KapyError) -> Result:

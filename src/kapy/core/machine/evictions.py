@@ -60,7 +60,7 @@ async def drain(scope: MachineScope, node_name: str, started: str) -> Result | N
         return None
     scope.waits(Reason.DRAINING_NODE, progress_message(progress, started))
     result = await _refused(scope, progress)
-    return result.sooner(_until_gone(scope, progress.leaving)) if unreachable else result
+    return result.earlier_of(_until_gone(scope, progress.leaving)) if unreachable else result
 
 
 async def _refused(scope: MachineScope, progress: Progress) -> Result:

@@ -15,7 +15,7 @@ from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.nodes import nodes_with
 
 

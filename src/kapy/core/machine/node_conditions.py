@@ -16,7 +16,7 @@ from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN, get, has
 from kapy.contract.observed import Found, Observed, Unreadable
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document
-from kapy.remote.connections import Health, NotConnected
+from kapy.remote.cluster_cache import Health, NotConnected
 
 FAILURES: Final = 5
 """Failed attempts after which a first connection counts as down rather than as yet to come."""

@@ -105,7 +105,7 @@ async def _write(scope: MachineScope, *, failed: bool) -> Result:
     if machine.deleting and not machine.metadata.finalizers:
         return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
-    if computed.from_same(machine.key, inputs) and scope.draft.is_clean:
+    if computed.is_current(machine.key, inputs) and scope.draft.is_clean:
         return DONE
     again = update_status(scope)
     if not failed:

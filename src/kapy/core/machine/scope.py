@@ -29,10 +29,10 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.inputs import Computed, Inputs
+from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from kapy.remote.connections import Connections, Health
+from kapy.remote.cluster_cache import ClusterCache, Health
 from kapy.remote.node_deletion import NodeDeletions
 
 
@@ -49,7 +49,7 @@ class Tools:
 
     client: Client
     external: External
-    remote: Connections
+    remote: ClusterCache
     fleet: Fleet
     events: Recorder
     clock: Clock
@@ -61,7 +61,7 @@ class Tools:
     synced: Synced = USUAL
     updates: Updates | None = None
     controller: Controller = field(init=False)
-    computed: Computed = field(default_factory=Computed)
+    computed: StatusMemo = field(default_factory=StatusMemo)
     said: Said = field(default_factory=Said)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
@@ -106,7 +106,7 @@ class MachineScope:
         return self.cluster.key
 
     @property
-    def inputs(self) -> Inputs | None:
+    def inputs(self) -> StatusInputs | None:
         """What the status is made of, where all is well; None where it is not: there time alone
         may change what is said."""
         health = self.health
@@ -125,7 +125,7 @@ class MachineScope:
             if isinstance(observed, Found):
                 objects.append(observed.view.document)
                 facts.append(observed.view.contract)
-        return Inputs(objects, tuple(facts))
+        return StatusInputs(objects, tuple(facts))
 
     def deletion_times(self) -> MachineDeletionStatus:
         """`status.deletion`, made if need be."""

@@ -62,7 +62,7 @@ def update_status(scope: MachineScope) -> Result:
     _set_phase(scope)
     available, again = availability(scope)
     set_condition(machine, available, now)
-    return again.sooner(until_silent(scope.cluster, scope.health, now, scope.tools.grace))
+    return again.earlier_of(until_silent(scope.cluster, scope.health, now, scope.tools.grace))
 
 
 def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:

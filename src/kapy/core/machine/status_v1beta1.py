@@ -34,7 +34,7 @@ from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.node_conditions import PRESSURES
 from kapy.core.machine.scope import MachineScope
 from kapy.kube import Document
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 SUMMED_UP: Final = (
     V1Beta1Type.INFRASTRUCTURE_READY,

@@ -20,7 +20,7 @@ from kapy.engine.cache import Change
 from kapy.engine.controller import Controller
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 TOGETHER: Final = 0.25
 """Seconds in which the Pods of a Node that leave are taken in together."""
@@ -55,7 +55,7 @@ class Sight:
 class Vigils:
     """Who waits for which objects of which workload cluster."""
 
-    def __init__(self, remote: Connections) -> None:
+    def __init__(self, remote: ClusterCache) -> None:
         self._remote = remote
         self._waiting: dict[Held, dict[Key, str]] = {}
         self._held: dict[Key, set[Held]] = {}
@@ -66,7 +66,7 @@ class Vigils:
     ) -> Sight:
         """The objects as they are now. Raises NotConnected, and what the cluster answers."""
         held = Held(waiting.cluster, resource, fields)
-        informer = self._remote.selected(*held)
+        informer = self._remote.temporary_informer(*held)
         if informer is None:
             listed = await self._remote.client(waiting.cluster).list(resource, fields=fields)
         else:
@@ -85,7 +85,7 @@ class Vigils:
             del waiting[machine]
             if not waiting:
                 del self._waiting[one]
-                self._remote.release(*one)
+                self._remote.stop_temporary_informer(*one)
         if needed:
             self._held[machine] = held.intersection(needed)
         else:
@@ -94,11 +94,11 @@ class Vigils:
     def _hold(
         self, controller: Controller, waiting: Waiting, held: Held, listed: Listed[Document]
     ) -> None:
-        informer = self._remote.select(*held, listed)
+        informer = self._remote.start_temporary_informer(*held, listed)
         waiting.held.add(held)
         self._waiting.setdefault(held, {})[waiting.machine] = waiting.node
         self._held.setdefault(waiting.machine, set()).add(held)
-        controller.watch(informer, _Wakes(self, held), initial=0, gather=TOGETHER)
+        controller.watch(informer, _Wakes(self, held), initial=0, debounce=TOGETHER)
 
     def waiting(self, held: Held, node: str | None) -> Iterable[Key]:
         """The Machines that wait for these objects, as far as they are about their Node."""

@@ -13,14 +13,14 @@ from kapy.contract.handover import awaited
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
 from kapy.core.machinedeployment.updates import SetUpdates
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.kube.selectors import selector_of
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 TEMPLATES = (
     ("spec", "template", "spec", "bootstrap", "configRef"),
@@ -29,7 +29,7 @@ TEMPLATES = (
 
 
 def add_to(
-    runtime: Runtime, _remote: Connections, *, updates: SetUpdates | None = None
+    runtime: Runtime, _remote: ClusterCache, *, updates: SetUpdates | None = None
 ) -> Controller:
     """Run the MachineDeployment controller in `runtime`. updates: who knows which Machines can be
     updated in place, None where none may be."""
@@ -41,16 +41,16 @@ def add_to(
         fleet=fleet,
         events=runtime.events.named("machinedeployment-controller"),
         clock=runtime.clock,
-        applied=runtime.metrics.remember(Applied("machinedeployment")),
+        applied=runtime.metrics.remember(SSACache("machinedeployment")),
         updates=updates,
     )
     mapping = _Mapping(fleet)
     controller = Controller("machinedeployment", partial(reconcile, tools))
     controller.watch(fleet.deployments, own_life)
-    controller.watch(fleet.deployments, awaited(own_change), gather=REPORTED)
-    controller.watch(fleet.deployments, own_change, gather=SUMMED_UP)
+    controller.watch(fleet.deployments, awaited(own_change), debounce=STATUS_DEBOUNCE)
+    controller.watch(fleet.deployments, own_change, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
-    controller.watch(fleet.machine_sets, owned, gather=SUMMED_UP)
+    controller.watch(fleet.machine_sets, owned, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(fleet.machine_sets, mapping.of_orphan)
     if updates is not None:
         controller.watch(fleet.machines, _of_marked)

@@ -10,8 +10,8 @@ from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machinedeployment.desired import MANAGER, intent_of
 from kapy.core.machinedeployment.rollout import by_age, existing, replicas
 from kapy.core.machinedeployment.scope import Known, MachineDeploymentScope
-from kapy.engine.applied import Applied
 from kapy.engine.result import DONE, Result
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document
 from kapy.kube.errors import Conflict, KapyError, NotFound
 from kapy.kube.meta import owner_reference, read
@@ -99,13 +99,13 @@ async def apply_sets(
         scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
 
 
-def _is_settled(applied: Applied, known: Known, before: Document, intent: Document) -> bool:
+def _is_settled(applied: SSACache, known: Known, before: Document, intent: Document) -> bool:
     name = before["metadata"]["name"]
     state, agreed = known.settled.get(name, (None, None))
     if state is before and agreed == intent:
         applied.hits[MachineSet.RESOURCE.kind] += 1
         return True
-    if not applied.changes_nothing(before, intent, MANAGER):
+    if not applied.is_no_op(before, intent, MANAGER):
         return False
     known.settled[name] = before, intent
     return True

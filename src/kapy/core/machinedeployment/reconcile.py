@@ -82,7 +82,7 @@ async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
     if deployment.deleting and not deployment.metadata.finalizers:
         return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
-    if computed.from_same(deployment.key, inputs) and scope.draft.is_clean:
+    if computed.is_current(deployment.key, inputs) and scope.draft.is_clean:
         return look_again(scope.sums.loud, scope.now)
     update_status(scope)
     sum_up(deployment, scope.now)

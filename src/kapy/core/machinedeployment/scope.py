@@ -16,10 +16,10 @@ from kapy.conditions.quiet import Memory, Sums, is_quiet, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.core.machinedeployment.updates import SetUpdates
-from kapy.engine.applied import Applied
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.inputs import Computed, Inputs
+from kapy.engine.ssa_cache import SSACache
+from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
@@ -52,10 +52,10 @@ class Tools:
     fleet: Fleet
     events: Recorder
     clock: Clock
-    applied: Applied
+    applied: SSACache
     updates: SetUpdates | None = None
     memories: dict[Key, Known] = field(default_factory=dict)
-    computed: Computed = field(default_factory=Computed)
+    computed: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, deployment: Key) -> None:
         """The MachineDeployment is gone."""
@@ -115,7 +115,7 @@ class MachineDeploymentScope:
         return next((one for one in self.machine_sets or () if one.metadata.name == name), None)
 
     @property
-    def inputs(self) -> Inputs | None:
+    def inputs(self) -> StatusInputs | None:
         """What the status is made of, where all is well; None where it is not: there time alone
         may change what is said."""
         if self.deployment.deleting or self.machine_sets is None or self.missing or self.broken:
@@ -124,7 +124,9 @@ class MachineDeploymentScope:
             return None
         if len(self.quiet) != len(self.machines):
             return None
-        return Inputs([self.draft.before, self.cluster, *self.documents.values(), *self.machines])
+        return StatusInputs(
+            [self.draft.before, self.cluster, *self.documents.values(), *self.machines]
+        )
 
     @property
     def sums(self) -> Sums:

@@ -19,15 +19,15 @@ from kapy.contract.fleet import (
 from kapy.core.machinehealthcheck.reconcile import reconcile
 from kapy.core.machinehealthcheck.scope import Tools
 from kapy.engine.cache import Change, Informer
-from kapy.engine.controller import SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
 from kapy.kube.selectors import InvalidSelector, selector_of
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 
-def add_to(runtime: Runtime, remote: Connections) -> Controller:
+def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     """Run the MachineHealthCheck controller in `runtime`."""
     fleet = Fleet(runtime.cache)
     checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
@@ -47,10 +47,10 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
     controller = Controller("machinehealthcheck", partial(reconcile, tools))
     tools.controller = controller
     controller.watch(checks, own_life)
-    controller.watch(checks, own_change, gather=SUMMED_UP)
-    controller.watch(fleet.machines, mapping.of_machine, gather=SUMMED_UP)
+    controller.watch(checks, own_change, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(fleet.machines, mapping.of_machine, debounce=AGGREGATE_DEBOUNCE)
     clusters = runtime.cache.informer(fleet.clusters.resource)
-    controller.watch(clusters, mapping.of_cluster, gather=SUMMED_UP)
+    controller.watch(clusters, mapping.of_cluster, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(runtime.cache.informer(CRDS), mapping.of_crd)
 
     def connection_changed(cluster: Key) -> None:

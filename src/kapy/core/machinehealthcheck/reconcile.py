@@ -22,7 +22,7 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 LATER: Final = "by then a Machine may have become unhealthy"
 

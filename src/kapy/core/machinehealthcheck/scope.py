@@ -18,7 +18,7 @@ from kapy.engine.controller import Controller, Mapper
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Tools:
 
     client: Client
     cache: Cache
-    remote: Connections
+    remote: ClusterCache
     fleet: Fleet
     checks: Informer[Document]
     events: Recorder

@@ -12,14 +12,14 @@ from kapy.contract.handover import awaited
 from kapy.core.machinepool.machines import BY_POOL, pool_labels
 from kapy.core.machinepool.reconcile import reconcile
 from kapy.core.machinepool.scope import Tools
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.label_values import label_value
 from kapy.kube.names import GroupKind
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.nodes import provider_id_of
 
 BY_NODE = "node"
@@ -30,7 +30,7 @@ REFERENCES = (
 )
 
 
-def add_to(runtime: Runtime, remote: Connections) -> Controller:
+def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     """Run the MachinePool controller in `runtime`."""
     fleet = Fleet(runtime.cache)
     external = External(runtime.client, runtime.cache)
@@ -45,15 +45,15 @@ def add_to(runtime: Runtime, remote: Connections) -> Controller:
         clock=runtime.clock,
         node_keys=mapping.of_node,
         infra_machine_keys=awaited(mapping.of_infra_machine),
-        applied=runtime.metrics.remember(Applied("machinepool")),
+        applied=runtime.metrics.remember(SSACache("machinepool")),
     )
     controller = Controller("machinepool", partial(reconcile, tools))
     tools.controller = controller
     controller.watch(fleet.pools, own_life)
-    controller.watch(fleet.pools, awaited(own_change), gather=REPORTED)
-    controller.watch(fleet.pools, own_change, gather=SUMMED_UP)
+    controller.watch(fleet.pools, awaited(own_change), debounce=STATUS_DEBOUNCE)
+    controller.watch(fleet.pools, own_change, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachinePool"))
-    controller.watch(fleet.machines, owned, gather=SUMMED_UP)
+    controller.watch(fleet.machines, owned, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
     referred = referring(fleet.pools, *REFERENCES)
     external.wake(controller, referred)

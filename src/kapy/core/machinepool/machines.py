@@ -17,7 +17,7 @@ from kapy.contract.observed import Found
 from kapy.core.machinepool.desired import MANAGER, desired_machine, labels_of
 from kapy.core.machinepool.scope import MachinePoolScope, Mark
 from kapy.engine.cache import Informer
-from kapy.engine.controller import REPORTED
+from kapy.engine.controller import STATUS_DEBOUNCE
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
@@ -79,7 +79,7 @@ async def _infra_machines(scope: MachinePoolScope, kind: GroupKind) -> Informer[
     resource: Resource = (await tools.external.resolve(kind, InfraMachine)).resource
     informer = tools.cache.informer(resource)
     informer.add_index(BY_POOL, pool_labels)
-    tools.controller.watch(informer, tools.infra_machine_keys, gather=REPORTED)
+    tools.controller.watch(informer, tools.infra_machine_keys, debounce=STATUS_DEBOUNCE)
     if not informer.is_synced:
         raise NotYet(f"the {resource.plural} are not read yet")
     return informer
@@ -109,7 +109,7 @@ async def _bring_in_line(
             scope.tools.applied.hits[Machine.RESOURCE.kind] += 1
             return
     intent = desired_machine(scope.pool, infra, version, machine)
-    if machine is None or not scope.tools.applied.changes_nothing(machine, intent, MANAGER):
+    if machine is None or not scope.tools.applied.is_no_op(machine, intent, MANAGER):
         client = scope.tools.client
         machine = await client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
     mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version

@@ -18,7 +18,7 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import NODES
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.nodes import nodes_with, provider_id_of
 
 UNINITIALIZED: Final = ("node.cluster.x-k8s.io/uninitialized", "NoSchedule")

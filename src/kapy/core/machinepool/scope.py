@@ -20,13 +20,13 @@ from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Observed
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.node_deletion import NodeDeletions
 
 Mark: TypeAlias = tuple[str | int, ...]
@@ -45,13 +45,13 @@ class Tools:
     client: Client
     cache: Cache
     external: External
-    remote: Connections
+    remote: ClusterCache
     fleet: Fleet
     events: Recorder
     clock: Clock
     node_keys: Callable[[Key, Change], Iterable[Key]]
     infra_machine_keys: Callable[[Change], Iterable[Key]]
-    applied: Applied
+    applied: SSACache
     controller: Controller = field(init=False)
     settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)

@@ -12,14 +12,14 @@ from kapy.contract.handover import awaited
 from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Change
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.kube.selectors import selector_of
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 
 TEMPLATES = (
     ("spec", "template", "spec", "bootstrap", "configRef"),
@@ -28,7 +28,7 @@ TEMPLATES = (
 
 
 def add_to(
-    runtime: Runtime, _remote: Connections, *, preflight: Collection[str] = (ALL,)
+    runtime: Runtime, _remote: ClusterCache, *, preflight: Collection[str] = (ALL,)
 ) -> Controller:
     """Run the MachineSet controller in `runtime`. preflight: names of the checks that are made
     before Machines are (`--machine-set-preflight-checks`), none when the feature is off."""
@@ -42,15 +42,15 @@ def add_to(
         events=runtime.events.named("machineset-controller"),
         clock=runtime.clock,
         preflight=frozenset(preflight),
-        applied=runtime.metrics.remember(Applied("machineset")),
+        applied=runtime.metrics.remember(SSACache("machineset")),
     )
     mapping = _Mapping(runtime, fleet)
     controller = Controller("machineset", partial(reconcile, tools))
     controller.watch(fleet.machine_sets, own_life)
-    controller.watch(fleet.machine_sets, awaited(own_change), gather=REPORTED)
-    controller.watch(fleet.machine_sets, own_change, gather=SUMMED_UP)
+    controller.watch(fleet.machine_sets, awaited(own_change), debounce=STATUS_DEBOUNCE)
+    controller.watch(fleet.machine_sets, own_change, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
-    controller.watch(fleet.machines, owned, gather=SUMMED_UP)
+    controller.watch(fleet.machines, owned, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(fleet.machines, mapping.of_orphan)
     controller.watch(fleet.deployments, mapping.of_deployment)
     controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)

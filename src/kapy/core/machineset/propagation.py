@@ -97,7 +97,7 @@ async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
     # The Machine last: until then it tells what its clones were given before.
     document = scope.documents[machine.metadata.name]
     intent = updated_machine(scope.machine_set, machine)
-    if not scope.tools.applied.changes_nothing(document, intent, MANAGER):
+    if not scope.tools.applied.is_no_op(document, intent, MANAGER):
         scope.keep(await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER))
 
 

@@ -85,7 +85,7 @@ async def _write(scope: MachineSetScope, *, failed: bool) -> Result:
     if machine_set.deleting and not machine_set.metadata.finalizers:
         return DONE
     computed, inputs = scope.tools.computed, None if failed else scope.inputs
-    if computed.from_same(machine_set.key, inputs) and scope.draft.is_clean:
+    if computed.is_current(machine_set.key, inputs) and scope.draft.is_clean:
         return next_look(scope)
     update_status(scope)
     update_status_v1beta1(scope)

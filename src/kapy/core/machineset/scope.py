@@ -18,11 +18,11 @@ from kapy.client.client import Client
 from kapy.conditions.quiet import Memory, Sums, sums
 from kapy.contract.external import External
 from kapy.contract.fleet import Fleet
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.inputs import Computed, Inputs
+from kapy.engine.ssa_cache import SSACache
+from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
 
 
@@ -81,9 +81,9 @@ class Tools:
     events: Recorder
     clock: Clock
     preflight: frozenset[str]
-    applied: Applied
+    applied: SSACache
     memories: dict[Key, Known] = field(default_factory=dict)
-    computed: Computed = field(default_factory=Computed)
+    computed: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, machine_set: Key) -> None:
         """The MachineSet is gone."""
@@ -142,7 +142,7 @@ class MachineSetScope:
         return self.tools.memories.setdefault(self.machine_set.key, Known())
 
     @property
-    def inputs(self) -> Inputs | None:
+    def inputs(self) -> StatusInputs | None:
         """What the status is made of, where all is well; None where it is not: there time alone
         may change what is said."""
         if self.machine_set.deleting or self.machines is None or self.blocked or self.not_created:
@@ -151,7 +151,7 @@ class MachineSetScope:
             return None
         if len(self.quiet) != len(self.machines):
             return None
-        return Inputs([self.draft.before, self.cluster, *self.machines])
+        return StatusInputs([self.draft.before, self.cluster, *self.machines])
 
     @property
     def sums(self) -> Sums:

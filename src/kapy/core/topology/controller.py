@@ -22,10 +22,10 @@ from kapy.core.topology.settled import Patches
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.core.topology.upgrading import Workloads
-from kapy.engine.applied import Applied
 from kapy.engine.cache import Cache, Change, Informer
-from kapy.engine.controller import REPORTED, SUMMED_UP, Controller, Mapper
+from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
 from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.topology.hook_memory import HookMemory
@@ -52,7 +52,7 @@ def add_to(
     clusters = runtime.cache.informer(Cluster.RESOURCE)
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     health_checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
-    applied = runtime.metrics.remember(Applied(NAME))
+    applied = runtime.metrics.remember(SSACache(NAME))
     tools = Tools(
         client=runtime.client,
         external=external,
@@ -73,12 +73,14 @@ def add_to(
     controller = Controller(NAME, partial(reconcile, tools), concurrency=concurrency)
     controller.on_resync = partial(_forget, tools)
     controller.watch(clusters, own_topology)
-    controller.watch(classes, of_class(runtime.cache), gather=REPORTED)
-    controller.watch(fleet.deployments, of_workers, gather=SUMMED_UP)
-    controller.watch(fleet.pools, of_workers, gather=SUMMED_UP)
+    controller.watch(classes, of_class(runtime.cache), debounce=STATUS_DEBOUNCE)
+    controller.watch(fleet.deployments, of_workers, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(fleet.pools, of_workers, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(health_checks, meant(of_workers))
-    external.wake(controller, of_class_template(runtime.cache), gather=REPORTED)
-    external.wake(controller, referring(clusters, ("spec", "controlPlaneRef")), gather=SUMMED_UP)
+    external.wake(controller, of_class_template(runtime.cache), gather=STATUS_DEBOUNCE)
+    external.wake(
+        controller, referring(clusters, ("spec", "controlPlaneRef")), gather=AGGREGATE_DEBOUNCE
+    )
     external.wake(controller, meant(_of_owner))
     external.wake(controller, meant(referring(clusters, ("spec", "infrastructureRef"))))
     remote.subscribe(controller.enqueue)

@@ -11,7 +11,7 @@ from kapy.core.topology.compatibility import check_compatible
 from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER, comparable, intent_of, marked
 from kapy.core.topology.planned import Effect, Planned
-from kapy.engine.applied import Applied
+from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
@@ -29,7 +29,7 @@ class Planner:
     which are new with a version of a provider never count as a difference.
     """
 
-    def __init__(self, client: Client, external: External, applied: Applied) -> None:
+    def __init__(self, client: Client, external: External, applied: SSACache) -> None:
         self._client = client
         self._external = external
         self._applied = applied
@@ -91,7 +91,7 @@ class Planner:
     async def _effect(
         self, resource: Resource, current: Document, intent: Document, unsaid: Iterable[Path]
     ) -> Effect:
-        if self._applied.changes_nothing(current, intent, MANAGER):
+        if self._applied.is_no_op(current, intent, MANAGER):
             return Effect.NOTHING
         who = f"{current['kind']} {Key.of(current)}"
         try:
@@ -105,7 +105,7 @@ class Planner:
         before = comparable(there, current["metadata"].get("managedFields"), unsaid)
         after = comparable(wanted, wanted["metadata"].get("managedFields"), unsaid)
         if not (change := difference(before, after)):
-            self._applied.found_unchanging(current, intent, MANAGER)
+            self._applied.remember_no_op(current, intent, MANAGER)
             return Effect.NOTHING
         return Effect.SPEC if "spec" in change else Effect.METADATA
 

@@ -66,7 +66,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     known = _note_settled(scope)
     if failure is not None and not isinstance(failure, NotReconciled):
         raise failure
-    return _until_asked_again(scope).sooner(_until_called_again(known, scope))
+    return _until_asked_again(scope).earlier_of(_until_called_again(known, scope))
 
 
 def _note_settled(scope: TopologyScope) -> Settled | None:

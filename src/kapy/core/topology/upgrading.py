@@ -10,7 +10,7 @@ from kapy.core.topology.errors import CannotReconcile
 from kapy.kube import Document, Key
 from kapy.kube.names import NODES, Resource
 from kapy.kube.selectors import selector_of
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 
 def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:

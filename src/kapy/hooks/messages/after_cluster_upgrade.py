@@ -1,4 +1,4 @@
-"""AfterClusterUpgrade: an upgrade is done."""
+"""AfterClusterUpgrade: called after an upgrade has completed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""AfterControlPlaneInitialized: the API server of a Cluster can be reached for the first time."""
+"""AfterControlPlaneInitialized: called when a Cluster's API server is reachable for the
+first time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AfterControlPlaneUpgrade: the control plane has its next version."""
+"""AfterControlPlaneUpgrade: called after the control plane has reached a version."""
 
 from __future__ import annotations
 

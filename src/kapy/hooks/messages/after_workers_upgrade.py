@@ -1,4 +1,4 @@
-"""AfterWorkersUpgrade: workers have their next version."""
+"""AfterWorkersUpgrade: called after workers have reached a version."""
 
 from __future__ import annotations
 

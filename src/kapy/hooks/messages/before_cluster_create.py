@@ -1,4 +1,4 @@
-"""BeforeClusterCreate: before anything of a Cluster is made."""
+"""BeforeClusterCreate: called before any object of a Cluster is created."""
 
 from __future__ import annotations
 

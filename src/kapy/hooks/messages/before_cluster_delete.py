@@ -1,4 +1,4 @@
-"""BeforeClusterDelete: before anything of a Cluster is deleted."""
+"""BeforeClusterDelete: called before any object of a Cluster is deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BeforeClusterUpgrade: before an upgrade, once."""
+"""BeforeClusterUpgrade: called once before an upgrade."""
 
 from __future__ import annotations
 

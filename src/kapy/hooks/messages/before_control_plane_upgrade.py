@@ -1,4 +1,4 @@
-"""BeforeControlPlaneUpgrade: before each version that the control plane goes through."""
+"""BeforeControlPlaneUpgrade: called before each version that the control plane is upgraded to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BeforeWorkersUpgrade: before workers get their next version."""
+"""BeforeWorkersUpgrade: called before workers are upgraded to a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CanUpdateMachine: whether a Machine can be changed and not replaced."""
+"""CanUpdateMachine: asks whether a Machine can be updated in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CanUpdateMachineSet: whether Machines of a MachineSet can be changed and not replaced."""
+"""CanUpdateMachineSet: asks whether the Machines of a MachineSet can be updated in place."""
 
 from __future__ import annotations
 

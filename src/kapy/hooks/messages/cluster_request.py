@@ -1,4 +1,4 @@
-"""What requests about a Cluster have in common (`lifecyclehooks_types.go`)."""
+"""The common fields of requests about a Cluster (`lifecyclehooks_types.go`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of messages that are documents: what is in them (`rules(of=…)`).
+"""The contents of document fields in messages (`rules(of=…)`).
 
 Messages carry objects as documents, because extension and core may be of different releases. The
 kinds are named and not imported, so that an extension starts without them.

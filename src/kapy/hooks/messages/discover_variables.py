@@ -1,4 +1,4 @@
-"""DiscoverVariables: the variables that the patches of an extension use."""
+"""DiscoverVariables: asks for the variables that the patches of an extension use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DiscoverVariablesResponse(Response):
 
     @classmethod
     def listing(cls, variables: Iterable[ClusterClassVariable]) -> Self:
-        """The answer with these variables."""
+        """Return a response with these variables."""
         return cls(variables=[encode(one) for one in variables])
 
 

@@ -1,4 +1,4 @@
-"""Discovery: which handlers an extension has."""
+"""Discovery: asks for the handlers of an extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GeneratePatches: patches for the templates of a Cluster."""
+"""GeneratePatches: asks for patches of the templates of a Cluster."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class GeneratePatchesResponseItem(Model):
 
     @classmethod
     def json_patch(cls, uid: str, operations: list[Document]) -> Self:
-        """A patch of operations (RFC 6902)."""
+        """Return a JSON patch (RFC 6902)."""
         return cls(uid=uid, patch_type=JSON_PATCH, patch=msgspec.json.encode(operations))
 
     @classmethod
     def merge_patch(cls, uid: str, changes: Document) -> Self:
-        """A patch that is a part of the document (RFC 7386)."""
+        """Return a JSON merge patch (RFC 7386)."""
         return cls(uid=uid, patch_type=JSON_MERGE_PATCH, patch=msgspec.json.encode(changes))
 
 

@@ -1,4 +1,4 @@
-"""GenerateUpgradePlan: the versions that an upgrade goes through."""
+"""GenerateUpgradePlan: asks for the intermediate versions of an upgrade."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class GenerateUpgradePlanResponse(Response):
 
     @classmethod
     def through(cls, control_plane: Sequence[str], workers: Sequence[str] = ()) -> Self:
-        """A plan of versions."""
+        """Return a plan through these versions."""
         return cls(
             control_plane_upgrades=[UpgradeStep(version=one) for one in control_plane],
             workers_upgrades=[UpgradeStep(version=one) for one in workers],

@@ -1,4 +1,4 @@
-"""What all requests and all responses have, as Go writes them (`common_types.go`)."""
+"""The common fields of all requests and responses, as Go writes them (`common_types.go`)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ class Response(Message):
 
     @classmethod
     def refuse(cls, message: str) -> Self:
-        """Fail: nothing goes on, the call is repeated with growing pauses, and people read why."""
+        """Return a failure: the operation is blocked, the call is repeated with back-off, and the
+        message is shown.
+        """
         return cls(status=FAILURE, message=message)
 
 
@@ -95,20 +97,24 @@ class RetryResponse(Response):
 
     @property
     def waits(self) -> int:
-        """Seconds until the next question, 0 where things go on. Less than 0 holds them, too, as
-        upstream has it."""
+        """Seconds until the next call, 0 if the operation continues. As in upstream, negative
+        values block it, too.
+        """
         seconds = self.retry_after_seconds
         return seconds if seconds >= 0 else UNTIMED_SECONDS
 
     @classmethod
     def wait(cls, seconds: int, message: str) -> Self:
-        """Hold, and be asked again later; people read the message meanwhile."""
+        """Return a response that blocks the operation until the next call; the message is shown
+        meanwhile.
+        """
         return cls(retry_after_seconds=seconds, message=message)
 
 
 def without_nulls(node: Any, kind: type[Model]) -> Any:
-    """A document without fields that are null, in the parts that have a type of ours; values of
-    any form and other objects stay as they are. Fields that may be null keep it."""
+    """Remove null fields from the parts of a document that have a kapy type; free-form values and
+    other objects are kept. Nullable fields keep null.
+    """
     if not isinstance(node, dict):
         return node
     kept: Document = dict(node)

@@ -30,12 +30,12 @@ class Patch(Model):
 
     @classmethod
     def operations(cls, *operations: Document) -> Self:
-        """A patch of operations (RFC 6902)."""
+        """Return a JSON patch (RFC 6902)."""
         return cls(patch_type=JSON_PATCH, patch=msgspec.json.encode(operations))
 
     @classmethod
     def merge(cls, changes: Document) -> Self:
-        """A patch that is a part of the document (RFC 7386)."""
+        """Return a JSON merge patch (RFC 7386)."""
         return cls(patch_type=JSON_MERGE_PATCH, patch=msgspec.json.encode(changes))
 
 

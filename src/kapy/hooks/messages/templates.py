@@ -1,5 +1,4 @@
-"""What is said about templates when extensions patch or check them
-(`topologymutation_types.go`)."""
+"""The template parts of requests that patch or validate them (`topologymutation_types.go`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UpdateMachine: the change of a Machine in place."""
+"""UpdateMachine: updates a Machine in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ValidateTopology: a check of a Cluster's templates when they are patched."""
+"""ValidateTopology: validates a Cluster's templates after they are patched."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""OpenAPI v3 of all hooks: what extensions in any language are generated from.
+"""OpenAPI v3 of all hooks, to generate extensions in any language.
 
-`document` makes it; `schemas` says how a Struct becomes a component, `components` what components
-are called, `machinery` has Kubernetes' own ones.
+`document` builds it; `schemas` converts a Struct into a component, `components` names components,
+`machinery` has the components of Kubernetes' own types.
 """

@@ -1,7 +1,7 @@
-"""What components are called: as Go calls the types, so that generated clients keep their names.
+"""Names of components: as Go names the types, so that generated clients keep their names.
 
-A Struct of ours may stand for several types of Go that are the same; there the component's name
-depends on the field (`_AT`).
+A Struct of kapy may stand for several equal types of Go; there the component's name depends on the
+field (`_AT`).
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ _AT: Final = {
 
 
 def reference(component: str) -> str:
-    """Where a component is in the document."""
+    """Return a reference to a component."""
     return f"#/components/schemas/{component}"
 
 
 def message_component(hook: AnyHook, name: str) -> str:
-    """The component of a request or response, or of a part that only they have."""
+    """Return the component of a request or response, or of a part that only they have."""
     if hook.group == GROUP:
         return f"{_HOOKS}{hook.version}.{name}"
     return f"{hook.group}.{hook.version}.{name}"
 
 
 def part_component(parent: str, field: str, kind: type[Struct]) -> str:
-    """The component of a Struct that a field of another component holds."""
+    """Return the component of a Struct in a field of another component."""
     package, _, short = parent.rpartition(".")
     name = kind.__name__
     if kind.__module__ == "kapy.kube.meta" and name == "ObjectMeta":
@@ -91,10 +91,12 @@ def part_component(parent: str, field: str, kind: type[Struct]) -> str:
 
 
 def is_of_object(component: str) -> bool:
-    """Whether a component is a part of objects that messages carry, and not of the messages."""
+    """Return whether a component is part of objects in messages, and not of the messages
+    themselves.
+    """
     return component.startswith(_CLUSTER) or is_of_kubernetes(component)
 
 
 def is_of_kubernetes(component: str) -> bool:
-    """Whether a component is a type of Kubernetes itself."""
+    """Return whether a component is a type of Kubernetes itself."""
     return component.startswith("k8s.io.")

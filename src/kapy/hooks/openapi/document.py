@@ -1,4 +1,4 @@
-"""The whole OpenAPI document of a catalog, and hooks in a few words."""
+"""Build the OpenAPI document of a catalog, and short descriptions of hooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANSWERED = (
 
 
 def openapi(catalog: Catalog, version: str) -> Document:
-    """The OpenAPI document of all hooks. version: the release, as in v1.14.0."""
+    """Return the OpenAPI document of all hooks. version: the release, as in v1.14.0."""
     schemas = Schemas()
     paths = {_path(one): {"post": _operation(one, schemas)} for one in catalog}
     return {
@@ -40,7 +40,7 @@ def openapi(catalog: Catalog, version: str) -> Document:
 
 
 def described(hook: AnyHook) -> Document:
-    """A hook in a few words: its version, paths, messages and what it is for."""
+    """Describe a hook briefly: its version, paths, messages and purpose."""
     return {
         "group": hook.group,
         "version": hook.version,
@@ -49,7 +49,7 @@ def described(hook: AnyHook) -> Document:
         "path": hook.path(),
         "request": {"apiVersion": hook.api_version, "kind": hook.request_kind},
         "response": {"apiVersion": hook.api_version, "kind": hook.response_kind},
-        "responseHasRetryAfterSeconds": hook.may_hold,
+        "responseHasRetryAfterSeconds": hook.is_blocking,
         "string": str(hook),
         "metadata": {
             "Summary": hook.summary,

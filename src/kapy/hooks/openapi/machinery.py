@@ -1,4 +1,4 @@
-"""Components that are Kubernetes' own: of our Structs they are only what we read of them."""
+"""Components of Kubernetes' own types; kapy's Structs have only the fields that it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of all hooks, printed from them: `python -m kapy.hooks.openapi.pages FOLDER`."""
+"""Print the reference of all hooks: `python -m kapy.hooks.openapi.pages FOLDER`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ A request has `settings` beside its own fields: those of the ExtensionConfig. A 
 
 
 def pages(catalog: Catalog) -> dict[str, str]:
-    """Both pages by their names."""
+    """Return both pages by name."""
     return {PAGE: _page(catalog), DOCUMENT: dump(openapi(catalog, CLUSTER_API))}
 
 
@@ -43,7 +43,7 @@ def _section(hook: AnyHook) -> Iterator[str]:
     yield f"## {hook.name} ({hook.version})\n"
     yield f"{hook.summary}. {hook.description}\n"
     path = hook.path() if hook.singleton else hook.path("{name}")
-    holds = ", may hold what comes next" if hook.may_hold else ""
+    holds = ", may hold what comes next" if hook.is_blocking else ""
     yield f"`POST {path}`{holds}\n"
     rows = [
         f"| {part} | `{one.encode_name}` | {_words(one)} |"

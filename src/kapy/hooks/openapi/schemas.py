@@ -1,7 +1,7 @@
-"""Structs in, components of OpenAPI out.
+"""Convert Structs into components of OpenAPI.
 
-Go's generator is followed where it is odd: a field that is always written has its zero as default,
-so has a nested object that is no pointer; constraints of our kinds are not printed.
+It follows the particularities of Go's generator: a field that is always written has its zero value
+as default, as has a nested object that is no pointer; constraints of kapy's kinds are omitted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TYPE_META: Final[Document] = {
 
 
 class _Field(NamedTuple):
-    """A field of a component: what its type is without what decorates it."""
+    """A field of a component: its type without annotations."""
 
     parent: str
     name: str
@@ -53,7 +53,7 @@ class _Field(NamedTuple):
 
     @property
     def is_of_message(self) -> bool:
-        """Whether it is of a message, and not of an object that a message has."""
+        """Whether it belongs to a message, and not to an object in a message."""
         return not is_of_object(self.parent)
 
     @property
@@ -62,13 +62,13 @@ class _Field(NamedTuple):
 
 
 class Schemas:
-    """The components that were asked for, and all that they refer to."""
+    """The requested components and all components that they refer to."""
 
     def __init__(self) -> None:
         self.components: dict[str, Document] = {}
 
     def add(self, component: str, kind: type[Struct]) -> None:
-        """Put a Struct in under a name, with its parts."""
+        """Add a Struct under a name, with its parts."""
         if component in self.components:
             return
         if component in MACHINERY:
@@ -115,7 +115,7 @@ class Schemas:
         return words | printed | found
 
     def _has_zero(self, field: _Field) -> bool:
-        """Whether Go has an object here, and not a pointer to one."""
+        """Return whether Go has an object here, and not a pointer to one."""
         if field.rules.get("of") in _RAW or not isinstance(
             field.type, inspect.StructType | inspect.DictType
         ):
@@ -181,7 +181,7 @@ def _fields(component: str, kind: type[Struct]) -> list[_Field]:
 
 
 def _field(component: str, one: inspect.Field, *, zeros: bool) -> _Field:
-    """zeros: whether required fields are written even if they are zero."""
+    """Return a field. zeros: whether required fields are written even if they are zero."""
     rules: Document = {}
     of = one.type
     if isinstance(of, inspect.Metadata):
@@ -195,7 +195,7 @@ def _field(component: str, one: inspect.Field, *, zeros: bool) -> _Field:
 
 
 def _bare(of: inspect.Type) -> tuple[Any, bool]:
-    """A type without metadata and `| None`, and whether that was there."""
+    """Return a type without metadata and `| None`, and whether that was present."""
     if isinstance(of, inspect.Metadata):
         return _bare(of.type)
     if isinstance(of, inspect.UnionType):

@@ -80,7 +80,7 @@ def add_to(
     for template in _TEMPLATES:
         add_template_capacity(runtime, template.RESOURCE, host.capacity, serves=is_docker_template)
     tasks.wake = lambda kind, key: controllers[kind].enqueue(key)
-    runtime.grant(CONFIG_MAPS, "get")
+    runtime.declare_write(CONFIG_MAPS, "get")
 
     async def run() -> None:
         try:

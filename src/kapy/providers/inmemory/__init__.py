@@ -2,8 +2,8 @@
 
     in_memory = InMemory(clock=clock)
     add_to(runtime, in_memory)
-    connections = Connections(runtime, dial=in_memory.dial)
-    in_memory.subscribe(connections.poke)
+    cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
+    in_memory.subscribe(cluster_cache.trigger_probe)
 
 Each has a workload API server of its own (`kapy.apiserver`, on a memory store) that controllers
 reach in process.

@@ -12,7 +12,7 @@ from kapy.apiserver.authentication import authenticated
 from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.http import ANONYMOUS, User
 from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, facts, load
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 
 
 def user_of(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:

@@ -16,7 +16,7 @@ from kapy.providers.inmemory.addresses import LOOPBACK, PORT, PORTS, loopback_ad
 from kapy.providers.inmemory.credentials import user_of
 from kapy.providers.inmemory.front import Front, NoPort
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
-from kapy.remote.connections import Dial, Kubeconfig
+from kapy.remote.cluster_cache import Dial, Kubeconfig
 from kapy.sdk import Endpoint
 
 log = logging.getLogger(__name__)

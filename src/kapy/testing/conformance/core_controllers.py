@@ -141,12 +141,12 @@ def _added(runtime: Runtime, machines: InMemory) -> dict[str, Service]:
     from kapy.core.machine.controller import add_to as add_machines
     from kapy.providers.inmemory import add_to as add_in_memory
     from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
-    from kapy.remote.connections import Connections
+    from kapy.remote.cluster_cache import ClusterCache
 
-    connections = Connections(runtime, dial=machines.dial)
-    machines.subscribe(connections.poke)
-    add_clusters(runtime, connections)
-    add_machines(runtime, connections)
-    add_bootstrap(runtime, connections)
+    cluster_cache = ClusterCache(runtime, dial=machines.dial)
+    machines.subscribe(cluster_cache.trigger_probe)
+    add_clusters(runtime, cluster_cache)
+    add_machines(runtime, cluster_cache)
+    add_bootstrap(runtime, cluster_cache)
     add_in_memory(runtime, machines)
-    return {"connections": connections.run}
+    return {"connections": cluster_cache.run}

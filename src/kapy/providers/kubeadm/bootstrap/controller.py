@@ -16,10 +16,10 @@ from kapy.providers.kubeadm.bootstrap.control_plane import ControlPlanes
 from kapy.providers.kubeadm.bootstrap.reconcile import Reconciler
 from kapy.providers.kubeadm.bootstrap.scope import TOKEN_LIFE, Tools
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
-    REPORTED,
-    SUMMED_UP,
+    AGGREGATE_DEBOUNCE,
+    STATUS_DEBOUNCE,
     BootstrapSecrets,
     Change,
     Controller,
@@ -35,7 +35,7 @@ _BY_CLUSTER = "kubeadmconfigs-by-cluster"
 
 def add_to(
     runtime: Runtime,
-    remote: Connections,
+    remote: ClusterCache,
     *,
     token_life: timedelta = TOKEN_LIFE,
     concurrency: int = 10,
@@ -83,10 +83,10 @@ def add_to(
             return ()
         return _config_of(document["spec"]["template"]["spec"], document)
 
-    controller.watch(configs, awaited(own_key), gather=REPORTED)
-    controller.watch(configs, own_key, gather=SUMMED_UP)
-    controller.watch(cache.informer(Machine), of_machine, gather=SUMMED_UP)
-    controller.watch(cache.informer(MachinePool), of_pool, gather=SUMMED_UP)
+    controller.watch(configs, awaited(own_key), debounce=STATUS_DEBOUNCE)
+    controller.watch(configs, own_key, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(cache.informer(Machine), of_machine, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(cache.informer(MachinePool), of_pool, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(cache.informer(Cluster), of_changed_cluster)
     remote.subscribe(lambda cluster: _enqueue(controller, of_cluster(cluster)))
     return runtime.add(controller, configs)

@@ -18,7 +18,7 @@ from kapy.kube import Document
 from kapy.kube.pki import KeyPair, public_key_hashes
 from kapy.kube.yaml import dump
 from kapy.providers.kubeadm.bootstrap.scope import Scope
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 
 EXEC_API_VERSION = "client.authentication.k8s.io/v1"
 

@@ -18,7 +18,7 @@ from kapy.providers.kubeadm.bootstrap.owner import (
     owning_pool,
 )
 from kapy.providers.kubeadm.bootstrap.scope import Scope, Tools
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
     DONE,
     Draft,

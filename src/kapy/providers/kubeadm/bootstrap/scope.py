@@ -15,7 +15,7 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.providers.kubeadm.bootstrap.owner import ConfigOwner
 from kapy.providers.kubeadm.bootstrap.tokens import Tokens
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
     BootstrapSecrets,
     Clock,
@@ -38,7 +38,7 @@ class Tools:
     """
 
     runtime: Runtime
-    remote: Connections
+    remote: ClusterCache
     keychain: Keychain
     lock: InitLock
     tokens: Tokens

@@ -27,7 +27,7 @@ from kapy.remote.secrets import (
     BadSecret,
     UnusableSecrets,
     is_watched,
-    told_of,
+    secret_problem,
 )
 from kapy.sdk import (
     DONE,
@@ -89,7 +89,7 @@ async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
     problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
     if kubeconfig is None:
         problems += [
-            told_of(one.secret, f"missing data for key {PRIVATE_KEY}, {_WHY_A_KEY}")
+            secret_problem(one.secret, f"missing data for key {PRIVATE_KEY}, {_WHY_A_KEY}")
             for certificate in certificates
             if (one := there.get(certificate.purpose)) is not None
             and not (one.pair.key or certificate.external)

@@ -24,12 +24,11 @@ from kapy.providers.kubeadm.controlplane.tools import (
     Tools,
 )
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
-from kapy.remote.connections import Connections
+from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
-    REPORTED,
-    SUMMED_UP,
-    Applied,
+    AGGREGATE_DEBOUNCE,
+    STATUS_DEBOUNCE,
     AppliedObjects,
     Change,
     Controller,
@@ -37,6 +36,7 @@ from kapy.sdk import (
     Keychain,
     Kubeconfigs,
     Runtime,
+    SSACache,
     awaited,
     own_key,
     owner_keys,
@@ -48,7 +48,7 @@ _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
 
 def add_to(
     runtime: Runtime,
-    remote: Connections,
+    remote: ClusterCache,
     *,
     etcd_dial: EtcdDial,
     certificate_expiry: CertificateExpiry | None = None,
@@ -75,7 +75,7 @@ def add_to(
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),
         certificate_expiry=certificate_expiry,
         applied=AppliedObjects(
-            runtime.client, runtime.metrics.remember(Applied("kubeadmcontrolplane")), MANAGER
+            runtime.client, runtime.metrics.remember(SSACache("kubeadmcontrolplane")), MANAGER
         ),
         grace=grace,
         updates=updates,
@@ -90,10 +90,10 @@ def add_to(
     wake = _Wake(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
     noting, told = tools.settled.noting, tools.settled.told
-    controller.watch(control_planes, noting(awaited(own_key)), gather=REPORTED)
-    controller.watch(control_planes, noting(own_key), gather=SUMMED_UP)
-    controller.watch(machines, noting(awaited(wake.of_machine)), gather=REPORTED)
-    controller.watch(machines, noting(wake.of_machine), gather=SUMMED_UP)
+    controller.watch(control_planes, noting(awaited(own_key)), debounce=STATUS_DEBOUNCE)
+    controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(machines, noting(awaited(wake.of_machine)), debounce=STATUS_DEBOUNCE)
+    controller.watch(machines, noting(wake.of_machine), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(cache.informer(MachinePool), noting(wake.of_pool))
     controller.watch(cache.informer(Cluster), noting(wake.of_cluster))
     controller.watch(remote.secrets, noting(wake.of_secret))

@@ -14,7 +14,7 @@ from kapy.providers.kubeadm.controlplane.health import observe
 from kapy.providers.kubeadm.controlplane.members import drop_hook
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import DONE, Result, stale_machines, v1beta1
 
 

@@ -18,7 +18,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.foreign_json import decoded
 from kapy.kube.http import Request, Transport
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 
 EtcdDial: TypeAlias = Callable[[Key, Kubeconfig, str], Transport]
 """How the etcd on a node is reached: the cluster, its kubeconfig and the node's name.

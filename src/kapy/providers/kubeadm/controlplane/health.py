@@ -30,7 +30,7 @@ from kapy.providers.kubeadm.controlplane.scope import (
     node_name,
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.remote.connections import Health, NotConnected
+from kapy.remote.cluster_cache import Health, NotConnected
 from kapy.sdk import Change, Result, conditions, requeue, v1beta1
 
 Told: TypeAlias = Callable[[Iterable[Key]], Iterable[Key]]

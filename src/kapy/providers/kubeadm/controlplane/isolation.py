@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.remote.connections import ATTEMPTS, NotConnected
+from kapy.remote.cluster_cache import ATTEMPTS, NotConnected
 
 log = logging.getLogger(__name__)
 

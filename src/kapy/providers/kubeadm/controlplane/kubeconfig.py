@@ -11,7 +11,7 @@ from kapy.kube.pki import Algorithm
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import KUBECONFIG
 from kapy.sdk import NotYet, Result, requeue

@@ -19,12 +19,12 @@ from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.pki import KeyPair, issue
 from kapy.kube.wire_format import decoded, encoded
-from kapy.remote.connections import Kubeconfig
+from kapy.remote.cluster_cache import Kubeconfig
 from kapy.remote.etcd_messages import BY_PATH
 from kapy.remote.grpc import GrpcClient, GrpcError
-from kapy.remote.patience import away
-from kapy.remote.pod_tls import curious_context, end_of, etcd_context
-from kapy.remote.port_forward import forwarded
+from kapy.remote.pod_tls import end_of, etcd_context, inspection_context
+from kapy.remote.port_forward import port_forward
+from kapy.remote.request_throttle import yield_slot
 from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, ETCD_CA, key_pair
 from kapy.sdk import Keychain, NotYet, Runtime
 
@@ -57,9 +57,9 @@ class PodsOverNetwork:
         """When the certificate of the API server on a node ends. Raises Unreachable."""
         pod = f"kube-apiserver-{node}"
         try:
-            with away():
-                async with asyncio.timeout(TIMEOUT), forwarded(access, NAMESPACE, pod) as ports:
-                    tls = Tls(ports.stream(API_SERVER_PORT), curious_context())
+            with yield_slot():
+                async with asyncio.timeout(TIMEOUT), port_forward(access, NAMESPACE, pod) as ports:
+                    tls = Tls(ports.stream(API_SERVER_PORT), inspection_context())
                     await tls.handshake()
                     shown = tls.session.getpeercert(binary_form=True)
         except (OSError, TimeoutError, ApiError) as error:
@@ -113,7 +113,7 @@ class EtcdMember:
         call = BY_PATH[request.path]
         asked: Any = request.body
         try:
-            with away():
+            with yield_slot():
                 async with asyncio.timeout(TIMEOUT):
                     client = self._client or await self._connected()
                     answer = await client.call(call.method, encoded(call.request, asked))
@@ -131,7 +131,7 @@ class EtcdMember:
     async def _connected(self) -> GrpcClient:
         context = await self._pods.context(self._cluster)
         pod = f"etcd-{self._node}"
-        ports = await self._stack.enter_async_context(forwarded(self._access, NAMESPACE, pod))
+        ports = await self._stack.enter_async_context(port_forward(self._access, NAMESPACE, pod))
         tls = Tls(ports.stream(ETCD_PORT), context, server_hostname=_named(pod))
         await tls.handshake()
         self._client = GrpcClient(tls, pod)

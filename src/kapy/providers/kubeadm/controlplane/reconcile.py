@@ -37,7 +37,7 @@ from kapy.providers.kubeadm.controlplane.status import set_status
 from kapy.providers.kubeadm.controlplane.template import own_template
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
-from kapy.remote.connections import NotConnected
+from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
     DONE,
     Draft,
@@ -148,7 +148,7 @@ class Reconciler:
         if plane.is_settled:
             # A timer, because etcd is asked and not watched.
             again = requeue(after=LOOK_ANYWAY, because="etcd cannot be watched")
-            result = result.sooner(again)
+            result = result.earlier_of(again)
             settled.settle(key, news, result, plane.now)
         return result
 
@@ -175,7 +175,7 @@ class Reconciler:
         await plane.draft.save()
         if failure is not None and not isinstance(failure, NotConnected):
             raise failure
-        return result.sooner(plane.wake)
+        return result.earlier_of(plane.wake)
 
     async def _steps(self, plane: ControlPlane) -> Result:
         for step in STEPS:

@@ -122,7 +122,7 @@ class ControlPlane:
 
     def wake_by(self, result: Result) -> None:
         """Come again then at the latest."""
-        self.wake = self.wake.sooner(result)
+        self.wake = self.wake.earlier_of(result)
 
     def set(self, condition: Condition) -> None:
         """Write a condition to the KubeadmControlPlane."""

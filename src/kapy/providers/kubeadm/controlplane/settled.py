@@ -35,7 +35,7 @@ class Settled(News):
     def settle(self, key: Key, news: int, wake: Result, now: datetime) -> None:
         """Nothing is to be done, as of `news`, until `wake` at the latest."""
         if wake.after is not None:
-            self._marks[key] = _Mark(news, now + wake.after, wake.because)
+            self._marks[key] = _Mark(news, now + wake.after, wake.reason)
 
     def rest(self, key: Key, now: datetime) -> Result | None:
         """When to come again if there is nothing to be done until then; None: do look."""

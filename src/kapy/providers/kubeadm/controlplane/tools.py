@@ -12,7 +12,7 @@ from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
-from kapy.remote.connections import Connections, Kubeconfig
+from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.sdk import AppliedObjects, Controller, External, Keychain, Kubeconfigs, Recorder, Runtime
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
@@ -48,7 +48,7 @@ class Tools:
     """
 
     runtime: Runtime
-    remote: Connections
+    remote: ClusterCache
     keychain: Keychain
     kubeconfigs: Kubeconfigs
     external: External

@@ -1,0 +1,146 @@
+"""Reduce objects that come over a network before they are cached, to save memory.
+
+In process the server's own documents are shared, which costs no memory. The following parts are
+removed and must not be read from an informer:
+
+* the fields of `managedFields` entries except those of server-side applies, which show whether
+  another apply would change anything (`kapy.kube.apply.settled`). Of other entries the manager, the
+  operation and the subresource are kept. Such a list must never be written back: read the object
+  from the server first;
+* of CRDs, the descriptions in their schemas, and the schemas of those that declare no contract;
+* where only metadata is requested, everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from sys import intern
+from typing import Any, TypeAlias
+
+from kapy.kube import Document
+from kapy.kube.names import CRDS, Resource
+
+TransformFunc: TypeAlias = Callable[[Document], Document]
+"""A document without what is not kept; it shares the rest."""
+
+_SHORT = 128
+_CONTRACT = "cluster.x-k8s.io/"
+
+
+def transform_of(resource: Resource, *, metadata: bool, managers: bool = True) -> TransformFunc:
+    """Return the transform function for a resource. managers: keep the managers of other
+    entries.
+    """
+    if not managers:
+        return partial(strip_managed_fields, managers=False)
+    if metadata:
+        return partial(only_metadata, resource)
+    return strip_crd if resource == CRDS else strip_managed_fields
+
+
+def strip_managed_fields(document: Document, *, managers: bool = True) -> Document:
+    """Remove fields owned by updates from managedFields, and intern short texts."""
+    metadata = document["metadata"]
+    fields = metadata.get("managedFields")
+    if fields is not None:
+        metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
+        document = {**document, "metadata": metadata}
+    shared: Document = _shared(document)
+    entries = [
+        _entry(one) if _is_apply(one) else _stub(one)
+        for one in fields or ()
+        if managers or _is_apply(one)
+    ]
+    if entries:
+        shared["metadata"]["managedFields"] = entries
+    return shared
+
+
+def _stub(entry: Document) -> Document:
+    """Return an entry without its fields; equal entries share one document."""
+    return _named(*(entry.get(name) or "" for name in _NAMED))
+
+
+_NAMED = ("manager", "operation", "subresource")
+
+
+@lru_cache(maxsize=1_000)
+def _named(*values: str) -> Document:
+    """An entry without its fields; equal ones are one document."""
+    return {name: value for name, value in zip(_NAMED, values, strict=True) if value}
+
+
+def _entry(entry: Document) -> Document:
+    fields = entry.get("fieldsV1")
+    kept: Document = _shared({name: value for name, value in entry.items() if name != "fieldsV1"})
+    return kept if fields is None else {**kept, "fieldsV1": _form(fields)}
+
+
+_FORMS: dict[tuple[Any, ...], Document] = {}
+_MOST_FORMS = 20_000
+
+
+def _form(fields: Document) -> Document:
+    """Return the applied fields with shared parts: they are nearly the same for all objects of a
+    kind.
+    """
+    made = {intern(name): _form(below) for name, below in fields.items()}
+    known = _FORMS.setdefault((*made, *map(id, made.values())), made)
+    if len(_FORMS) > _MOST_FORMS:
+        _FORMS.clear()  # whoever holds parts of it goes on to; what comes next is shared anew
+    return known
+
+
+def _shared(node: Any) -> Any:
+    """Intern texts that many objects share (names, reasons, timestamps)."""
+    kind = type(node)
+    if kind is str:
+        return intern(node) if len(node) <= _SHORT else node
+    if kind is dict:
+        return {name: _shared(value) for name, value in node.items()}
+    if kind is list:
+        return [_shared(one) for one in node]
+    return node
+
+
+def only_metadata(resource: Resource, document: Document) -> Document:
+    """Keep the object's identity and metadata (a PartialObjectMetadata has neither kind nor
+    version).
+    """
+    named = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**named, "metadata": strip_managed_fields(document)["metadata"]}
+
+
+def strip_crd(document: Document) -> Document:
+    """Keep of a CRD its versions and the schemas that declare a contract."""
+    kept = strip_managed_fields(document)
+    labels = kept["metadata"].get("labels") or {}
+    keeps = any(name.startswith(_CONTRACT) for name in labels)
+    spec = kept["spec"]
+    versions = [_version(one, keeps=keeps) for one in spec.get("versions") or ()]
+    return {**kept, "spec": {**spec, "versions": versions}}
+
+
+def _version(version: Document, *, keeps: bool) -> Document:
+    if not keeps:
+        return {name: value for name, value in version.items() if name != "schema"}
+    schema = version.get("schema")
+    return version if schema is None else {**version, "schema": _without_descriptions(schema)}
+
+
+def _without_descriptions(node: Any) -> Any:
+    """Remove descriptions from a schema (a property with that name is kept)."""
+    if isinstance(node, dict):
+        return {
+            name: _without_descriptions(value)
+            for name, value in node.items()
+            if not (name == "description" and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        return [_without_descriptions(one) for one in node]
+    return node
+
+
+def _is_apply(entry: Document) -> bool:
+    return entry.get("operation") == "Apply" and not entry.get("subresource")

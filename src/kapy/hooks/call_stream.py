@@ -1,0 +1,139 @@
+"""A stream of hook calls as they happen, for observers. Without observers it costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kapy._aio.clock import Clock
+from kapy.api.extension_config import ClientConfig
+from kapy.hooks.messages.discovery import DISCOVERY
+from kapy.hooks.redaction import redact_message
+from kapy.hooks.registry import Registry
+from kapy.hooks.transport import Answer, HookTransport, NoAnswer
+from kapy.kube import Document
+
+MAX_BUFFERED: Final = 1000
+"""Calls that wait for somebody who looks on slowly; older ones are forgotten."""
+_DISCOVERY: Final = DISCOVERY.path().rpartition("/")[2]
+
+
+class ObservableTransport:
+    """A `kapy.hooks.transport.HookTransport` that reports its calls to observers."""
+
+    def __init__(self, post: HookTransport, registry: Registry, clock: Clock) -> None:
+        self._post = post
+        self._registry = registry
+        self._clock = clock
+        self._onlookers: list[CallStream] = []
+
+    def watch(self) -> CallStream:
+        """Return a stream of the calls that end from now on."""
+        onlooker = CallStream(self._onlookers.remove)
+        self._onlookers.append(onlooker)
+        return onlooker
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        if not self._onlookers:
+            return await self._post(client, url, body)
+        loop = asyncio.get_running_loop()
+        heading, began = self._heading(client, url), loop.time()
+        found, why = None, "no answer in time"
+        try:
+            found = await self._post(client, url, body)
+        except NoAnswer as error:
+            why = str(error)
+            raise
+        finally:
+            told = heading | {"seconds": round(loop.time() - began, 6)}
+            told |= _outcome(found, why) | {"request": _content(body)}
+            for onlooker in list(self._onlookers):
+                onlooker.add(told)
+        return found
+
+    def _heading(self, client: ClientConfig, url: str) -> Document:
+        """Return the names of hook and handler, from the URL path."""
+        parts = urlsplit(url)
+        *_, version, hook, handler = f"//{parts.path}".split("/")
+        if handler == _DISCOVERY:  # a hook without handlers' names
+            version, hook, handler = hook, DISCOVERY.name, ""
+        found = self._registry.registration_of(client, handler)
+        return {
+            "time": self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "hook": found.hook if found else hook,
+            "version": version,
+            "handler": found.name if found else handler,
+            "host": parts.netloc,
+        }
+
+    async def aclose(self) -> None:
+        """Close all connections, and end the streams of observers."""
+        for onlooker in list(self._onlookers):
+            await onlooker.aclose()
+        await self._post.aclose()
+
+
+class CallStream:
+    """A stream of calls, one document each, until either side ends it (a `kapy.apiserver`
+    stream).
+    """
+
+    def __init__(self, left: Callable[[CallStream], None]) -> None:
+        self._left = left
+        self._calls: deque[Document] = deque(maxlen=MAX_BUFFERED)
+        self._news = asyncio.Event()
+        self._open = True
+        self._on_close: Callable[[], None] | None = None
+
+    def add(self, call: Document) -> None:
+        """Add a call."""
+        self._calls.append(call)
+        self._news.set()
+
+    def __aiter__(self) -> AsyncIterator[Document]:
+        return self
+
+    async def __anext__(self) -> Document:
+        while not self._calls:
+            if not self._open:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._calls.popleft()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yield the calls as lines of JSON."""
+        async for call in self:
+            yield msgspec.json.encode(call) + b"\n"
+
+    def when_closed(self, told: Callable[[], None] | None) -> None:
+        """Set a callback for the end of the stream, for a reader that may have stopped reading."""
+        self._on_close = told
+
+    async def aclose(self) -> None:
+        """End the stream."""
+        if not self._open:
+            return
+        self._open = False
+        self._left(self)
+        self._news.set()
+        if self._on_close is not None:
+            self._on_close()
+
+
+def _outcome(answer: Answer | None, why: str) -> Document:
+    if answer is None:
+        return {"error": why}
+    return {"code": answer.code, "response": _content(answer.body)}
+
+
+def _content(body: bytes) -> Any:
+    try:
+        return redact_message(body)
+    except ValueError:
+        return {"unreadable": len(body)}

@@ -1,0 +1,65 @@
+"""Former names of public names, kept for one minor release with a DeprecationWarning.
+
+class Controller:
+    surround = RenamedMember("wrap_reconcile")
+
+    @renamed_arguments(gather="debounce")
+    def watch(self, informer: Informer, *, debounce: float = 0.0) -> None: ...
+
+_RENAMED = {"Keys": "PrivateKeyPool"}    # in a module: `__getattr__` calls `renamed_name`
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class RenamedMember:
+    """The former name of a member of a class."""
+
+    __slots__ = ("_new", "_old")
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+        self._old = ""
+
+    def __set_name__(self, owner: type, old: str) -> None:
+        self._old = f"{owner.__name__}.{old}"
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        _warn(self._old, self._new)
+        return getattr(owner if instance is None else instance, self._new)
+
+
+def renamed_arguments(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Accept former names of keyword arguments, given as `old="new"`."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for old in names.keys() & kwargs.keys():
+                _warn(f"{function.__qualname__}({old}=)", names[old])
+                kwargs[names[old]] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def renamed_name(module: str, names: Mapping[str, str], name: str) -> str:
+    """Return the present name of a module's name. Raises AttributeError if it is no former one."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    _warn(f"{module}.{name}", names[name])
+    return names[name]
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=3)

@@ -1,0 +1,70 @@
+"""Where new private keys come from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+import pytest
+
+from kapy.engine import private_keys
+from kapy.engine.private_keys import PrivateKeyPool
+from kapy.kube.pki import Algorithm
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Every key that was made, in order; making one costs nothing here."""
+    every: list[bytes] = []
+    numbers = count()
+
+    def new_key(algorithm: Algorithm) -> bytes:
+        every.append(f"{algorithm} {next(numbers)}".encode())
+        return every[-1]
+
+    monkeypatch.setattr(private_keys, "new_key", new_key)
+    return every
+
+
+@asynccontextmanager
+async def running(source: PrivateKeyPool) -> AsyncIterator[PrivateKeyPool]:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(source.run())
+        await asyncio.sleep(1)
+        yield source
+        task.cancel()
+
+
+async def test_without_a_reserve_a_key_is_made_when_it_is_asked_for(made: list[bytes]) -> None:
+    async with running(PrivateKeyPool()):
+        assert made == []
+
+
+async def test_a_reserve_is_filled_and_refilled_and_no_key_is_given_twice(
+    made: list[bytes],
+) -> None:
+    async with running(PrivateKeyPool(spare=3)) as source:
+        assert len(made) == 3
+        first = [await source.new() for _ in range(3)]
+        assert len(made) == 3
+        await asyncio.sleep(1)
+        assert len(made) == 6
+        rest = [await source.new() for _ in range(5)]
+    assert len({*first, *rest}) == 8
+
+
+async def test_only_the_usual_keys_are_kept_ready(made: list[bytes]) -> None:
+    async with running(PrivateKeyPool(spare=1)) as source:
+        assert (await source.new("RSA-4096")).startswith(b"RSA-4096")
+        assert (await source.new("ECDSA-P256")).startswith(b"ECDSA-P256")
+        assert await source.new() == made[0]
+
+
+@pytest.mark.sockets
+async def test_real_keys_are_made_in_threads_and_differ() -> None:
+    source = PrivateKeyPool()
+    one, other = await asyncio.gather(source.new(), source.new())
+    assert one != other
+    assert one.startswith(b"-----BEGIN RSA PRIVATE KEY-----")

@@ -1,0 +1,57 @@
+"""What a cache keeps of objects that come over a network."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from kapy.engine.transform import transform_of
+from kapy.kube import Document
+from kapy.kube.names import CONFIG_MAPS
+
+
+def entry(manager: str, operation: str, fields: Document, **more: str) -> Document:
+    return {"manager": manager, "operation": operation, "fieldsV1": fields, **more}
+
+
+def applied(uid: str) -> Document:
+    owners: Document = {f'k:{{"uid":"{uid}"}}': {}}
+    return {
+        "f:metadata": {"f:labels": {"f:a": {}, "f:b": {}}, "f:ownerReferences": owners},
+        "f:data": {"f:one": {}, ".": {}},
+    }
+
+
+def an_object(name: str) -> Document:
+    metadata = {
+        "name": name,
+        "managedFields": [
+            entry("kubectl", "Update", {"f:data": {}}),
+            entry("kapy", "Apply", applied(name)),
+            entry("kapy", "Apply", {"f:status": {}}, subresource="status"),
+        ],
+    }
+    return {"metadata": metadata, "data": {"one": "1", "long": "x" * 1000}}
+
+
+def test_fields_of_updates_are_left_out_and_equal_parts_are_kept_once() -> None:
+    trim, come = transform_of(CONFIG_MAPS, metadata=False), [an_object("a"), an_object("b")]
+    before = deepcopy(come)
+    kept = [trim(one) for one in come]
+    assert come == before
+    for name, one in zip("ab", kept, strict=True):
+        fields = one["metadata"].pop("managedFields")
+        assert fields == [
+            {"manager": "kubectl", "operation": "Update"},
+            entry("kapy", "Apply", applied(name)),
+            {"manager": "kapy", "operation": "Apply", "subresource": "status"},
+        ]
+        assert one == {"metadata": {"name": name}, "data": an_object(name)["data"]}
+
+    def form(document: Document) -> Any:
+        return trim(document)["metadata"]["managedFields"][1]["fieldsV1"]
+
+    first, second = map(form, come)
+    assert first["f:metadata"]["f:labels"] is second["f:metadata"]["f:labels"]
+    assert first["f:data"] is second["f:data"]
+    assert first["f:metadata"] != second["f:metadata"]

@@ -1,0 +1,91 @@
+"""Reconciles that wait for a server of somebody else's take no worker's place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from kapy.engine.controller import Controller
+from kapy.engine.result import DONE, Result
+from kapy.engine.worker_slots import MAX_YIELDED, yield_slot
+from kapy.kube import Key
+
+WAITERS = [Key("waits", str(number)) for number in range(20)]
+OTHERS = [Key("works", str(number)) for number in range(20)]
+
+
+class Work:
+    """What one controller with two workers did: by key when it ended, and how many were at it."""
+
+    def __init__(self, after: float, seconds: float) -> None:
+        self.after, self.seconds = after, seconds
+        self.ended: dict[Key, float] = {}
+        self.active = self.most_active = self.waiting = 0
+        self.controller = Controller("work", self.reconcile, concurrency=2)
+
+    async def reconcile(self, key: Key) -> Result:
+        if key.namespace == "waits":
+            self.waiting += 1
+            with yield_slot(after=self.after):
+                await asyncio.gather(*(asyncio.sleep(self.seconds) for _ in range(2)))
+            self.waiting -= 1
+        else:
+            self.active += 1
+            self.most_active = max(self.most_active, self.active)
+            await asyncio.sleep(0.1)
+            self.active -= 1
+        self.ended[key] = asyncio.get_running_loop().time()
+        return DONE
+
+    async def run(self, keys: list[Key], seconds: float, then: Callable[[], None]) -> None:
+        for key in keys:
+            self.controller.enqueue(key)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self.controller.run())
+            await asyncio.sleep(seconds)
+            then()
+            task.cancel()
+
+    def last(self, keys: list[Key]) -> float:
+        return max(self.ended[key] for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("after", "others_end", "waiters_end"),
+    [
+        (0.0, 1.0, 5.0),  # nobody holds a place, all wait together
+        (0.5, 6.0, 9.5),  # each holds one for half a second, two at a time
+        (100.0, 51.0, 50.0),  # each holds it to the end
+    ],
+)
+async def test_who_waits_lets_others_work(
+    after: float, others_end: float, waiters_end: float
+) -> None:
+    work, began = Work(after, 5.0), asyncio.get_running_loop().time()
+    await work.run(WAITERS + OTHERS, 60, lambda: None)
+    assert work.last(OTHERS) - began == pytest.approx(others_end, abs=0.2)
+    assert work.last(WAITERS) - began == pytest.approx(waiters_end, abs=0.2)
+    assert work.most_active == 2
+
+
+async def test_when_all_are_back_there_are_no_more_workers_than_before() -> None:
+    work = Work(0.0, 0.05)
+    await work.run(WAITERS + OTHERS, 10, lambda: None)
+    work.most_active = 0
+    await work.run(OTHERS, 10, lambda: None)
+    assert work.most_active == 2
+
+
+async def test_so_many_wait_at_most() -> None:
+    work = Work(0.0, 5.0)
+    many = [Key("waits", str(number)) for number in range(2 * MAX_YIELDED)]
+    seen: list[int] = []
+    await work.run(many, 1, lambda: seen.append(work.waiting))
+    assert seen == [MAX_YIELDED + 2]
+
+
+async def test_where_no_controller_is_at_work_nothing_is_given_up() -> None:
+    with yield_slot(), yield_slot(after=1.0):
+        await asyncio.sleep(2)

@@ -1,0 +1,117 @@
+"""Calls as who looks on sees them: from where, what came of them, and no secrets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.api.extension_config import ClientConfig
+from kapy.hooks.call_stream import MAX_BUFFERED, ObservableTransport
+from kapy.hooks.inspection import line_of
+from kapy.hooks.redaction import REDACTED, redact_message
+from kapy.hooks.registry import Registry
+from kapy.hooks.transport import Answer, NoAnswer
+from kapy.kube import Document
+
+HOOK = "https://quota:9443/hooks.runtime.cluster.x-k8s.io/v1alpha1/beforeclustercreate/machines"
+CLUSTER = {"metadata": {"namespace": "default", "name": "herd"}}
+REQUEST = msgspec.json.encode({"cluster": CLUSTER, "settings": {"apiToken": "s3cret"}})
+
+
+class Far:
+    """Another end, which answers as it is told."""
+
+    def __init__(self, said: Any) -> None:
+        self.said = said
+
+    async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
+        await asyncio.sleep(0.5)
+        if isinstance(self.said, str):
+            raise NoAnswer(self.said)
+        found: Answer = self.said
+        return found
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def answer(code: int = 200, **said: Any) -> Answer:
+    return Answer(code, msgspec.json.encode({"status": "Success", **said}))
+
+
+async def seen(said: Any, *, patience: float = 10.0) -> Document:
+    """What somebody sees who looks on at one call."""
+    post = ObservableTransport(Far(said), Registry(), loop_clock())
+    onlooker = post.watch()
+    try:
+        async with asyncio.timeout(patience):
+            await post(ClientConfig(url="https://quota:9443"), HOOK, REQUEST)
+    except (NoAnswer, TimeoutError):
+        pass
+    return await anext(onlooker)
+
+
+@pytest.mark.parametrize(
+    ("said", "patience", "line"),
+    [
+        (answer(), 10, "Success"),
+        (answer(retryAfterSeconds=60, message="no room"), 10, "wait 60 s: no room"),
+        (Answer(200, b'{"status": "Failure", "message": "no"}'), 10, "Failure: no"),
+        (Answer(200, b"<html>"), 10, "unreadable"),
+        (Answer(500, b"oh"), 10, "status code 500"),
+        ("connection refused", 10, "no answer: connection refused"),
+        (answer(), 0.5, "no answer: no answer in time"),
+    ],
+)
+async def test_what_came_of_a_call(said: Any, patience: float, line: str) -> None:
+    told = await seen(said, patience=patience)
+    heading, _, outcome = line_of(told).partition(" ms): ")
+    assert outcome == line
+    assert heading.endswith("Z beforeclustercreate machines default/herd (500.0")
+
+
+async def test_secrets_are_left_out() -> None:
+    assert (await seen(answer()))["request"]["settings"] == {"apiToken": "(not shown)"}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"variables": [{"name": "dbPassword", "value": {"a": 1}}]}, "(not shown)"),
+        ({"variables": [{"name": "replicas", "value": {"a": 1}}]}, {"a": 1}),
+        ({"variables": [{"path": "/spec/token", "value": "x"}]}, "(not shown)"),
+        ({"variables": [{"path": "/etc/motd", "value": None}]}, None),
+    ],
+)
+def test_what_looks_like_a_secret(message: Document, expected: Any) -> None:
+    (variable,) = redact_message(msgspec.json.encode(message))["variables"]
+    assert variable["value"] == expected
+
+
+def test_what_a_secret_field_holds_is_left_out_whatever_its_form() -> None:
+    held = {
+        "passwords": ["a", "b"],
+        "credentials": {"user": "a", "pin": 1234, "ready": True},
+        "secretRef": {"kind": "Secret", "namespace": "barn", "name": "login"},
+        "size": ["small"],
+    }
+    assert redact_message(msgspec.json.encode({"settings": held}))["settings"] == {
+        "passwords": [REDACTED, REDACTED],
+        "credentials": {"user": REDACTED, "pin": REDACTED, "ready": True},
+        "secretRef": {"kind": "Secret", "namespace": "barn", "name": "login"},
+        "size": ["small"],
+    }
+
+
+async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
+    post = ObservableTransport(Far(answer()), Registry(), loop_clock())
+    gone, slow = post.watch(), post.watch()
+    await gone.aclose()
+    await asyncio.gather(*(post(ClientConfig(), HOOK, REQUEST) for _ in range(MAX_BUFFERED + 5)))
+    await post.aclose()
+    assert [one async for one in gone] == []
+    assert len([one async for one in slow]) == MAX_BUFFERED
