@@ -191,6 +191,7 @@ class ContainerLoop:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             self._state.doubt(running.trouble())
+            self._state.see_ports(running.ports)  # a program may bind at any time
             why = running.outdated()
             if why:
                 self._stopped, self._anew = why, True

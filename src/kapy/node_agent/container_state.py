@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kapy.api.times import stamp
@@ -16,7 +16,8 @@ class ContainerState:
     """One container. changed: called when anything here is another.
 
     reason, message: why it does not run. last: how it ended before. ended: how it ended for good.
-    ran: an earlier agent ran it. trouble: why nobody knows how it does while it runs.
+    ran: an earlier agent ran it. trouble: why nobody knows how it does while it runs. ports: real
+    ones by those that it asks for, where they are others.
     """
 
     container: Document
@@ -33,6 +34,7 @@ class ContainerState:
     trouble: str = ""
     started: bool = False
     ready: bool = False
+    ports: dict[int, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -55,6 +57,12 @@ class ContainerState:
         """It runs, but for this reason nobody knows how; "": that is over."""
         if self.trouble != trouble:
             self.trouble = trouble
+            self.changed()
+
+    def see_ports(self, ports: Mapping[int, int]) -> None:
+        """It listens on these ports."""
+        if self.ports != ports:
+            self.ports = dict(ports)
             self.changed()
 
     def set_health(self, *, started: bool, ready: bool) -> None:

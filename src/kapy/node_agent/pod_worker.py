@@ -365,7 +365,7 @@ class PodWorker:
             self._report.clear()
             try:
                 status = self._status()
-                if status != self._last:
+                if status != self._last or self._untold_ports():
                     await self._write(status)
                     self._last = status
                 await self._report.wait()
@@ -389,10 +389,15 @@ class PodWorker:
             now=now,
         )
 
-    async def _write(self, status: Document) -> None:
+    def _untold_ports(self) -> str:
+        """The ports of the containers, where the Pod does not tell them yet."""
         ports = _ports_of(self.containers)
         told = (self._pod["metadata"].get("annotations") or {}).get(PORTS, "")
-        if ports and ports != told:
+        return "" if ports == told else ports
+
+    async def _write(self, status: Document) -> None:
+        ports = self._untold_ports()
+        if ports:
             metadata = {"uid": self.uid, "annotations": {PORTS: ports}}
             await self._host.client.patch(PODS, self.key, {"metadata": metadata})
         body = {"metadata": {"uid": self.uid}, "status": status}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import MutableMapping
 from functools import partial
@@ -44,6 +45,17 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def is_taken(port: int) -> bool:
+    """Whether a port is in use, at whatever address of this host."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("", port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
 
 
 def _free_port(taken: set[int]) -> int:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.containers import Session
 from kapy.node_agent.processes import records
+from kapy.node_agent.processes.binding import Binding
 from kapy.node_agent.processes.flags import LOOPBACK
 from kapy.node_agent.processes.records import Record
 from kapy.node_agent.runtime import Exit, NotSupported
@@ -38,7 +40,8 @@ def stamp_of(program: str) -> str:
 class LocalProcess:
     """A `Running` of a process. child: None for one that an earlier program has started.
 
-    replaced: why another program is to run in its place, "" where none is.
+    replaced: why another program is to run in its place, "" where none is. binding: who looks at
+    what it binds, None for nobody.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class LocalProcess:
         child: asyncio.subprocess.Process | None,
         execute: Execute,
         replaced: Callable[[], str],
+        binding: Binding | None = None,
     ) -> None:
         self.record = record
         self._folder = folder
@@ -57,7 +61,15 @@ class LocalProcess:
         self._child = child
         self._execute = execute
         self._replaced = replaced
+        self._binding = binding
         self._seen = record.stamp
+
+    def move(self, ports: Mapping[int, int]) -> None:
+        """It listens on other ports than it asked for."""
+        if ports:
+            told = {str(key): value for key, value in ports.items()}
+            self.record = replace(self.record, ports={**self.record.ports, **told})
+            records.write(self._folder, self.record)
 
     @property
     def identity(self) -> str:
@@ -85,7 +97,7 @@ class LocalProcess:
         else:
             await _gone(self.record)
             code = None
-        records.forget(self._folder)
+        self._forget()
         return _exit_of(code, self._clock())
 
     async def stop(self, seconds: float) -> None:
@@ -97,6 +109,11 @@ class LocalProcess:
             except TimeoutError:
                 self._send(signal.SIGKILL)
                 await self._wait()
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._binding is not None:
+            self._binding.close()
         records.forget(self._folder)
 
     async def _wait(self) -> None:

@@ -22,6 +22,7 @@ from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.node_agent.log_files import lines_of
 from kapy.node_agent.processes import launch, records
+from kapy.node_agent.processes.binding import Binding, can_hand_over
 from kapy.node_agent.processes.flags import (
     Arguments,
     Flags,
@@ -30,7 +31,7 @@ from kapy.node_agent.processes.flags import (
     with_paths,
     without_leader_election,
 )
-from kapy.node_agent.processes.own_ports import OwnPorts
+from kapy.node_agent.processes.own_ports import OwnPorts, is_taken
 from kapy.node_agent.processes.process import LocalProcess, stamp_of
 from kapy.node_agent.processes.programs import Programs
 from kapy.node_agent.processes.records import Record
@@ -50,6 +51,9 @@ _KEPT: Final = (
 )  # fmt: skip
 _HELP_SECONDS: Final = 20.0
 _MOST_HELP: Final = 1 << 20
+_LAUNCH: Final = [sys.executable, "-I", "-S", launch.__file__]
+BINDS: Final = "--binds="
+"""In a command: the place of the socket by which a program hands its binds over."""
 _SCRATCH: Final = "mounts"
 """The folder of a container in which its mount namespace is made."""
 
@@ -71,6 +75,7 @@ class Processes:
         self._ports = OwnPorts()
         self._flags: dict[tuple[str, ...], Flags] = {}
         self._namespaces: bool | None = None
+        self._binds = False
 
     @property
     def other_users(self) -> bool:
@@ -134,23 +139,38 @@ class Processes:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         plan = await self._plan(config, command, program, None)
+        if not self._binds:
+            _check_ports(config, plan, program)
+        process: list[LocalProcess] = []  # it may bind before it is known here
+
+        def moved(ports: Mapping[int, int]) -> None:
+            for one in process:
+                one.move(ports)
+
+        binding = Binding(self._ports.of(_owner(config)), moved) if self._binds else None
+        handed = -1 if binding is None else binding.handed.fileno()
         handle = os.open(config.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             child = await asyncio.create_subprocess_exec(
-                *plan.command,
+                *(f"{BINDS}{handed}" if one == BINDS else one for one in plan.command),
                 stdin=DEVNULL,
                 stdout=handle,
                 stderr=STDOUT,
                 cwd=plan.directory,
                 env=plan.environment,
                 start_new_session=True,  # Ctrl-C is for the plane, which ends it
+                pass_fds=[] if binding is None else [handed],
             )
         except OSError as error:
+            if binding is not None:
+                binding.close()
             raise StartFailed(
                 f"the program {program} cannot be started: {error.strerror or error}"
             ) from None
         finally:
             os.close(handle)
+            if binding is not None:
+                binding.handed.close()
         record = Record(
             pid=child.pid,
             began=records.beginning_of(child.pid),
@@ -162,7 +182,10 @@ class Processes:
             ports={str(key): value for key, value in plan.ports.items()},
         )
         records.write(config.folder, record)
-        return self._running(config, record, plan, child=child)
+        process.append(self._running(config, record, plan, child=child, binding=binding))
+        if binding is not None:
+            moved(binding.ports)
+        return process[0]
 
     def _running(
         self,
@@ -171,6 +194,7 @@ class Processes:
         plan: Plan,
         *,
         child: asyncio.subprocess.Process | None,
+        binding: Binding | None = None,
     ) -> LocalProcess:
         command = self._command(config.pod, config.name)
 
@@ -179,10 +203,17 @@ class Processes:
             return "" if now is None or now == command else f"{' '.join(now)} runs in its place"
 
         async def execute(asked: Sequence[str], seconds: float) -> int:
-            return await _executed([*plan.prefix, *asked], plan, seconds)
+            prefix = [one for one in plan.prefix if one != BINDS]
+            return await _executed([*prefix, *asked], plan, seconds)
 
         return LocalProcess(
-            record, config.folder, self._clock, child=child, execute=execute, replaced=replaced
+            record,
+            config.folder,
+            self._clock,
+            child=child,
+            execute=execute,
+            replaced=replaced,
+            binding=binding,
         )
 
     def _program(self, config: ContainerConfig) -> tuple[tuple[str, ...], str]:
@@ -211,6 +242,7 @@ class Processes:
         """
         if self._namespaces is None:
             self._namespaces = await _namespaces_allowed()
+            self._binds = sys.platform == "linux" and await can_hand_over(_LAUNCH)
         own = [program, *(command[1:] or config.command[1:])]
         flags = await self._flags_of(own)
         arguments = list(config.args)
@@ -220,12 +252,14 @@ class Processes:
         _link_temporary(Path(environment["TMPDIR"]), paths)
         if self._namespaces:
             scratch = config.folder / _SCRATCH
-            prefix = [sys.executable, "-I", "-S", launch.__file__, str(scratch)]
+            prefix = [*_LAUNCH, *([BINDS] if self._binds else ()), str(scratch)]
             for mount in config.mounts:
                 if not config.folder.is_relative_to(mount.path):  # else it would hide itself
                     prefix += [str(mount.source), mount.path]
             prefix.append("--")
         else:
+            if self._binds:
+                prefix = [*_LAUNCH, BINDS, "--plain", str(config.folder / _SCRATCH), "--"]
             arguments = without_leader_election(with_paths(arguments, paths))
             given = self._given(config)
             environment = {
@@ -287,6 +321,22 @@ class Plan:
         return blake2b("\0".join(told).encode(), digest_size=16).hexdigest()
 
 
+def _check_ports(config: ContainerConfig, plan: Plan, program: str) -> None:
+    """Raises StartFailed for a port that is in use, and that the program cannot be told to leave.
+
+    Needed where nobody can look at what it binds (`binding`).
+    """
+    for one in config.container.get("ports") or ():
+        port = int(one.get("containerPort") or 0)
+        if (one.get("protocol") or "TCP") == "TCP" and port not in plan.ports and is_taken(port):
+            raise StartFailed(
+                f"port {port}, for which {program} has no flag, is in use on this machine; stop "
+                "the other program, or run the provider as a container (without `kapy run "
+                "provider`), which has ports of its own",
+                "PortInUse",
+            )
+
+
 def _owner(config: ContainerConfig) -> str:
     return f"{config.pod['metadata']['uid']}/{config.name}"
 
@@ -310,7 +360,7 @@ async def _namespaces_allowed() -> bool:
     if sys.platform != "linux":
         return False
     trial = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", launch.__file__, "/", "--"),
+        *(*_LAUNCH, "/", "--"),
         stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL,
     )  # fmt: skip
     return await trial.wait() == 0

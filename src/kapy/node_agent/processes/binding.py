@@ -1,0 +1,191 @@
+"""Ports of programs that cannot be told others: what a program binds is looked at as it does it.
+
+Two programs that both listen on :9443, whatever they are told, could not run beside each other. On
+Linux a program starts with a seccomp filter that hands its `bind` calls to this one
+(`launch.hand_over_binds`): the port that it asks for is taken where it is free, and a free one of
+the loopback address else. It needs no privilege, and works for programs without a C library. The
+program cannot gain privileges from then on (`no_new_privs`), as containers cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import errno
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from kapy.node_agent.processes.flags import LOOPBACK, FreePort
+
+_RECEIVE: Final = 0xC0502100
+_SEND: Final = 0xC0182101
+_CALL: Final = struct.Struct("=QIIiIQ6Q")
+"""`struct seccomp_notif`: id, pid, flags; number, architecture, instruction and arguments."""
+_ANSWER: Final = struct.Struct("=QqiI")
+_GO_ON: Final = 1
+"""`SECCOMP_USER_NOTIF_FLAG_CONTINUE`: the kernel does the call as it was asked for."""
+_GET_FD: Final = 438
+"""The number of `pidfd_getfd`, which is the same on every architecture."""
+_LONGEST_ADDRESS: Final = 128
+_TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
+"""Errors after which another port is tried: in use, or for privileged users only."""
+
+Address = tuple[str, int] | tuple[str, int, int, int]
+
+
+class Binding:
+    """The `bind` calls of one program. ports: its real ports by those that it asked for, where
+    they are others. changed: called with them. free: gives ports."""
+
+    def __init__(self, free: FreePort, changed: Callable[[Mapping[int, int]], None]) -> None:
+        self.ports: dict[int, int] = {}
+        self._free = free
+        self._changed = changed
+        self._listener = -1
+        self._own, self.handed = socket.socketpair()
+        self._own.settimeout(0)
+        asyncio.get_running_loop().add_reader(self._own, self._received)
+
+    def close(self) -> None:
+        """Nobody looks any more: calls of a program that still runs fail from now on."""
+        loop = asyncio.get_running_loop()
+        for one in (self._own, self.handed):
+            if one.fileno() >= 0:
+                loop.remove_reader(one)
+                one.close()
+        if self._listener >= 0:
+            loop.remove_reader(self._listener)
+            os.close(self._listener)
+            self._listener = -1
+
+    def _received(self) -> None:
+        """The program hands its calls over, or ends without."""
+        try:
+            _, handles, _, _ = socket.recv_fds(self._own, 1, 1)
+        except OSError:
+            handles = []
+        asyncio.get_running_loop().remove_reader(self._own)
+        self._own.close()
+        if handles:
+            self._listener = handles[0]
+            asyncio.get_running_loop().add_reader(self._listener, self._asked)
+
+    def _asked(self) -> None:
+        """Answer one call."""
+        call = bytearray(_CALL.size)
+        try:
+            fcntl.ioctl(self._listener, _RECEIVE, call)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.EINTR, errno.EAGAIN):
+                self.close()  # no process of the program is left
+            return
+        number, thread, _, _, _, _, handle, address, length, *_ = _CALL.unpack(call)
+        try:
+            failed, flags = self._bind(thread, handle, address, length)
+        except OSError:
+            failed, flags = 0, _GO_ON
+        with suppress(OSError):  # the program has ended meanwhile
+            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(number, 0, -failed, flags))
+
+    def _bind(self, thread: int, handle: int, address: int, length: int) -> tuple[int, int]:
+        """Bind in place of the program; the error, and whether the kernel shall do it instead."""
+        with open(f"/proc/{thread}/mem", "rb", buffering=0) as memory:
+            memory.seek(address)
+            asked = address_of(memory.read(min(length, _LONGEST_ADDRESS)))
+        if asked is None:
+            return 0, _GO_ON
+        with _socket_of(thread, handle) as one:
+            if one.type != socket.SOCK_STREAM:
+                return 0, _GO_ON
+            try:
+                one.bind(asked)
+            except OSError as error:
+                if error.errno not in _TAKEN:
+                    return error.errno or errno.EIO, 0
+                return self._bind_elsewhere(one, asked[1], error.errno)
+        return 0, 0
+
+    def _bind_elsewhere(self, one: socket.socket, wanted: int, failed: int) -> tuple[int, int]:
+        if one.family == socket.AF_INET6 and one.getsockopt(
+            socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
+        ):
+            return failed, 0  # the plane reaches programs by IPv4
+        host = LOOPBACK if one.family == socket.AF_INET else f"::ffff:{LOOPBACK}"
+        port = self._free(wanted)
+        try:
+            one.bind((host, port))
+        except OSError as error:
+            return error.errno or failed, 0
+        self.ports[wanted] = port
+        self._changed(self.ports)
+        return 0, 0
+
+
+def address_of(content: bytes) -> Address | None:
+    """The address in a `sockaddr`, None where it has no port that is asked for."""
+    if len(content) < 8:
+        return None
+    family = struct.unpack_from("=H", content)[0]
+    (port,) = struct.unpack_from("!H", content, 2)
+    if not port:
+        return None
+    if family == socket.AF_INET:
+        return socket.inet_ntop(socket.AF_INET, content[4:8]), port
+    if family == socket.AF_INET6 and len(content) >= 24:
+        (flow,) = struct.unpack_from("!I", content, 4)
+        scope = struct.unpack_from("=I", content, 24)[0] if len(content) >= 28 else 0
+        return socket.inet_ntop(socket.AF_INET6, content[8:24]), port, flow, scope
+    return None
+
+
+def _socket_of(thread: int, handle: int) -> socket.socket:
+    """A second handle of a program's socket. Raises OSError."""
+    library = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(_process_of(thread))
+    try:
+        found = library.syscall(_GET_FD, process, handle, 0)
+    finally:
+        os.close(process)
+    if found < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return socket.socket(fileno=found)
+
+
+def _process_of(thread: int) -> int:
+    with open(f"/proc/{thread}/status", encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.startswith("Tgid:"):
+                return int(line.split()[1])
+    raise OSError(errno.ESRCH, "no such thread")
+
+
+async def can_hand_over(launch: list[str]) -> bool:
+    """Whether this host lets programs hand their binds over. launch: starts one, without a `--`.
+
+    Tried out: a program asks for a port that is in use.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return False
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        port = taken.getsockname()[1]
+        binding = Binding(lambda _: 0, lambda _: None)
+        said = f"import socket; socket.socket().bind(('{LOOPBACK}', {port}))"
+        command = [*launch, f"--binds={binding.handed.fileno()}", "--plain", "/", "--"]
+        try:
+            trial = await asyncio.create_subprocess_exec(
+                *command, launch[0], "-I", "-S", "-c", said,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                pass_fds=[binding.handed.fileno()],
+            )  # fmt: skip
+            binding.handed.close()
+            return await trial.wait() == 0
+        finally:
+            binding.close()
