@@ -31,6 +31,14 @@ RUN = _group(
     "run",
     {"provider": ("kapy.cli.run_provider:run_provider", "Run a provider's program on a plane.")},
 )
+SERVICE = _group(
+    "service",
+    {
+        "install": ("kapy.cli.service:install", "Run a plane as a service of this user."),
+        "uninstall": ("kapy.cli.service:uninstall", "End a plane's service; its data stay."),
+        "status": ("kapy.cli.service:status", "Say whether a plane runs as a service."),
+    },
+)
 GET = _group(
     "get",
     {"kubeconfig": ("kapy.cli.get:kubeconfig", "Print the kubeconfig of a workload cluster.")},

@@ -18,6 +18,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "status": ("kapy.cli.running:status", "Say whether a plane runs, and where."),
         "logs": ("kapy.cli.running:LOGS", "Print logs of a plane in the background, of a Machine."),
         "run": ("kapy.cli.groups:RUN", "Run a provider's own program beside a plane."),
+        "service": ("kapy.cli.groups:SERVICE", "Let a plane survive reboots."),
         "backup": ("kapy.cli.backup:backup", "Save a plane, also while it runs."),
         "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
     },

@@ -1,0 +1,116 @@
+"""`kapy service`: a plane that survives reboots."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from kapy import __version__
+from kapy.apps.presence import NoPlane, PlaneRuns, is_claimed, presence_of
+from kapy.apps.settings import Folder
+from kapy.cli.flags import command
+from kapy.cli.running import chosen_folder, data_dir_option, name_option
+
+
+@command()
+@name_option
+@data_dir_option
+@click.option("--print", "only_print", is_flag=True, help="Print the unit, and install nothing.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def install(name: str, data_dir: str, only_print: bool, arguments: tuple[str, ...]) -> None:
+    """Run a plane as a service of this user, now and at every boot.
+
+    Arguments of `kapy up` come after `--`. Run it again after an upgrade of kapy, or with other
+    arguments: the plane is started anew, with its data.
+    """
+    from kapy.apps.service import planned, supervisor
+
+    given = (*(("--data-dir", str(Path(data_dir).absolute())) if data_dir else ()), *arguments)
+    _check(name, given)
+    folder = chosen_folder(name, data_dir)
+    plan = planned(name, folder, given, os.environ)
+    manager = supervisor(os.environ, Path.home())
+    if only_print:
+        click.echo(manager.text(plan).decode(), nl=False)
+        return
+    if is_claimed(folder) and not manager.state(name).active:
+        raise PlaneRuns(
+            f"a management plane runs in {folder.path} already, and not as a service; stop it with "
+            "`kapy down`, then install the service"
+        )
+    folder.make()
+    path = manager.path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(manager.text(plan))
+    remark = manager.start(name)
+    click.echo(f"the plane in {folder.path} runs as a service ({path})")
+    if remark:
+        click.echo(remark)
+
+
+@command()
+@name_option
+def uninstall(name: str) -> None:
+    """End a plane's service; its data stay."""
+    from kapy.apps.service import supervisor
+
+    manager = supervisor(os.environ, Path.home())
+    path = manager.path(name)
+    if not path.exists():
+        raise NoPlane(_missing(name, path))
+    manager.stop(name)
+    path.unlink()
+    click.echo(f"removed {path}; the data of the plane stay")
+
+
+@command()
+@name_option
+@data_dir_option
+def status(name: str, data_dir: str) -> None:
+    """Say whether a plane runs as a service, and in which version. Exit code 1 where none does."""
+    from kapy.apps.service import supervisor
+
+    manager = supervisor(os.environ, Path.home())
+    path, state = manager.path(name), manager.state(name)
+    if not state.installed:
+        raise NoPlane(_missing(name, path))
+    folder = chosen_folder(name, data_dir)
+    click.echo(f"service     {path}")
+    click.echo(f"state       {'active' if state.active else state.detail or 'not active'}")
+    _tell_plane(folder, name)
+    raise click.exceptions.Exit(0 if state.active else 1)
+
+
+def _tell_plane(folder: Folder, name: str) -> None:
+    presence = presence_of(folder)
+    if presence is None:
+        click.echo(f"plane       none is ready in {folder.path}; `kapy logs` says why")
+        return
+    click.echo(f"plane       {presence.server} since {presence.started}")
+    click.echo(f"version     {presence.version}")
+    if presence.version != __version__:
+        flag = f" --name {name}" if name else ""
+        click.echo(
+            f"kapy {__version__} is installed by now: `kapy service install{flag}` starts the "
+            "plane anew with it"
+        )
+
+
+def _missing(name: str, path: Path) -> str:
+    flag = f" --name {name}" if name else ""
+    return (
+        f"no service of that plane is installed (there is no {path}); `kapy service install{flag}` "
+        "installs one"
+    )
+
+
+def _check(name: str, arguments: tuple[str, ...]) -> None:
+    """Raises click.UsageError for what `kapy up` does not take, or what a service cannot have."""
+    from kapy.cli.up import up
+
+    context = up.make_context("up", [*(("--name", name) if name else ()), *arguments])
+    for flag, option in (("detach", "--detach"), ("in_memory", "--in-memory")):
+        if context.params.get(flag):
+            raise click.UsageError(f"{option} makes no sense for a service; leave it out")
