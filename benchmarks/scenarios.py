@@ -15,6 +15,7 @@ from benchmarks import (
     command_line,
     crowds,
     extensions,
+    first_provider,
     health_checks,
     kinds,
     managers,
@@ -40,6 +41,7 @@ def _create(number: int, **shape: Any) -> Scenario:
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "command-line": command_line.start_up,
     "cold-start": command_line.cold_start,
+    "first-provider": first_provider.compared,
     "init": partial(clusterctl.init, 0),
     "init-500-foreign": partial(clusterctl.init, 500),
     "api-server-in-process": api_server.in_process,
