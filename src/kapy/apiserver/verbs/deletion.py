@@ -186,9 +186,9 @@ async def _showable(plane: Plane, ask: Ask, options: Options) -> Document:
     while (document := table.latest(ask.namespace, ask.name)) is not None:
         _check(ask, options, document)
         form = await requested_form(plane, ask, document)
-        await stored_form(plane, ask, form)
+        anew = await stored_form(plane, ask, form)
         if table.latest(ask.namespace, ask.name) is document:
-            return document
+            return anew if document["metadata"].get("finalizers") else document
     raise not_found(ask.kind, ask.name)
 
 

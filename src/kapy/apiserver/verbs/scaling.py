@@ -14,7 +14,7 @@ from kapy.apiserver.ask import Ask
 from kapy.apiserver.negotiation import accepted
 from kapy.apiserver.parameters import flag
 from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found
+from kapy.apiserver.refusals import StorageFailure, invalid_object, not_found, plain_failure
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.shown import partial_metadata
@@ -37,6 +37,7 @@ from kapy.kube.field_errors import invalid
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Reply
 from kapy.kube.names import Resource, split_api_version
 from kapy.kube.patch import json_patch, merge_patch
+from kapy.kube.schema.scale import value_at
 from kapy.kube.selectors import selector_of
 
 _STRUCT = "autoscaling.v1.Scale"
@@ -61,12 +62,12 @@ def scale_seen(kind: Kind, document: Document) -> Document:
     """The Scale of an object of a kind. Raises an error when it says no number of replicas."""
     meta = document["metadata"]
     paths = kind.scale or _BUILT_IN
-    replicas = _at(document, paths["specReplicasPath"])
+    replicas = _at(document, paths["specReplicasPath"], int)
     if replicas is None:
         why = f'the spec replicas field "{paths["specReplicasPath"]}" does not exist'
         causes = [{"message": why}]
         raise StorageFailure(f"Internal error occurred: {why}", details={"causes": causes})
-    status: Document = {"replicas": _at(document, paths["statusReplicasPath"]) or 0}
+    status: Document = {"replicas": _at(document, paths["statusReplicasPath"], int) or 0}
     selector = _selector(kind, document)
     if selector:
         status["selector"] = selector
@@ -85,13 +86,15 @@ def _selector(kind: Kind, document: Document) -> str:
         selector = (document.get("spec") or {}).get("selector")
         return str(selector_of(selector)) if selector else ""
     path = kind.scale.get("labelSelectorPath")
-    return str(_at(document, path) or "") if path else ""
+    return str(_at(document, path, str) or "") if path else ""
 
 
-def _at(document: Document, path: str) -> Any:
-    value: Any = document
-    for part in path.lstrip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+def _at(document: Document, path: str, wanted: type) -> Any:
+    """The value at a path, None where there is none. Raises StorageFailure when it, or what is
+    above it, has another type: what a webhook converted is never validated."""
+    value, problem = value_at(document, path, wanted)
+    if problem:
+        raise StorageFailure(problem, status=plain_failure(problem))
     return value
 
 
@@ -260,7 +263,7 @@ def _owned(document: Document, entries: list[Document]) -> Document:
 
 def _lenient_scale(ask: Ask, live: Document) -> Document:
     paths = ask.kind.scale or _BUILT_IN
-    if _at(live, paths["specReplicasPath"]) is None:
+    if _at(live, paths["specReplicasPath"], int) is None:
         live = _with(live, paths["specReplicasPath"], 0)
     return scale_of(ask, live)
 

@@ -133,9 +133,9 @@ class Tracker:
     ) -> Document:
         types = self._types[write.api_version]
         before = _bare(live) if live is not None else self._nothing(applied)
-        if live is not None and not types.typed:
-            check_live(types, before)
         found = entries.read(live["metadata"].get("managedFields") or ()) if live else {}
+        if not types.typed and _foreign(found, write.api_version):
+            check_live(types, before)  # what is written in one version alone was checked then
         if not found and live is not None:
             first = replace(write, manager=_BEFORE_FIRST_APPLY)
             found = self._updated(self._nothing(live), before, found, first)

@@ -28,7 +28,7 @@ def scale_errors(document: Document, scale: Document) -> list[FieldError]:
 def _errors(document: Document, scale: Document) -> Iterator[FieldError]:
     for name in ("specReplicasPath", "statusReplicasPath"):
         path = scale.get(name) or ""
-        value, problem = _at(document, path, int)
+        value, problem = value_at(document, path, int)
         if problem:
             yield invalid(path, 0, problem)
         elif path and value is not None and value < 0:
@@ -36,12 +36,12 @@ def _errors(document: Document, scale: Document) -> Iterator[FieldError]:
         elif path and value is not None and value > _MOST:
             yield invalid(path, value, f"should be less than or equal to {_MOST}")
     selector = scale.get("labelSelectorPath") or ""
-    _, problem = _at(document, selector, str)
+    _, problem = value_at(document, selector, str)
     if problem:
         yield invalid(selector, "", problem)
 
 
-def _at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
+def value_at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
     """The value at a path and why it cannot be read; (None, "") when there is none."""
     value: Any = document
     names = path.removeprefix(".").split(".") if path else []
