@@ -88,6 +88,8 @@ def _area(given: argparse.Namespace, area: str, url: str, ca: str) -> bool:
     share = 100 * found.equal / max(found.answers, 1)
     dropped = f" ({found.dropped} after a panic of the real server)" if found.dropped else ""
     _say(f"{area:<10} {found.answers:>7} answers {found.equal:>7} equal {share:7.2f} %{dropped}")
+    if found.lost:
+        _say(f"  not played, as a server gave no answer in time: {found.lost}")
     ranked = sorted(found.causes.items(), key=lambda pair: -found.unequal[pair[0]])
     for cause, cases in ranked[: given.show]:
         _say(f"  {found.unequal[cause]:>5} {cause}   [{', '.join(map(str, cases[:4]))}]")

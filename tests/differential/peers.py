@@ -25,7 +25,7 @@ from tests.differential.case import Json
 KEPT_HEADERS: Final = ("Content-Type", "Warning", "Retry-After")
 TOKENS: Final = {"admin": "admin-token", "alice": "alice-token", "bad": "no-such-token"}
 LONGEST: Final = 60.0
-PATIENCE: Final = 15.0
+PATIENCE: Final = 60.0
 
 
 @dataclass

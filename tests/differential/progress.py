@@ -51,6 +51,12 @@ class Progress:
         number, since = min(self.begun.items(), key=lambda pair: pair[1])
         return f"{line}; case {number} is played since {now - since:.0f} s"
 
+    @staticmethod
+    def say(line: str) -> None:
+        """Write a line on standard error."""
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
     @asynccontextmanager
     async def reported(self) -> AsyncIterator[None]:
         """Write a line every ten seconds."""
@@ -58,8 +64,7 @@ class Progress:
         async def report() -> None:
             while True:
                 await asyncio.sleep(EVERY)
-                sys.stderr.write(f"{self.line(time.monotonic())}\n")
-                sys.stderr.flush()
+                self.say(self.line(time.monotonic()))
 
         async with asyncio.TaskGroup() as tasks:
             reporting = tasks.create_task(report())

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kapy._aio.clock import system_clock
 from tests.differential.case import Case
-from tests.differential.comparing import Pair
+from tests.differential.comparing import Outcome, Pair
 from tests.differential.draw import Draw
 from tests.differential.ground import prepare
 from tests.differential.peers import embedded, remote
@@ -53,19 +53,22 @@ class Part:
 @dataclass
 class Found:
     """What a part found: answers compared, equal ones, and of each class its cases by number.
-    dropped: steps to which the real server gave no answer, and those after them."""
+    dropped: steps to which the real server gave no answer, and those after them. lost: cases that
+    could not be played."""
 
     answers: int = 0
     dropped: int = 0
     equal: int = 0
     causes: dict[str, list[int]] = field(default_factory=dict)
     unequal: dict[str, int] = field(default_factory=dict)
+    lost: list[int] = field(default_factory=list)
 
     def add(self, other: Found) -> None:
         """Take in what another part found."""
         self.answers += other.answers
         self.dropped += other.dropped
         self.equal += other.equal
+        self.lost += other.lost
         for cause, numbers in other.causes.items():
             self.causes.setdefault(cause, []).extend(numbers)
             self.unequal[cause] = self.unequal.get(cause, 0) + other.unequal[cause]
@@ -91,6 +94,14 @@ async def pair(url: str, ca: str, *, hooks: bool) -> AsyncIterator[Pair]:
         yield Pair(real, own, webhooks)
 
 
+async def _outcome(both: Pair, case: Case) -> Outcome | None:
+    """How a case went; None when a server that has too much to do did not even prepare it."""
+    try:
+        return await both.compare(case)
+    except (TimeoutError, OSError):
+        return None
+
+
 async def _compare(part: Part) -> Found:
     found, numbers = Found(), iter(part.numbers)
     progress = Progress(part.area, part.numbers)
@@ -98,7 +109,10 @@ async def _compare(part: Part) -> Found:
     async def work(both: Pair) -> None:
         for number in numbers:
             with progress.case(number):
-                outcome = await both.compare(generated(part.area, part.seed, number))
+                outcome = await _outcome(both, generated(part.area, part.seed, number))
+            if outcome is None:
+                found.lost.append(number)
+                continue
             progress.count(outcome.answers, len(outcome.unequal))
             found.answers += outcome.answers
             found.dropped += outcome.dropped
@@ -116,6 +130,8 @@ async def _compare(part: Part) -> Found:
     ):
         for _ in range(at_a_time):
             group.create_task(work(both))
+    for cause, cases in found.causes.items():
+        progress.say(f"  {found.unequal[cause]} {cause}   {cases[:4]}")
     return found
 
 

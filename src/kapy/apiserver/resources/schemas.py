@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kapy.apiserver.resources.structs import (
     Malformed,
@@ -210,6 +210,27 @@ def _check_embedded(path: Path, name: str, found: Any) -> None:
         else:
             return
     raise Malformed(str(invalid(spelled((path, f".{name}")), found, why)))
+
+
+def with_fit_metadata(document: Document) -> Document:
+    """An applied custom object without what the server itself writes to its metadata, where that
+    has another type: whoever applies it has no say in it."""
+    meta = document.get("metadata") or {}
+    wrong = [key for key in _WRITTEN if meta.get(key) is not None and not _fits(key, meta[key])]
+    if not wrong:
+        return document
+    return {**document, "metadata": {k: one for k, one in meta.items() if k not in wrong}}
+
+
+_WRITTEN: Final = ("creationTimestamp", "deletionTimestamp", "generation")
+
+
+def _fits(field: str, value: Any) -> bool:
+    try:
+        _metadata({field: value}, None, [])
+    except Misfit:
+        return False
+    return True
 
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:

@@ -14,12 +14,14 @@ from kapy.apiserver.metadata import without_repeated_owners
 from kapy.apiserver.plane import Plane
 from kapy.apiserver.refusals import invalid_object
 from kapy.apiserver.resources.first_misfit import first_misfit
+from kapy.apiserver.resources.schemas import with_fit_metadata
 from kapy.apiserver.resources.structs import Misfit
 from kapy.apiserver.verbs.options import Validation, options_of
 from kapy.apiserver.verbs.patch_results import Patched
 from kapy.apiserver.webhooks.foreseen import Unforeseen, foreseen
 from kapy.kube import Document
 from kapy.kube.apply import Write
+from kapy.kube.apply.refusals import unconvertible
 from kapy.kube.errors import ApiError, BadRequest, Invalid
 from kapy.kube.field_errors import EnoughErrors, FieldError, invalid
 from kapy.kube.names import split_api_version
@@ -36,20 +38,26 @@ def typed(
     checks: Validation,
     *,
     patched: Patched | None = None,
-    applied: bool = False,
+    applied: Document | None = None,
 ) -> Document:
     """The object pruned and with defaults; unknown fields are warned about, or refused.
 
     patched: the result of a patch that the object is; what it shares with the object before needs
-    no second look. applied: it comes from server-side apply, which keeps nulls for validation to
-    refuse.
+    no second look. applied: what server-side apply made it of, which keeps nulls for validation to
+    refuse, and of a custom object leaves out times that are none.
     """
     unknown: list[str] = []
     given = document
+    if applied is not None and ask.kind.custom:
+        document = with_fit_metadata(document)
     live = patched.live if patched is not None and defaults_are_stored(ask) else None
     try:
-        document = ask.kind.schema.decoded(document, unknown, live=live, keep_nulls=applied)
+        document = ask.kind.schema.decoded(
+            document, unknown, live=live, keep_nulls=applied is not None
+        )
     except Misfit as error:
+        if applied is not None and not ask.kind.custom:
+            raise unconvertible(applied, str(error)) from None
         if patched is None:
             struct = ask.kind.schema.struct
             error = (first_misfit(document, struct) if struct else None) or error
@@ -66,7 +74,7 @@ def typed(
         document = {**document, "metadata": {}}
     elif not ask.kind.custom and _resets_owners(given):
         document = {**document, "metadata": {**document["metadata"], "managedFields": []}}
-    changed = patched is not None or applied
+    changed = patched is not None or applied is not None
     ask.warnings.extend(without_repeated_owners(document, patched=changed))
     ask.kind.strategy.default(document)
     return document

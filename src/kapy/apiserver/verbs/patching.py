@@ -216,7 +216,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
         check_identity_of(ask, meta)
         if meta.get("namespace", "") != ask.namespace:
             settle_namespace(ask, merged)
-        return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
+        return _seen(plane, ask, typed(ask, merged, checks, applied=applied), merged)
 
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         if ask.subresource:
@@ -229,7 +229,7 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
                 raise conflict(ask.kind, ask.name, _NO_OBJECT.format(uid=uid))
             check_identity_of(ask, meta)
             settle_namespace(ask, merged)
-            return _seen(plane, ask, typed(ask, merged, checks, applied=True), merged)
+            return _seen(plane, ask, typed(ask, merged, checks, applied=applied), merged)
 
         document = await ask.compute(made)
         ask.check("create")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from kapy.kube import Document
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.misfits import misfits
@@ -14,10 +17,25 @@ def check_applied(types: Types, applied: Document) -> None:
 
     Raises BadRequest, ApplyFailed.
     """
-    if _metadata(applied).get("managedFields") is not None:
+    if isinstance(_metadata(applied).get("managedFields"), list):
         raise BadRequest("metadata.managedFields must be nil")
     if text := misfits(types.root, applied):
         raise apply_failed(f"failed to create typed patch object ({_shown(applied)}): {text}")
+
+
+def unconvertible(applied: Document, problem: str) -> ApplyFailed:
+    """The error of a configuration that fits the types, but not Go's struct: of a time that is
+    none, a fraction of an integer. problem: as the decoder of a body tells it."""
+    text = _FIELD.sub(r"Go value of type \1", problem)
+    if _FRACTION.search(problem):
+        text = "cannot convert float64 to int64"
+    kind = _shown(applied).partition("; ")[2]
+    said = f"to proper version: unable to convert unstructured object to {kind}: {text}"
+    return apply_failed(f"failed to convert new object ({_shown(applied)}) {said}")
+
+
+_FIELD: Final = re.compile(r"Go struct field \S+ of type (\S+)")
+_FRACTION: Final = re.compile(r"unmarshal number \S*[.eE]\S* into .* of type int")
 
 
 def check_live(types: Types, live: Document) -> None:

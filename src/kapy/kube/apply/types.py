@@ -33,7 +33,7 @@ class Stripped:
 
     __slots__ = ("what",)
 
-    def __init__(self, what: Scalar | None = None) -> None:
+    def __init__(self, what: Scalar | ListType | None = None) -> None:
         self.what = what
 
 
@@ -100,7 +100,13 @@ DEDUCED: Final = Deduced()
 _DEDUCED_MAP: Final = MapType({}, DEDUCED)
 _DEDUCED_LIST: Final = ListType(DEDUCED)
 
-ATOMIC: Final = MapType({}, DEDUCED, atomic=True)
+OWNER_REFERENCE: Final = MapType(
+    {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), STRING),
+        **dict.fromkeys(("controller", "blockOwnerDeletion"), BOOLEAN),
+    },
+    atomic=True,
+)
 STRING_MAP: Final = MapType({}, STRING)
 STRING_SET: Final = ListType(STRING, ())
 
@@ -191,16 +197,16 @@ def _spelled(values: dict[str, Any]) -> str:
 OBJECT_META: Final = MapType(
     {
         **dict.fromkeys(
-            ("name", "namespace", "selfLink", "uid", "clusterName", "resourceVersion"),
+            ("name", "namespace", "selfLink", "uid", "resourceVersion"),
             Stripped(STRING),
         ),
         "creationTimestamp": Stripped(UNTYPED),
         "generation": Stripped(NUMERIC),
-        "managedFields": STRIPPED,
+        "managedFields": Stripped(ListType(DEDUCED)),
         "annotations": STRING_MAP,
         "labels": STRING_MAP,
         "finalizers": STRING_SET,
-        "ownerReferences": ListType(ATOMIC, ("uid",)),
+        "ownerReferences": ListType(OWNER_REFERENCE, ("uid",), {"uid": ""}),
         "deletionGracePeriodSeconds": NUMERIC,
         "deletionTimestamp": UNTYPED,
         "generateName": STRING,
