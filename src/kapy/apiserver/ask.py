@@ -23,7 +23,8 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
     verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.
     warnings: sentences for the `Warning` header, in order. authorize: decides about what a request
     does beyond its verb; None for superusers. guard: looks at the object before it is validated.
-    large: what it computes is done beside the event loop, in one of `places`.
+    large: what it computes is done beside the event loop, in one of `places`. filled: what it
+    stores got defaults of the storage version.
     """
 
     request: Request
@@ -37,6 +38,7 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
     authorize: Authorizer | None = None
     guard: Callable[[Review], None] | None = None
     large: bool = False
+    filled: bool = False
     places: LargeWork | None = None
 
     @property

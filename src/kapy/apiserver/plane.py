@@ -19,6 +19,7 @@ from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.traffic.counts import Traffic
 from kapy.apiserver.traffic.large import LargeWork
+from kapy.apiserver.unfilled import Unfilled
 from kapy.kube import Document
 from kapy.kube.names import Resource, split_api_version
 
@@ -40,7 +41,8 @@ class Plane:
     webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
     that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
     authorize: decides what users may, None until there is somebody who does.
-    traffic: what is counted of requests. large: where large requests are computed.
+    traffic: what is counted of requests. large: where large requests are computed. unfilled: the
+    objects that kube-apiserver would have stored without the defaults that they have here.
     """
 
     store: Store
@@ -56,6 +58,7 @@ class Plane:
     authorize: Authorizer | None = None
     traffic: Traffic = field(default_factory=Traffic)
     large: LargeWork = field(default_factory=LargeWork)
+    unfilled: Unfilled = field(default_factory=Unfilled)
 
     def table(self, kind: Kind) -> Table:
         """Where the objects of a kind are stored."""

@@ -128,6 +128,8 @@ async def insert(
     if not dry_run:
         await _check_free(plane, ask, document)  # after the last wait: nobody comes between
         stored = await keep(plane, table, stored)
+        if ask.filled:
+            plane.unfilled.add(table.name, stored)
     elif version:
         stored = {**stored, "metadata": {**stored["metadata"], "resourceVersion": version}}
     return await shown(plane, ask, stored, 201)
@@ -202,5 +204,7 @@ async def stored_form(
     (document,) = await plane.converted((document,), kind.resource, kind.storage, stored=True)
     stored = plane.registry.find(kind.storage.group, kind.storage.version, kind.storage.plural)
     if stored is not None:
-        document = stored.schema.filled(document)
+        full = stored.schema.filled(document)
+        ask.filled = full != document
+        document = full
     return {**document, "metadata": {**document["metadata"]}}

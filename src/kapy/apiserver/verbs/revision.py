@@ -132,10 +132,13 @@ async def _stored_anew(plane: Plane, ask: Ask, stored: Document, live: Document)
     another one by now, or the request's version does not know all of it.
 
     So clients move objects to a new storage version: they write each one back as they read it."""
-    if live is stored and ask.kind.storage.version == ask.kind.resource.version:
+    anew = plane.unfilled.holds(ask.kind.table, stored)
+    if live is stored and ask.kind.storage.version == ask.kind.resource.version and not anew:
         return stored
     document = await stored_form(plane, ask, live, before=stored)
-    return stored if document == stored else document
+    if not anew and document == stored:
+        return stored
+    return {**document, "metadata": {**document["metadata"]}}
 
 
 class _How(NamedTuple):
@@ -309,6 +312,8 @@ async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> 
         plane.store.delete(table, ask.namespace, ask.name, stored or document)
     else:
         plane.store.put(table, ask.namespace, ask.name, document, most=MOST_STORED)
+        if ask.filled:
+            plane.unfilled.add(table.name, document)
     await plane.store.committed()
 
 
