@@ -52,7 +52,7 @@ def fits(node: Type, value: Any, *, repeated: bool) -> bool:
         return isinstance(value, dict) and _map_fits(found, value, repeated=repeated)
     if isinstance(found, ListType):
         return isinstance(value, list) and _list_fits(found, value, repeated=repeated)
-    return found.what is None or not _expected(found.what, value)
+    return found.what is None or fits(found.what, value, repeated=repeated)
 
 
 def _map_fits(node: MapType, value: Document, *, repeated: bool) -> bool:
