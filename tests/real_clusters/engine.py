@@ -38,9 +38,12 @@ _OWN_NETWORKS: Final = {"bridge", "host", "none"}
 
 
 @asynccontextmanager
-async def container_engine(folder: Path, *, network: bool = True) -> AsyncIterator[Engine]:
+async def container_engine(
+    folder: Path, *, network: bool = True, nodes: bool = True
+) -> AsyncIterator[Engine]:
     """The engine, with the images of a real cluster. network: with the network of its nodes, which
-    leads nowhere; kapy makes one otherwise."""
+    leads nowhere; kapy makes one otherwise. nodes: with images of nodes; else it is an empty one
+    of this test alone."""
     before = _sysctls()
     settings = {
         "runtimes": {RUNTIME: {"path": str(HERE / "runtime.py")}},
@@ -50,7 +53,8 @@ async def container_engine(folder: Path, *, network: bool = True) -> AsyncIterat
     (folder / "daemon.json").write_text(json.dumps(settings))
     address = f"unix://{folder}/docker.sock"
     command = ["dockerd", "--config-file", str(folder / "daemon.json"), "-H", address]
-    command += ["--data-root", str(CACHE / "engine"), "--exec-root", str(folder / "exec")]
+    data = CACHE / "engine" if nodes else folder / "engine"
+    command += ["--data-root", str(data), "--exec-root", str(folder / "exec")]
     command += ["--pidfile", str(folder / "pid"), "--bip", "10.88.0.1/24"]
     with (folder / "dockerd.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log)
@@ -62,7 +66,8 @@ async def container_engine(folder: Path, *, network: bool = True) -> AsyncIterat
             await remove_everything(engine)
             async with docker._query("volumes/prune", "POST") as response:  # of a killed test
                 assert response.status == 200, await response.text()
-            await ensure_images(docker)
+            if nodes:
+                await ensure_images(docker)
         finally:
             await docker.close()
         if network:

@@ -18,8 +18,8 @@ from kapy.providers.docker.load_balancer_config import image_of
 from tests.real_clusters.image_archive import layer, write_image
 from tests.real_clusters.parts import (
     HERE,
+    NODE_PROGRAMS,
     PAUSE,
-    PROGRAMS,
     RELEASES,
     Release,
     etcd,
@@ -74,7 +74,7 @@ async def ensure_images(docker: Docker) -> None:
     They share layers: the file system, then what nodes of all versions have, then a version.
     """
     await import_file_system(docker, root_file_system(), BALANCER)
-    common = _mark(root_file_system().name, *(program(one).name for one in PROGRAMS))
+    common = _mark(root_file_system().name, *(program(one).name for one in NODE_PROGRAMS))
     if not await _has(docker, COMMON, common):
         tell("making what the node images share")
         await _prepare(docker, BALANCER, COMMON, common, _common_files)

@@ -53,7 +53,9 @@ OLD: Final = Release(FROM, "3.6.6-0", "v1.13.1")
 NEW: Final = Release(os.environ.get("KAPY_REAL_CLUSTERS_TO") or VERSION, "3.6.8-0", "v1.14.2")
 RELEASES: Final = (OLD, NEW)
 
-PROGRAMS: Final = ("pause", "network", "coredns")
+NODE_PROGRAMS: Final = ("pause", "network", "coredns")
+"""Programs in the images of nodes."""
+PROGRAMS: Final = (*NODE_PROGRAMS, "pod")
 """Programs of which one version is enough."""
 _PACKAGES: Final = {"upstream": "sigs.k8s.io/cluster-api/test/infrastructure/docker"}
 """What is built of a program without source of its own."""

@@ -122,7 +122,11 @@ async def test_the_old_pod_has_ended_before_the_new_one_begins(
 ) -> None:
     await asking.create(f"{APPS}/deployments", deployment(strategy=strategy))
     (old,) = await the_pods(asking)
+    may_lack = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 0)
+    available = (await conditions(asking))["Available"]["status"]
+    assert available == ("True" if may_lack else "False"), "one that begins is not available"
     await run(asking, old)
+    assert (await conditions(asking))["Available"]["status"] == "True"
     metadata = {"metadata": {"annotations": {"restarted": "now"}}}
     await asking.merge(f"{APPS}/deployments/web", {"spec": {"template": metadata}})
     assert await the_pods(asking) == [], "the old one still ends"

@@ -160,7 +160,7 @@ def _deployment_status(
     )
     available_now = _sum(sets, "availableReplicas")
     before = document.get("status") or {}
-    available = available_now >= wanted - _share(document, wanted)
+    available = available_now >= wanted - _unavailable(document, wanted)
     counts = {
         **present(replicas=total, updatedReplicas=updated, readyReplicas=ready),
         **present(availableReplicas=available_now),
@@ -216,6 +216,13 @@ def _progress(
         return moving
     late = f'ReplicaSet "{name}" has timed out progressing.'
     return False, "ProgressDeadlineExceeded", late
+
+
+def _unavailable(document: Document, wanted: int) -> int:
+    """The number of Pods that an available Deployment may lack: none where all are replaced at
+    once, as kube-controller-manager counts it."""
+    strategy = document["spec"].get("strategy") or {}
+    return 0 if strategy.get("type") == "Recreate" else _share(document, wanted)
 
 
 def _share(document: Document, wanted: int) -> int:

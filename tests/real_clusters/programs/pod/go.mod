@@ -1,0 +1,3 @@
+module kapy.test/pod
+
+go 1.26.0

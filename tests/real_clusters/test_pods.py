@@ -1,0 +1,284 @@
+"""Pods of a plane as containers of a real engine: what they find, what ends them, what stays."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kapy.client import kubeconfig_files
+from kapy.client.client import Client
+from kapy.client.https import Https
+from kapy.clusterctl.waiting import holds, until
+from kapy.containers import Engine
+from kapy.kube import Document, Key
+from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
+from tests.real_clusters.engine import container_engine
+from tests.real_clusters.image_archive import layer, write_image
+from tests.real_clusters.parts import program
+
+pytestmark = pytest.mark.sockets
+
+SPACE: Final = "foo-system"
+FOO: Final = Key(SPACE, "foo")
+IMAGE: Final = "kapy.test/pod:v1"
+LONG: Final = 180.0
+OTHER: Final = "somebody-elses"
+_UID: Final = "io.kubernetes.pod.uid"
+
+
+def _object(api_version: str, kind: str, name: str, **more: object) -> Document:
+    metadata = {"name": name, "namespace": SPACE}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
+
+
+def _container(name: str, port: int, neighbour: int) -> Document:
+    probe = {"httpGet": {"path": "/readyz", "port": port}, "periodSeconds": 1}
+    env: list[Document] = [
+        {"name": "NEIGHBOUR", "value": f"127.0.0.1:{neighbour}"},
+        {"name": "OWN", "value": f"127.0.0.1:{port}"},
+        {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "hidden", "key": "word"}}},
+    ]
+    return {
+        "name": name,
+        "image": IMAGE,
+        "args": [f":{port}"],
+        "env": env,
+        "readinessProbe": probe,
+        "livenessProbe": {"exec": {"command": ["/usr/local/bin/pod", "check"]}},
+        "resources": {"limits": {"cpu": "1"}},
+        "securityContext": {
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "settings", "mountPath": "/etc/settings"},
+            {"name": "shared", "mountPath": "/shared"},
+        ],
+    }
+
+
+def _deployment() -> Document:
+    labels = {"app": "foo"}
+    initial = _container("before", 1, 1)
+    initial = {key: value for key, value in initial.items() if not key.endswith("Probe")}
+    spec = {
+        "serviceAccountName": "manager",
+        "hostAliases": [{"ip": "192.0.2.1", "hostnames": ["alias.example"]}],
+        "securityContext": {"runAsUser": 65532, "runAsNonRoot": True},
+        "terminationGracePeriodSeconds": 10,
+        "volumes": [
+            {"name": "settings", "configMap": {"name": "settings"}},
+            {"name": "shared", "emptyDir": {}},
+        ],
+        "initContainers": [{**initial, "args": ["note", "/shared/note"]}],
+        "containers": [_container("one", 8081, 8082), _container("two", 8082, 8081)],
+    }
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    wanted = {
+        "selector": {"matchLabels": labels},
+        "strategy": {"type": "Recreate"},
+        "template": template,
+    }
+    return _object("apps/v1", "Deployment", "foo", spec=wanted)
+
+
+async def _install(client: Client) -> None:
+    core, rbac = f"/api/v1/namespaces/{SPACE}", "/apis/rbac.authorization.k8s.io/v1"
+    group = "rbac.authorization.k8s.io"
+    word = base64.b64encode(b"sesame").decode()
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
+    reference = {"apiGroup": group, "kind": "Role", "name": "manager"}
+    subject = {"kind": "ServiceAccount", "name": "manager", "namespace": SPACE}
+    for path, document in (
+        ("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                                "metadata": {"name": SPACE}}),
+        (f"{core}/serviceaccounts", _object("v1", "ServiceAccount", "manager")),
+        (f"{core}/secrets", _object("v1", "Secret", "hidden", data={"word": word})),
+        (f"{core}/configmaps", _object("v1", "ConfigMap", "settings", data={"setting": "first"})),
+        (f"{rbac}/namespaces/{SPACE}/roles",
+         _object(f"{group}/v1", "Role", "manager", rules=[rule])),
+        (f"{rbac}/namespaces/{SPACE}/rolebindings",
+         _object(f"{group}/v1", "RoleBinding", "manager", roleRef=reference, subjects=[subject])),
+        (f"/apis/apps/v1/namespaces/{SPACE}/deployments", _deployment()),
+    ):  # fmt: skip
+        await client.raw("POST", path, body=document)
+
+
+class Kapy:
+    """The command line, for one plane and one engine."""
+
+    def __init__(self, folder: Path, engine: Engine) -> None:
+        self.folder = folder / "plane"
+        self._kubeconfig = folder / "kubeconfig"
+        self._environment = os.environ | {
+            "DOCKER_HOST": engine.address, "HOME": str(folder), "KUBECONFIG": str(self._kubeconfig),
+        }  # fmt: skip
+
+    async def run(self, *arguments: str) -> str:
+        """What a command prints; fails with all that it said."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kapy.cli.main", *arguments, "--data-dir", str(self.folder)),
+            env=self._environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said, _ = await process.communicate()
+        assert process.returncode == 0, said.decode()
+        return said.decode()
+
+    async def kill(self) -> None:
+        """End the plane at once."""
+        told = json.loads((self.folder / "plane.json").read_bytes())
+        os.kill(told["pid"], signal.SIGKILL)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """A client of the plane."""
+        transport = Https(kubeconfig_files.load([self._kubeconfig], ""))
+        try:
+            yield Client(transport, field_manager="test")
+        finally:
+            await transport.aclose()
+
+
+async def _available(client: Client) -> Document:
+    """The Pod, once its Deployment is available."""
+    await until(client, DEPLOYMENTS, FOO, _is_available, within=LONG)
+    (pod,) = (await client.list(PODS, SPACE)).items
+    return pod
+
+
+def _is_available(deployment: Document | None) -> bool:
+    return deployment is not None and holds(deployment, "Available")
+
+
+async def _when(client: Client, pod: Key, done: Callable[[list[Document]], bool]) -> Document:
+    """The Pod, once its containers are so."""
+
+    def is_so(found: Document | None) -> bool:
+        return done(((found or {}).get("status") or {}).get("containerStatuses") or [])
+
+    found = await until(client, PODS, pod, is_so, within=LONG)
+    assert found is not None
+    return found
+
+
+async def _facts(pod: Document, port: int) -> dict[str, str]:
+    """What the program in a container found."""
+    reader, writer = await asyncio.open_connection(pod["status"]["podIP"], port)
+    writer.write(b"GET / HTTP/1.0\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    found: dict[str, str] = json.loads(answer.partition(b"\r\n\r\n")[2])
+    return found
+
+
+def _restarts(statuses: list[Document]) -> list[Any]:
+    return [one["restartCount"] for one in statuses]
+
+
+async def test_pods_run_as_containers(tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    with archive.open("wb") as target:
+        write_image(target, IMAGE, [layer({"usr/local/bin/pod": program("pod")})], "pod")
+    async with container_engine(tmp_path, network=False, nodes=False) as engine:
+        with archive.open("rb") as content:
+            await engine.load(content)
+        await engine.create(OTHER, {"Image": IMAGE, "Cmd": [":80"], "Labels": {_UID: "x"}})
+        await engine.start(OTHER)
+        kapy = Kapy(tmp_path, engine)
+        await kapy.run("up", "--detach", "--port", "7443")
+        try:
+            await _life(kapy, engine)
+        finally:
+            await kapy.run("down")
+        stopped = await engine.containers({_UID: ""})
+        assert sorted({one.state for one in stopped if one.name != OTHER}) == ["exited"]
+        await kapy.run("down", "--delete", "--yes")
+        assert [one.name for one in await engine.containers() if one.is_running] == [OTHER]
+        assert len(await engine.containers()) == 1
+
+
+async def _life(kapy: Kapy, engine: Engine) -> None:
+    async with kapy.client() as client:
+        await _install(client)
+        pod = await _available(client)
+        one = await _facts(pod, 8081)
+        assert one.pop("root").endswith("read-only file system")
+        assert one == {
+            "user": "65532", "hostname": pod["metadata"]["name"], "secret": "sesame",
+            "setting": "first", "note": "from before", "alias": "true",
+            "may": "200 OK", "may-not": "403 Forbidden", "neighbour": "200 OK",
+        }  # fmt: skip
+        assert (await _facts(pod, 8082))["neighbour"] == "200 OK", "both share a network"
+        await client.patch(CONFIG_MAPS, Key(SPACE, "settings"), {"data": {"setting": "second"}})
+        async with asyncio.timeout(LONG):
+            while (await _facts(pod, 8082))["setting"] != "second":  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        told = json.loads(await kapy.run("status", "-o", "json"))["pods"]
+        assert [one["message"] for one in told] == [""]
+        assert told[0]["memory"] > 1_000_000
+        key = Key.of(pod)
+        await _lose_a_container(client, engine, key)
+    before = {one.id for one in await _running(engine)}
+    await kapy.kill()
+    await kapy.run("up", "--detach", "--port", "7443")
+    async with kapy.client() as client:
+        found = await _available(client)
+        assert {one.id for one in await _running(engine)} == before, "found, not started again"
+        assert (await _facts(found, 8081))["may"] == "200 OK", "on the same port of the bridge"
+        await _break(client)
+
+
+async def _lose_a_container(client: Client, engine: Engine, pod: Key) -> None:
+    """The first container is killed: it starts again, and the second joins its new network."""
+    running = await _running(engine)
+    (first,) = (one for one in running if one.labels["io.kubernetes.container.name"] == "one")
+    await engine.kill(first.id)
+
+    def restarted(statuses: list[Document]) -> bool:
+        return _restarts(statuses) == [1, 1] and all(one["ready"] for one in statuses)
+
+    found = await _when(client, pod, restarted)
+    assert found["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 137
+    assert (await _facts(found, 8082))["neighbour"] == "200 OK"
+
+
+async def _break(client: Client) -> None:
+    """A program that fails, then an image that is not there, then all is well again."""
+
+    async def change(container: Document, words: str) -> None:
+        containers = [{"name": "two", **container}]
+        patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+        await client.patch(
+            DEPLOYMENTS, FOO, patch, media_type="application/strategic-merge-patch+json"
+        )
+        if words:
+            await until(
+                client, DEPLOYMENTS, FOO, lambda one: words in str((one or {}).get("status")),
+                within=LONG,
+            )  # fmt: skip
+
+    broken = [{"name": "BROKEN", "value": "yes"}]
+    await change({"env": broken}, "it ended with code 3; its last words: Error: it is broken")
+    fine = [{"name": "BROKEN", "value": ""}]
+    await change({"env": fine, "image": "kapy.test/nope:v1"}, "ImagePullBackOff")
+    await change({"image": IMAGE}, "")
+    await _available(client)
+
+
+async def _running(engine: Engine) -> list[Any]:
+    """The containers of the Pod that run."""
+    return [one for one in await engine.containers({_UID: ""}) if one.is_running
+            and one.name != OTHER]  # fmt: skip
