@@ -209,9 +209,11 @@ class FakeEngine(Engine):
 
     def _found(self, name: str) -> FakeContainer:
         self._answers()
-        if name not in self.made:
+        by_name = {one.record.name: one for one in self.made.values()}
+        found = self.made.get(name) or by_name.get(name)
+        if found is None:
             raise NoSuchObject(f"No such container: {name}")
-        return self.made[name]
+        return found
 
 
 async def _nothing() -> AsyncIterator[bytes]:

@@ -235,7 +235,7 @@ class Containers:
         identity = await engine.create(name, wanted)
         self._known.add(name)
         try:
-            await engine.start(identity)
+            await engine.start(name)
         except EngineUnreachable:
             raise
         except EngineError as error:
