@@ -116,7 +116,7 @@ class FakeEngine(Engine):
 
     async def wait(self, name: str) -> int:
         found = self._found(name)
-        while found.record.is_running:
+        while found.record.state in ("running", "paused"):
             found.wakes.clear()
             await found.wakes.wait()
             self._answers()

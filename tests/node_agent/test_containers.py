@@ -206,9 +206,31 @@ async def test_no_engine_is_a_sentence_and_not_asked_without_a_pod(stage: Stage)
     assert await runtime.refusal(pod()) == ""
 
 
-async def test_an_engine_whose_network_is_another_one_is_refused(stage: Stage) -> None:
+async def test_an_engine_whose_network_is_another_one_is_refused(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage.engine.rootless = True
     assert "rootful engine" in await stage.runtime().refusal(pod())
+    stage.engine.rootless = False
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert "virtual machine" in await stage.runtime().refusal(pod())
+    stage.engine.address = "tcp://192.0.2.1:2376"
+    assert "another machine" in await stage.runtime().refusal(pod())
+
+
+async def test_a_paused_container_has_not_ended(stage: Stage) -> None:
+    _, running = await started(stage)
+    one = stage.one
+    one.record = replace(one.record, state="paused")
+    async with asyncio.TaskGroup() as group:
+        ended = group.create_task(running.ended())
+        await asyncio.sleep(30)
+        assert not ended.done()
+        again = stage.runtime()
+        found = await again.find(await stage.config(again))
+        assert found is not None, "and is not started twice"
+        stage.engine.end(one, 0)
+    assert ended.result().code == 0
 
 
 async def test_an_engine_that_ends_is_told_and_the_container_is_seen_to_have_ended(

@@ -82,7 +82,6 @@ class PodAccess:
                 input=streams.input,
                 tty=streams.tty,
                 sizes=streams.sizes,
-                privileged=False,
             )
             return await running.attach(command, session)
 

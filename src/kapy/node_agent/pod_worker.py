@@ -423,9 +423,8 @@ def _way_out(pod: Document, refusals: Sequence[str]) -> str:
     name = labels.get("cluster.x-k8s.io/provider") or "TYPE-NAME"
     why = "; ".join(refusals)
     return (
-        f"nothing runs this Pod here: {why}; start a container engine that runs its images, or run "
-        f"the program of its container with `kapy run provider {name} -- PATH`, or "
-        f"`kapy init --run {name}=PATH`"
+        f"nothing runs this Pod here: {why}; or run the program of its container with "
+        f"`kapy run provider {name} -- PATH`, or `kapy init --run {name}=PATH`"
     )
 
 

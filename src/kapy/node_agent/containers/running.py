@@ -18,6 +18,7 @@ AGAIN: Final = 1.0
 """Seconds between two requests to an engine that does not answer. A timer: an engine that is away
 does not tell when it is back."""
 UNKNOWN: Final = 137
+_ALIVE: Final = ("running", "paused", "restarting")
 _LAST_LINES: Final = 50
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
@@ -76,7 +77,7 @@ class RunningContainer:
         while True:
             try:
                 found = await self._engine.container(name)
-                if found is None or not found.is_running:
+                if found is None or not is_alive(found):
                     return await self._exit(found)
                 self._trouble = ""
                 await self._engine.wait(name)
@@ -127,7 +128,7 @@ class RunningContainer:
             found = await self._engine.container(self._container.id)
         except EngineError:
             return True
-        return found is not None and found.is_running
+        return found is not None and is_alive(found)
 
     async def execute(self, command: Sequence[str], seconds: float) -> int:
         try:
@@ -149,6 +150,11 @@ class RunningContainer:
 
     def trouble(self) -> str:
         return self._trouble
+
+
+def is_alive(container: Container) -> bool:
+    """Whether a container has not ended: it runs, or somebody has paused it."""
+    return container.state in _ALIVE
 
 
 def time_of(text: str) -> datetime | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -37,7 +38,7 @@ from kapy.node_agent.containers.names import (
     spec_digest,
 )
 from kapy.node_agent.containers.network import Listen, PlaneNetwork, Used, read_used, write_used
-from kapy.node_agent.containers.running import AGAIN, RunningContainer
+from kapy.node_agent.containers.running import AGAIN, RunningContainer, is_alive
 from kapy.node_agent.containers.sandboxes import Sandboxes
 from kapy.node_agent.containers.security import unsupported_security
 from kapy.node_agent.runtime import (
@@ -193,7 +194,7 @@ class Containers:
         ended, and of those the last one is kept for its log."""
         there = await self._of(config.pod, config.name)
         self._known |= {one.name for one in there}
-        alive = [one for one in there if one.is_running]
+        alive = [one for one in there if is_alive(one)]
         fit = await self._fitting(config, alive)
         for one in alive:
             if fit is None or one.id != fit.id:
@@ -253,7 +254,7 @@ class Containers:
         """Remove what earlier starts have left but the last one, whose log can still be read."""
         there = await self._of(config.pod, config.name)
         for one in there:
-            if _restarts(one) != config.restarts - 1 or one.is_running:
+            if _restarts(one) != config.restarts - 1 or is_alive(one):
                 await self._remove(one)
 
     async def _running(
@@ -315,8 +316,8 @@ def _unfit(engine: Engine, info: EngineInfo) -> str:
     )
     if not engine.address.startswith("unix://"):
         return f"the container engine at {engine.address} is that of another machine; {remedy}"
-    if info.is_rootless or "Desktop" in info.system:
-        kind = "rootless" if info.is_rootless else info.system
+    if info.is_rootless or "Desktop" in info.system or sys.platform != "linux":
+        kind = "rootless" if info.is_rootless else f"{info.system}, in a virtual machine"
         return (
             f"the container engine at {engine.address} ({kind}) has no network that this machine "
             f"shares with its containers; {remedy}"
