@@ -322,6 +322,22 @@ async def test_all_containers_of_a_pod_share_one_network(stage: Stage) -> None:
     assert second.outdated() == "container first has another network"
 
 
+async def test_a_container_that_starts_again_waits_while_the_first_one_is_down(
+    stage: Stage,
+) -> None:
+    runtime, document = stage.runtime(), pod("first", "second")
+    first = await runtime.start(await stage.config(runtime, document))
+    stage.engine.end(stage.one)
+    await first.ended()
+    async with asyncio.TaskGroup() as group:
+        second = group.create_task(runtime.start(await stage.config(runtime, document, index=1)))
+        await asyncio.sleep(10)
+        assert not second.done(), "it would join a network that is gone"
+        await runtime.start(await stage.config(runtime, document, restarts=1))
+    one, two = stage.engine.running()
+    assert two.config["HostConfig"]["NetworkMode"] == f"container:{one.record.id}"
+
+
 async def test_a_second_container_is_found_again_in_the_same_network_only(stage: Stage) -> None:
     runtime, document = stage.runtime(), pod("first", "second")
     for index in (0, 1):
