@@ -63,6 +63,9 @@ class FakeEngine(Engine):
         )
         one.wakes.set()
 
+    async def close(self) -> None:
+        self.diary.append("close")
+
     async def info(self) -> EngineInfo:
         self._answers()
         security = ("name=rootless",) if self.rootless else ()

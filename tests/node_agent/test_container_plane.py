@@ -128,6 +128,8 @@ async def test_a_deployment_runs_as_a_container_with_the_rights_of_its_account(
                 await asyncio.sleep(0.02)
     assert engine.running() == []
     assert len(engine.made) == 1, "it is stopped with the plane, and not removed"
+    assert engine.diary[-2].startswith("stop ")
+    assert engine.diary[-1] == "close", "when nobody uses the connection any more"
 
 
 async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: FakeEngine) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.containers import Container, EngineUnreachable, Image
+from kapy.containers import Container, EngineError, EngineUnreachable, Image
 from kapy.kube import Document
 from kapy.node_agent.containers.leftovers import remove
 from kapy.node_agent.containers.names import PLANE, POD_UID
@@ -164,6 +164,26 @@ async def test_what_is_left_of_pods_that_are_gone_is_removed_at_the_start(stage:
         stage.engine.down = False
         await asyncio.sleep(5)
         assert not stage.engine.made, "also when the engine is back"
+        keeping.cancel()
+
+
+async def test_a_removal_that_the_engine_refuses_is_tried_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await started(stage)
+    again, refusals = stage.runtime(), ["removal is already in progress"] * 3
+    remove_one = stage.engine.remove
+
+    async def refused(name: str) -> bool:
+        if refusals:
+            raise EngineError(refusals.pop())
+        return await remove_one(name)
+
+    monkeypatch.setattr(stage.engine, "remove", refused)
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(again.keep(set))
+        await asyncio.sleep(60)
+        assert not stage.engine.made
         keeping.cancel()
 
 

@@ -99,15 +99,22 @@ class NodeAgent:
             await self._pods.synced()
             await self._sets.synced()
             self._forget_strangers()
-            async with asyncio.TaskGroup() as group:
-                self._group = group
+            try:
+                await self._run_pods()
+            finally:
                 for runtime in self._runtimes:
-                    group.create_task(runtime.keep(self._uids))
-                try:
-                    self._pods.subscribe(self._noticed)
-                    await asyncio.get_running_loop().create_future()
-                finally:
-                    self._group = None
+                    await runtime.close()
+
+    async def _run_pods(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for runtime in self._runtimes:
+                group.create_task(runtime.keep(self._uids))
+            try:
+                self._pods.subscribe(self._noticed)
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._group = None
 
     def worker(self, namespace: str, name: str) -> PodWorker | None:
         """The worker of a Pod, None where there is none."""

@@ -170,6 +170,10 @@ class Runtime(Protocol):
         """Remove what is left of Pods that are not known by their uids any more, for ever."""
         ...
 
+    async def close(self) -> None:
+        """End connections: all containers have ended, or nobody waits for them any more."""
+        ...
+
     def tidy_soon(self) -> None:
         """Something of Pods that are gone may be left."""
         ...

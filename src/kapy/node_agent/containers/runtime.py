@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 UNREACHABLE: Final = "EngineUnreachable"
 LATER: Final = 5.0
-"""Seconds until a full disk is tried again, which writes to it."""
+"""Seconds until a full disk is tried again, which writes to it, or a removal that was refused."""
 _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
 
@@ -104,7 +104,6 @@ class Containers:
         return self._engine
 
     async def close(self) -> None:
-        """End the connections to the engine."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.close()
@@ -161,13 +160,16 @@ class Containers:
             self._untidy.set()
 
     async def keep(self, known: Callable[[], Container[str]]) -> None:
-        try:
-            while True:
-                await self._untidy.wait()
-                self._untidy.clear()
+        while True:
+            await self._untidy.wait()
+            self._untidy.clear()
+            try:
                 await _patiently(lambda: self._tidy(known()), _say)
-        finally:
-            await self.close()
+            except StartFailed as error:
+                _say(error.reason, str(error))
+                self._untidy.set()
+                # A timer: an engine that refuses a removal does not tell when it does it.
+                await asyncio.sleep(LATER)
 
     def tidy_soon(self) -> None:
         """Containers of Pods that are gone may be there."""

@@ -116,6 +116,9 @@ class Processes:
     async def keep(self, _: Callable[[], Container[str]]) -> None:
         await asyncio.get_running_loop().create_future()
 
+    async def close(self) -> None:
+        pass
+
     def tidy_soon(self) -> None:
         pass
 
