@@ -54,6 +54,9 @@ class Fine:
     def outdated(self) -> str:
         return ""
 
+    def trouble(self) -> str:
+        return ""
+
 
 class Broken:
     """A runtime that fails as no runtime should, so many times."""
@@ -84,6 +87,9 @@ class Broken:
 
     async def keep(self, known: Any) -> None:
         await asyncio.get_running_loop().create_future()
+
+    async def close(self) -> None:
+        pass
 
     def tidy_soon(self) -> None:
         pass
