@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kapy import __version__
+from kapy.cli.output import own_name
 from kapy.cli.root import run, sentence
 from kapy.cli.tree import root_help
 from kapy.kube.errors import NotFound
@@ -190,3 +191,12 @@ def test_an_unexpected_error_has_no_traceback() -> None:
     assert sentence(ValueError("x")) == "unexpected ValueError: x (KAPY_DEBUG=1 shows where; " + (
         "please report it)"
     )
+
+
+@pytest.mark.parametrize("found", ["/usr/bin/kapy", None])
+def test_next_steps_name_the_command_as_it_can_be_typed(
+    monkeypatch: pytest.MonkeyPatch, found: str | None
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: found)
+    monkeypatch.setattr(sys, "argv", ["./.venv/bin/kapy", "quickstart"])
+    assert own_name() == ("kapy" if found else "./.venv/bin/kapy")

@@ -22,6 +22,7 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS
 from kapy.testing.story import Story
 from tests.core.topology.herd import is_settled
+from tests.machine_pool import machine_pool
 from tests.stories.networked import controllers_behind
 from tests.stories.plane import own_kinds
 
@@ -41,34 +42,6 @@ spec:
   clusterSelector: {matchLabels: {cluster.x-k8s.io/cluster-name: capybara}}
   resources: [{kind: ConfigMap, name: addon}]
   strategy: Reconcile
-"""
-
-POOL = """
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: DevMachinePool
-metadata: {name: pool, namespace: default}
-spec: {backend: {}}
----
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
-kind: KubeadmConfig
-metadata: {name: pool, namespace: default}
----
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachinePool
-metadata: {name: pool, namespace: default}
-spec:
-  clusterName: capybara
-  replicas: 2
-  template:
-    spec:
-      clusterName: capybara
-      version: v1.34.0
-      bootstrap:
-        configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfig, name: pool}
-      infrastructureRef:
-        apiGroup: infrastructure.cluster.x-k8s.io
-        kind: DevMachinePool
-        name: pool
 """
 
 
@@ -115,7 +88,7 @@ async def live_and_restart(tmp_path: Path, clock: Clock, writes: Writes) -> None
     """A plane that starts again writes nothing, and no object is another one."""
     async with plane(tmp_path, 0, clock) as story:
         await story.create(class_sample())
-        await story.create([*yaml.load_all(ADDONS), *yaml.load_all(POOL)])
+        await story.create([*yaml.load_all(ADDONS), *machine_pool("pool")])
         await story.until(MachinePool, "pool", lambda one: one.status.phase == "Running")
         await story.until(Cluster, "capybara", is_settled)
         await story.until(ClusterResourceSet, "addons", lambda one: one.status.conditions)

@@ -1,4 +1,4 @@
-"""Standard output: how wide it is, and what happens when it cannot be written."""
+"""Standard output: how wide it is, what happens when it cannot be written, and our name in it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ NOBODY_READS = 141
 def terminal_width() -> int | None:
     """The columns of the terminal that output goes to; None when it goes to a file or a pipe."""
     return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
+
+
+def own_name() -> str:
+    """What this command is called by: its path where it is not on PATH (`make quickstart`)."""
+    return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
 def given_up(error: OSError) -> int:

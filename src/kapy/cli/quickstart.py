@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -27,7 +25,7 @@ from kapy.cli.describe import wants_color
 from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
-from kapy.cli.output import terminal_width
+from kapy.cli.output import own_name, terminal_width
 from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder, flags_of
 from kapy.cli.stopping import Asked, told_to_stop
@@ -216,7 +214,10 @@ async def _detached(options: Options, wish: Wish, flags: str) -> None:
         where = Where(presence.server, presence.context, presence.kubeconfig)
         console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
         await _wait_for(client, wish, where, console, began)
-        console.say(f"\nThe plane runs in the background: kapy status{flags}, kapy down{flags}.")
+        kapy = own_name()
+        console.say(
+            f"\nThe plane runs in the background: {kapy} status{flags}, {kapy} down{flags}."
+        )
         if wish.containers:
             console.say("Its containers stay until the Cluster is deleted.")
 
@@ -294,7 +295,7 @@ def _next(where: Where, tree: Node) -> str:
     file = f"{cluster.name}.kubeconfig"
     return (
         f"  kubectl{at} get clusters,machines -A\n"
-        f"  {_own_name()} get kubeconfig {cluster.name}{namespace}{at} > {file} && "
+        f"  {own_name()} get kubeconfig {cluster.name}{namespace}{at} > {file} && "
         f"kubectl --kubeconfig {file} get nodes\n"
         f"  kubectl{at} {_scale(tree, namespace)}"
     )
@@ -311,11 +312,6 @@ def _scale(tree: Node, namespace: str) -> str:
     deployments = [one.document for one in tree.walk() if one.kind == "MachineDeployment"]
     scaled = deployments[0]["metadata"]["name"] if deployments and deployments[0] else "NAME"
     return f"scale machinedeployment{namespace} {scaled} --replicas 5"
-
-
-def _own_name() -> str:
-    """What this command is called by: its path where it is not on PATH (`make quickstart`)."""
-    return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
 async def _unless(asked: Asked, work: Coroutine[Any, Any, None]) -> None:

@@ -14,6 +14,7 @@ from kapy.cli.event_loop import run
 from kapy.cli.extension_options import extension_options, extensions_of, gates_for
 from kapy.cli.flags import command, typed
 from kapy.cli.log_lines import log_to_stderr
+from kapy.cli.output import own_name
 from kapy.cli.plane_options import Options, plane_options
 from kapy.cli.running import chosen_folder, flags_of
 from kapy.cli.server_options import audit_of, limits_of, server_options
@@ -98,7 +99,8 @@ def up(
     if detach and ready_fd is None:  # what is begun with these arguments has a --ready-fd
         _tell(run(begun(folder, typed())), _kept(folder, in_memory))
         flags = flags_of(name, data_dir)
-        click.echo(f"it runs in the background: kapy status{flags}, kapy down{flags}")
+        kapy = own_name()
+        click.echo(f"it runs in the background: {kapy} status{flags}, {kapy} down{flags}")
         return
     log_to_stderr(verbose, logging_format)
     options = Options(

@@ -28,6 +28,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
 from kapy.testing.story import Story
 from tests.hooks.extension import config
+from tests.machine_pool import machine_pool
 
 SAMPLES = Path(apps.__file__).parent / "samples"
 OLD, NEW = "v1.34.0", "v1.35.0"
@@ -64,6 +65,7 @@ async def live(told: Story) -> None:
     await told.merge(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
     await told.merge(KubeadmControlPlane, PLANE, {"spec": {"replicas": 3}})
     await told.create(EXTRAS)
+    await told.create(machine_pool(POOL, backend=IN_MEMORY, config=VERBOSE))
     await told.merge(Cluster, NAME, {"metadata": {"labels": {"addons": "wanted"}}})
     await settled(told, machines=8)
     await told.until(ClusterResourceSetBinding, NAME, lambda one: one.spec.bindings)
@@ -229,32 +231,12 @@ spec:
   selector: {matchLabels: {cluster.x-k8s.io/control-plane: ""}}
   checks:
     unhealthyNodeConditions: [{type: Ready, status: "False", timeoutSeconds: 300}]
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: DevMachinePool
-metadata: {name: capybara-mp, namespace: default}
-spec: {backend: {inMemory: {}}}
----
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
-kind: KubeadmConfig
-metadata: {name: capybara-mp, namespace: default}
-spec: {joinConfiguration: {nodeRegistration: {kubeletExtraArgs: [{name: v, value: "2"}]}}}
----
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachinePool
-metadata: {name: capybara-mp, namespace: default}
-spec:
-  clusterName: capybara
-  replicas: 2
-  template:
-    spec:
-      clusterName: capybara
-      version: v1.34.0
-      bootstrap:
-        configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfig, name: capybara-mp}
-      infrastructureRef:
-        {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachinePool, name: capybara-mp}
 """
+
+IN_MEMORY: Final[Document] = {"inMemory": {}}
+VERBOSE: Final[Document] = {
+    "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": "v", "value": "2"}]}}
+}
 
 MORE = """
 apiVersion: v1
