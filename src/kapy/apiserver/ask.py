@@ -93,6 +93,6 @@ def over_network(ask: Ask) -> bool:
 def is_large(request: Request) -> bool:
     """Whether the body takes so long that others should be answered meanwhile."""
     raw = request.body
-    if request.arrival is None or not isinstance(raw, bytes) or len(raw) <= LARGE_YAML:
+    if not isinstance(raw, bytes) or len(raw) <= LARGE_YAML or request.arrival is None:
         return False
     return len(raw) > LARGE or "yaml" in request.headers.get("content-type", "")

@@ -53,11 +53,12 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish | None:
 
     Raises BadRequest when they name no user.
     """
+    asked = [(raw, value) for raw, value in headers if raw.startswith(_PREFIX)]
+    if not asked:  # as in nearly every request
+        return None
     wish = Wish()
     single: dict[str, str] = {}
-    for raw, value in headers:
-        if not raw.startswith(_PREFIX):
-            continue
+    for raw, value in asked:
         name, text = _text(raw[len(_PREFIX) :]), _text(value)
         if name in ("user", "uid"):
             single.setdefault(name, text)

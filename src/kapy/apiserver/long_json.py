@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Final
 
@@ -16,13 +16,17 @@ LONG: Final = 256 * 1024
 """Bytes that decoding in C takes a few milliseconds for."""
 
 
-@contextmanager
-def no_collection(size: int) -> Iterator[None]:
+def no_collection(size: int) -> AbstractContextManager[None]:
     """Look for no cycles of garbage while a long text is decoded: of that there is none, and it
     takes as long again."""
-    if size <= LONG or not gc.isenabled():
-        yield
-        return
+    return _paused() if size > LONG and gc.isenabled() else _AS_USUAL
+
+
+_AS_USUAL: Final = nullcontext()
+
+
+@contextmanager
+def _paused() -> Iterator[None]:
     gc.disable()
     try:
         yield

@@ -60,7 +60,7 @@ class Application:
             reply = failure(error, request)
         if reply is None:
             return
-        if isinstance(reply, PortForward | Execution):
+        if isinstance(reply, (PortForward, Execution)):
             await self._handed_over(reply, scope)
             return
         stream = not isinstance(reply.body, dict | bytes)
@@ -160,10 +160,12 @@ class Application:
         """Send a whole answer; how many bytes its body has."""
         name = "" if request.arrival is None else request.arrival.audit_id
         try:
-            messages = wire.messages_of(scope, reply, name)
+            begin, content = wire.messages_of(scope, reply, name)
         except Exception as error:  # it cannot be encoded: nothing was sent yet
-            messages = wire.messages_of(scope, failure(error, request), name)
-        return await wire.send_messages(send, messages)
+            begin, content = wire.messages_of(scope, failure(error, request), name)
+        await send(begin)
+        await send({"type": "http.response.body", "body": content})
+        return len(content)
 
     async def _stream(
         self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send

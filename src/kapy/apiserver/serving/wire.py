@@ -27,8 +27,12 @@ _encode = msgspec.json.Encoder().encode
 
 def headers_of(scope: Scope) -> dict[str, str]:
     """The headers by name in lower case; what comes several times is joined by commas."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
+    given = scope["headers"]
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
+    if len(headers) == len(given):
+        return headers
+    headers = {}
+    for name, value in given:
         key, text = name.decode("latin-1"), value.decode("latin-1")
         headers[key] = f"{headers[key]},{text}" if key in headers else text
     return headers
@@ -107,14 +111,6 @@ def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, byt
         content, kind = _encode(body), reply.headers.get("content-type", "").encode() or JSON
     begin = start(reply, kind, audit_id, len(content))
     return begin, b"" if scope["method"] == "HEAD" else content
-
-
-async def send_messages(send: Send, messages: tuple[Message, bytes]) -> int:
-    """Send a whole answer; how many bytes its body has."""
-    begin, content = messages
-    await send(begin)
-    await send({"type": "http.response.body", "body": content})
-    return len(content)
 
 
 def line_of(event: Any) -> bytes:
