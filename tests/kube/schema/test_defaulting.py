@@ -108,3 +108,35 @@ def test_a_converted_object_loses_nulls_that_may_not_stand() -> None:
 def test_what_an_apply_made_keeps_its_nulls() -> None:
     kept = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
     assert kept["spec"] == FULL | {"plain": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "settled"),
+    [
+        ({"metadata": {"name": "b"}}, True),
+        ({}, False),
+        ({"metadata": {"name": "b"}, "spec": {"a": "x"}}, False),
+        ({"metadata": {"name": "b"}, "status": None}, False),
+        ({"metadata": {"name": "b"}, "other": 1}, False),
+    ],
+)
+def test_a_document_with_other_metadata_alone_needs_no_second_look(
+    change: Any, settled: bool
+) -> None:
+    text = {"type": "string"}
+    spec = {"type": "object", "properties": {"a": text}}
+    schema = Structural.compile({"type": "object", "properties": {"spec": spec}})
+    before = {"metadata": {"name": "a"}, "spec": {"a": "x"}}
+    after = {**before, **change}
+    assert schema.is_settled(after, before) is settled
+    assert schema.is_settled({"metadata": {"name": "b"}}, before) is False
+    if settled:
+        assert schema.default(after, before) is after
+        assert schema.prune(after, before) == (after, [])
+
+
+def test_a_default_that_came_later_is_filled_in() -> None:
+    later = {"type": "object", "properties": {"mode": {"type": "string", "default": "a"}}}
+    schema = Structural.compile(later)
+    before = {"metadata": {"name": "a"}}
+    assert not schema.is_settled({"metadata": {"name": "b"}}, before)

@@ -157,13 +157,17 @@ class CustomSchema(ObjectSchema):
         if found is not None and (live is None or found is not live["metadata"]):
             settled = live["metadata"] if live is not None else {}
             document = {**document, "metadata": _read_metadata(found, settled, unknown)}
-        document = self._structural.default(document, live, keep_nulls=keep_nulls)
+        structural = self._structural
+        settled = live is not None and structural.is_settled(document, live)
+        if not settled:
+            document = structural.default(document, live, keep_nulls=keep_nulls)
         if self._preserve:
             return document
-        for path, name, value in self._structural.embedded_metadata(document):
+        for path, name, value in structural.embedded_metadata(document):
             _check_embedded(path, name, value)
-        document, dropped = self._structural.prune(document, live)
-        unknown.extend(dropped)
+        if not settled:
+            document, dropped = structural.prune(document, live)
+            unknown.extend(dropped)
         return document
 
     def defaulted(self, document: Document) -> Document:

@@ -99,7 +99,8 @@ async def revise(
         if stored is None:
             raise not_found(ask.kind, ask.name)
         ask.large = ask.large or (over_network(ask) and table.is_large(ask.namespace, ask.name))
-        live = await requested_form(plane, ask, stored)
+        same = stored["apiVersion"] == ask.kind.resource.api_version
+        live = stored if same else await requested_form(plane, ask, stored)
         try:
             wanted = await with_conversions(plane, ask, partial(change, live))
             check_uid(ask, live, wanted, patched=patched)

@@ -72,6 +72,18 @@ class Structural:
         result: Document = defaulted(self._node, document, known, filling=filling)
         return result
 
+    def is_settled(self, document: Document, settled: Document) -> bool:
+        """Whether a document is an earlier result of this schema with other metadata: then there
+        is nothing to fill in or to drop. (A null is looked at again, and a document that equals
+        the earlier result is to become that.)"""
+        if document.get("metadata") == settled.get("metadata"):
+            return False
+        for name, value in document.items():
+            if name != "metadata" and (value is None or settled.get(name) is not value):
+                return False
+        names = document.keys()
+        return self._node.defaults.keys() <= names and settled.keys() <= names
+
     def without_nulls(self, document: Document) -> Document:
         """The document without nulls that may not stand and that no default replaces."""
         result: Document = without_nulls(self._node, document)
