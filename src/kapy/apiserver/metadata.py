@@ -6,7 +6,8 @@ import json
 import random
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from kapy.apiserver.resources.kind import Kind
@@ -25,7 +26,13 @@ CORE_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 def stamp(now: datetime) -> str:
     """A moment as metadata carries it."""
-    return f"{now.isoformat()[:19]}Z"
+    return _second(now.timestamp() // 1)
+
+
+@lru_cache(maxsize=4)
+def _second(moment: float) -> str:
+    # Remembered: a write asks twice, many writes are of one second, and printing takes long.
+    return f"{datetime.fromtimestamp(moment, UTC).isoformat()[:19]}Z"
 
 
 _FREE = ~(0xF000 << 64 | 0xC000 << 48)

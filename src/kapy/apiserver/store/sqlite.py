@@ -271,30 +271,29 @@ class SqliteLog:
             ) from error
 
     def _commit(self, rows: Sequence[Row], revision: int) -> None:
-        # One cursor: the connection would make one for each statement.
-        execute, digest, changed = self._db.cursor().execute, self._digest, 0
-        execute("BEGIN IMMEDIATE")
+        db, digest, changed = self._db, self._digest, 0
+        db.execute("BEGIN IMMEDIATE")
         for *key, document, proof, before in rows:
             if before is None:
-                changed += execute(schema.INSERT, (*key, document, proof)).rowcount
+                changed += db.execute(schema.INSERT, (*key, document, proof)).rowcount
                 digest += proof
             elif document is None:
-                changed += execute(schema.DELETE, (*key, before)).rowcount
+                changed += db.execute(schema.DELETE, (*key, before)).rowcount
                 digest -= before
             else:
-                changed += execute(schema.UPDATE, (document, proof, *key, before)).rowcount
+                changed += db.execute(schema.UPDATE, (document, proof, *key, before)).rowcount
                 digest += proof - before
         self._next_digest = digest
         new = str(revision), str(digest)
-        changed += execute(_ADVANCE, (*new, str(self._revision))).rowcount
+        changed += db.execute(_ADVANCE, (*new, str(self._revision))).rowcount
         if changed != len(rows) + 1 or self._is_foreign():
-            execute("ROLLBACK")
+            db.execute("ROLLBACK")
             raise StoreDamaged(
                 f"another program has changed {self._path}: what this server knows is not what is "
                 "stored; nothing is written any more. Restart the plane to go on with what is "
                 "stored, or restore a backup"
             )
-        execute("COMMIT")
+        db.execute("COMMIT")
         self._transactions += 1
         if self._transactions % _TIDY_EVERY == 0:
             self._tidy()

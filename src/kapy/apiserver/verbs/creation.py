@@ -126,7 +126,9 @@ async def insert(
         await _check_free(plane, ask, document, shown=True)
     stored = await stored_form(plane, ask, document)
     if not dry_run:
-        await _check_free(plane, ask, document)  # after the last wait: nobody comes between
+        meta = document["metadata"]
+        if table.latest(meta.get("namespace", ""), meta["name"]) is not None:
+            await _check_free(plane, ask, document)  # after the last wait: nobody comes between
         stored = await keep(plane, table, stored)
         if ask.filled:
             plane.unfilled.add(table.name, stored)

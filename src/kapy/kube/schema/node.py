@@ -59,7 +59,7 @@ class Node:
     list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick test whether
     a scalar is good, None when it takes more than that. shortest, longest: a text of so many
     characters is good whatever it says; none is where `longest` is negative. ruled: the properties
-    that have rules, or hold what has some."""
+    that have rules, or hold what has some. keyed: those that are lists with keys, or hold some."""
 
     types: tuple[str, ...]
     format: str
@@ -83,6 +83,7 @@ class Node:
     defaults_size: int = 0
     has_rules: bool = False
     ruled: Mapping[str, Node] = field(default_factory=dict)
+    keyed: frozenset[str] = frozenset()
     has_list_keys: bool = False
     plain: Callable[[Any], bool] | None = None
     shortest: int = 0
@@ -130,6 +131,7 @@ def compiled(
     children = [*properties.values(), *(one for one in (node.additional, node.items) if one)]
     node.has_rules = node.rules is not None or any(one.has_rules for one in children)
     node.ruled = {name: one for name, one in properties.items() if one.has_rules}
+    node.keyed = frozenset(name for name, one in properties.items() if one.has_list_keys)
     keyed = node.list_keys is not None
     node.has_list_keys = keyed or any(one.has_list_keys for one in children)
     node.plain = _plain(node)

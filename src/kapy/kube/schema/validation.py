@@ -366,6 +366,8 @@ def _composite(path: Path, text: str) -> FieldError:
 def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
     """Add an error for each item that stands twice in a list that is a set or a map."""
     if isinstance(value, dict):
+        if node.additional is None and node.keyed.isdisjoint(value):
+            return
         for name, inner in value.items():
             child = node.child(name)
             if child is not None and child.has_list_keys:
