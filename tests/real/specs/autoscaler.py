@@ -4,6 +4,9 @@ Upstream's spec deploys it into its workload cluster, where machines in memory r
 the Deployment's arguments are given to a program on this machine, with the kubeconfig of the
 workload cluster, and the one of the Secret that the spec writes for the management cluster.
 
+It waits for kinds of dynamic resource allocation, which simulated clusters do not have: they are
+defined there.
+
 The Go proxy does not have its module: `KAPY_SPECS_AUTOSCALER` names the program, which is built in
 a checkout of kubernetes/autoscaler (`go build -tags clusterapi` in the folder cluster-autoscaler).
 """
@@ -25,14 +28,19 @@ from kapy.client.blocking import Blocking, run
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
-from kapy.kube.names import DEPLOYMENTS, SECRETS
+from kapy.kube.errors import AlreadyExists, KapyError
+from kapy.kube.names import CRDS, DEPLOYMENTS, SECRETS
 
 VARIABLE: Final = "KAPY_SPECS_AUTOSCALER"
 NAME: Final = Key("cluster-autoscaler-system", "cluster-autoscaler")
 MANAGEMENT: Final = Key(NAME.namespace, "kubeconfig-management-cluster")
 CLOUD: Final = "--cloud-config="
 EVERY: Final = 1.0
+_KINDS: Final = {
+    "DeviceClass": "Cluster",
+    "ResourceClaim": "Namespaced",
+    "ResourceSlice": "Cluster",
+}
 
 
 def missing() -> str:
@@ -74,6 +82,9 @@ class _Autoscalers:
             there = Client(transport)
             deployment = run(there.get(DEPLOYMENTS, NAME))
             management = _value(run(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
+            for kind, scope in _KINDS.items():
+                with suppress(AlreadyExists):
+                    run(there.create(CRDS, _defined(kind, scope)))
         folder = self.folder / key.name
         folder.mkdir(parents=True)
         (folder / "workload").write_bytes(text)
@@ -91,6 +102,29 @@ class _Autoscalers:
                 stdout=log,
                 stderr=log,
             )
+
+
+def _defined(kind: str, scope: str) -> Document:
+    """A kind of dynamic resource allocation that takes everything."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    plural = "deviceclasses" if kind == "DeviceClass" else f"{kind.lower()}s"
+    return {
+        "apiVersion": CRDS.api_version,
+        "kind": CRDS.kind,
+        "metadata": {
+            "name": f"{plural}.resource.k8s.io",
+            "annotations": {
+                "api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes"
+            },
+        },
+        "spec": {
+            "group": "resource.k8s.io",
+            "scope": scope,
+            "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }
 
 
 def _value(secret: Document, name: str) -> bytes:

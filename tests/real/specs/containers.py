@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NoReturn
 
-from tests.real.specs.downloads import complete_image
+from tests.real.specs.downloads import complete_images
 from tests.real_clusters import parts
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.managers_image import IMAGE, build_image
@@ -61,7 +61,7 @@ def containers(folder: Path, *, managers: bool) -> Iterator[str]:
         context = container_engine(folder)
         engine = runner.run(context.__aenter__())
         try:
-            runner.run(complete_image(engine))
+            runner.run(complete_images(engine))
             if managers:
                 runner.run(build_image(engine))
             SOCKET.symlink_to(engine.address.removeprefix("unix://"))

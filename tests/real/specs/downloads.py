@@ -1,14 +1,21 @@
-"""What nodes of the older version have beside what `tests.real_clusters` gives them.
+"""What nodes have beside what `tests.real_clusters` gives them.
 
-* The image of etcd that its kubeadm has by default: upstream's templates name none.
+Of the older version:
+
+* the image of etcd that its kubeadm has by default: upstream's templates name none;
 * kubeadm of the newer version, which a spec lets nodes download from dl.k8s.io, and a program in
   place of curl, which copies it.
+
+Of the newer version: kube-proxy's image under the older version, which a node has until the
+control plane is upgraded. It is the newer one: both have the same source. Without it, a cluster
+that manages itself has no Pod network on its new node, where its managers are to go.
 """
 
 from __future__ import annotations
 
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +27,7 @@ from tests.real_clusters.images import node_image
 from tests.real_clusters.parts import HERE, NEW, OLD, etcd, kubernetes
 
 _FILE: Final = f"opt/dl.k8s.io/release/{NEW.version}/bin/linux/amd64/kubeadm"
+_PROXY: Final = "registry.k8s.io/kube-proxy"
 _CURL: Final = """\
 #!/bin/sh
 # curl -o FILE [OPTION]... https://dl.k8s.io/PATH, without a network.
@@ -32,36 +40,50 @@ while [ $# -gt 0 ]; do
 done
 exec cp "$path" "$file"
 """
+_TAG: Final = f"""\
+containerd > /tmp/containerd.log 2>&1 &
+pid=$!
+until ctr version > /dev/null 2>&1; do sleep 0.2; done
+ctr -n k8s.io images tag {_PROXY}:{NEW.version} {_PROXY}:{OLD.version}
+kill $pid
+wait $pid || true
+rm -rf /tmp/* /run/containerd
+"""
+_MARK: Final = f"{OLD.version}-{NEW.version}"
 _LABEL: Final = "kapy.test.completed"
 
 
-async def complete_image(engine: Engine) -> None:
-    """Have the file and the program in the older node image."""
-    docker, image = Docker(engine.address), node_image(OLD)
+async def complete_images(engine: Engine) -> None:
+    """Have all of this in the node images."""
+    docker = Docker(engine.address)
     try:
-        labels = (await docker.images.inspect(image))["Config"].get("Labels") or {}
-        if labels.get(_LABEL) == _FILE:
-            return
-        config: dict[str, Any] = {
-            "Image": image,
-            "Cmd": ["/bin/sh", "/opt/prepare"],
-            "Entrypoint": [""],
-            "HostConfig": {"NetworkMode": "none"},
-        }
-        container = await docker.containers.create(config, name="kapy-completes-a-node")
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                await _put(docker, container.id, _archive(Path(folder)))
-            await container.start()
-            ended = await container.wait()
-            assert ended["StatusCode"] == 0, await container.log(stdout=True, stderr=True)
-            repository, _, version = image.rpartition(":")
-            changes = f'LABEL {_LABEL}={_FILE}\nENTRYPOINT ["/usr/local/bin/entrypoint"]'
-            await container.commit(repository=repository, tag=version, changes=changes)
-        finally:
-            await container.delete(force=True, v=True)
+        await _complete(docker, node_image(OLD), {"Cmd": ["/bin/sh", "/opt/prepare"]}, _archive)
+        await _complete(docker, node_image(NEW), {"Cmd": ["/bin/sh", "-ec", _TAG]}, None)
     finally:
         await docker.close()
+
+
+async def _complete(
+    docker: Docker, image: str, command: dict[str, Any], files: Callable[[Path], Path] | None
+) -> None:
+    """Run a command in an image, with files, unless it was done before."""
+    labels = (await docker.images.inspect(image))["Config"].get("Labels") or {}
+    if labels.get(_LABEL) == _MARK:
+        return
+    settings = {"Image": image, "Entrypoint": [""], "HostConfig": {"NetworkMode": "none"}}
+    container = await docker.containers.create(settings | command, name="kapy-completes-a-node")
+    try:
+        if files is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                await _put(docker, container.id, files(Path(folder)))
+        await container.start()
+        ended = await container.wait()
+        assert ended["StatusCode"] == 0, await container.log(stdout=True, stderr=True)
+        repository, _, version = image.rpartition(":")
+        changes = f'LABEL {_LABEL}={_MARK}\nENTRYPOINT ["/usr/local/bin/entrypoint"]'
+        await container.commit(repository=repository, tag=version, changes=changes)
+    finally:
+        await container.delete(force=True, v=True)
 
 
 async def _put(docker: Docker, container: str, archive: Path) -> None:

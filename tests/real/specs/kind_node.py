@@ -124,7 +124,7 @@ def _inspect(rest: list[str]) -> str:
     if "io.x-k8s.kind.role" in asked:
         return "control-plane"
     if "NetworkSettings.Networks" in asked:
-        return "127.0.0.1,"
+        return "127.0.0.1,::1"
     if "NetworkSettings.Ports" in asked:
         return "\t".join(_address(_folder() / name))
     return ""

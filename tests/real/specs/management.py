@@ -9,19 +9,17 @@ cert-manager does is done here: Secrets for Certificates, and trust in webhooks 
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
 from kapy._aio.clock import system_clock
 from kapy.client import kubeconfig_files
-from kapy.client.blocking import Blocking, run
 from kapy.client.client import Client
-from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.https import Https
 from kapy.clusterctl.certificates import CertificateError
 from kapy.clusterctl.certificates.own import TRUSTING, with_own_authority
 from kapy.kube import Document, Key
@@ -39,6 +37,12 @@ CERTIFICATES: Final = Resource(GROUP, "v1", "certificates", "Certificate")
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 LEASE: Final = Key("kube-system", "kube-controller-manager")
 """Upstream's spec takes this Lease away, by which kube-controller-manager would begin anew."""
+_LEASE: Final[Document] = {
+    "apiVersion": LEASES.api_version,
+    "kind": LEASES.kind,
+    "metadata": {"name": LEASE.name, "namespace": LEASE.namespace},
+    "spec": {"holderIdentity": "nobody"},
+}
 MANAGERS: Final = {
     "cluster-api-controller": "core",
     "kubeadm-bootstrap-controller": "bootstrap-kubeadm",
@@ -48,11 +52,11 @@ MANAGERS: Final = {
 """kapy's names of upstream's images."""
 
 
-def main(folder: Path) -> None:
+async def serve(folder: Path) -> None:
     """Serve until a signal asks to stop."""
-    asked = threading.Event()
+    asked = asyncio.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, lambda *_: asked.set())
+        asyncio.get_running_loop().add_signal_handler(one, asked.set)
     kubeconfig = folder / "kubeconfig"
     command = [
         *(kapy(), "up", "--name", folder.name, "--data-dir", str(folder / "plane")),
@@ -65,46 +69,30 @@ def main(folder: Path) -> None:
         stack.callback((folder / "ended").touch)
         stack.enter_context(process(folder / "plane.log", command))
         until(lambda: serves(kubeconfig), folder / "plane.log")
-        access = kubeconfig_files.load([kubeconfig], "")
-        stack.enter_context(_housekeeping(access, folder / "plane"))
-        (folder / "ready").touch()
-        asked.wait()
+        transport = Https(kubeconfig_files.load([kubeconfig], ""))
+        client = Client(transport, field_manager="cert-manager")
+        await client.create(LEASES, _LEASE)
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(_keep_house(client, folder / "plane"))
+            (folder / "ready").touch()
+            await asked.wait()
+            work.cancel()
+        await transport.aclose()
 
 
-@contextmanager
-def _housekeeping(access: Kubeconfig, plane: Path) -> Iterator[None]:
-    """Issue certificates and choose programs meanwhile."""
-    ended = threading.Event()
-    transport = Blocking(access)
-    client = Client(transport, field_manager="cert-manager")
-    lease: Document = {
-        "apiVersion": LEASES.api_version,
-        "kind": LEASES.kind,
-        "metadata": {"name": LEASE.name, "namespace": LEASE.namespace},
-        "spec": {"holderIdentity": "nobody"},
-    }
-    run(client.create(LEASES, lease))
-
-    def follow() -> None:
-        with closing(transport):
-            while not ended.wait(EVERY):
-                with suppress(KapyError):
-                    _choose(client, plane)
-                    _issue(client)
-
-    thread = threading.Thread(target=follow)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+async def _keep_house(client: Client, plane: Path) -> None:
+    """Choose programs and issue certificates, for as long as the plane lives."""
+    while True:
+        with suppress(KapyError):
+            await _choose(client, plane)
+            await _issue(client)
+        await asyncio.sleep(EVERY)
 
 
-def _choose(client: Client, plane: Path) -> None:
+async def _choose(client: Client, plane: Path) -> None:
     """The programs in place of the images of Deployments."""
     wanted = []
-    for one in run(client.list(DEPLOYMENTS)).items:
+    for one in (await client.list(DEPLOYMENTS)).items:
         for container in one["spec"]["template"]["spec"]["containers"]:
             if command := _program(container["image"]):
                 key = Key.of(one)
@@ -122,35 +110,35 @@ def _program(image: str) -> tuple[str, ...]:
     return (kapy(),) if name == "kapy" else ()
 
 
-def _issue(client: Client) -> None:
+async def _issue(client: Client) -> None:
     """Write the Secrets of Certificates, and tell webhooks and CRDs whom to trust."""
     objects = [
         {"apiVersion": resource.api_version, "kind": resource.kind, **one}
         for resource in (ISSUERS, CERTIFICATES, *TRUSTING)
-        for one in _all(client, resource)
+        for one in await _all(client, resource)
     ]
     with suppress(CertificateError):  # an Issuer that is not there yet
-        found = run(with_own_authority(client, objects, now=system_clock()))
+        found = await with_own_authority(client, objects, now=system_clock())
         before = {(one["kind"], Key.of(one)): one for one in objects}
         for one in found:
-            _write(client, before.get((one["kind"], Key.of(one))), one)
+            await _write(client, before.get((one["kind"], Key.of(one))), one)
 
 
-def _all(client: Client, resource: Resource) -> list[Document]:
+async def _all(client: Client, resource: Resource) -> list[Document]:
     try:
-        return list(run(client.list(resource)).items)
+        return list((await client.list(resource)).items)
     except NotFound:
         return []
 
 
-def _write(client: Client, before: Document | None, after: Document) -> None:
+async def _write(client: Client, before: Document | None, after: Document) -> None:
     if before is None:
         with suppress(AlreadyExists):
-            run(client.create(SECRETS, after))
+            await client.create(SECRETS, after)
     elif before != after:
         (resource,) = (one for one in TRUSTING if one.kind == after["kind"])
-        run(client.update(resource, after))
+        await client.update(resource, after)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    asyncio.run(serve(Path(sys.argv[1])))
