@@ -13,7 +13,6 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
-from kapy.api.dev_machine import DevMachineTemplate
 from kapy.api.machine import Machine
 from kapy.apiserver.controllers.workloads import workloads
 from kapy.apps.all_in_one import Plane, management_plane
@@ -255,18 +254,6 @@ async def test_pods_wait_for_a_node_with_what_they_request() -> None:
         await scale(running, workers=3)
         await asyncio.sleep(60)
         assert len({*nodes_of(await pods(client, "big"))} - {""}) == 3
-
-
-async def test_templates_tell_the_capacity_of_their_nodes() -> None:
-    """An autoscaler that has no Node to look at reads it."""
-    async with cluster() as (running, client):
-        capacities = [one["status"]["capacity"] for one in (await client.list(NODES)).items]
-        templates = (await running.client.list(DevMachineTemplate.RESOURCE)).items
-        assert templates
-        assert capacities
-        assert all(
-            one["status"]["capacity"] == capacity for one in templates for capacity in capacities
-        )
 
 
 async def scale(running: Plane, **replicas: int) -> None:

@@ -4,6 +4,9 @@ Upstream's spec deploys it into its workload cluster, where machines in memory r
 the Deployment's arguments are given to a program on this machine, with the kubeconfig of the
 workload cluster, and the one of the Secret that the spec writes for the management cluster.
 
+To scale up from zero, it reads what a machine of a template has (`status.capacity`). The docker
+backend tells it; the in-memory backend does not, so the capacity of Nodes is written here.
+
 It waits for kinds of dynamic resource allocation, which simulated clusters do not have: they are
 defined there.
 
@@ -24,12 +27,13 @@ from pathlib import Path
 from typing import Final
 
 from kapy.api.cluster import Cluster
+from kapy.api.dev_machine import DevMachineTemplate
 from kapy.client.blocking import Blocking, run
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError
-from kapy.kube.names import CRDS, DEPLOYMENTS, SECRETS
+from kapy.kube.names import CRDS, DEPLOYMENTS, NODES, SECRETS
 
 VARIABLE: Final = "KAPY_SPECS_AUTOSCALER"
 NAME: Final = Key("cluster-autoscaler-system", "cluster-autoscaler")
@@ -53,11 +57,12 @@ def missing() -> str:
 
 @dataclass
 class _Autoscalers:
-    """The autoscalers of the clusters of a plane. folder: of their files."""
+    """The autoscalers of the clusters of a plane. folder: of their files. capacity: of Nodes."""
 
     client: Client
     folder: Path
     processes: dict[Key, subprocess.Popen[bytes]] = field(default_factory=dict)
+    capacity: dict[str, str] = field(default_factory=dict)
 
     def look(self) -> None:
         """Begin and end what is due."""
@@ -67,6 +72,13 @@ class _Autoscalers:
         for key in clusters - self.processes.keys():
             with suppress(KapyError):
                 self._begin(key)
+        for one in run(self.client.list(DevMachineTemplate.RESOURCE)).items:
+            if self.capacity and not (one.get("status") or {}).get("capacity"):
+                patch = {"status": {"capacity": self.capacity}}
+                key = Key.of(one)
+                run(
+                    self.client.patch(DevMachineTemplate.RESOURCE, key, patch, subresource="status")
+                )
 
     def end(self) -> None:
         """End all of them."""
@@ -82,6 +94,7 @@ class _Autoscalers:
             there = Client(transport)
             deployment = run(there.get(DEPLOYMENTS, NAME))
             management = _value(run(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
+            self.capacity = run(there.list(NODES)).items[0]["status"]["capacity"]
             for kind, scope in _KINDS.items():
                 with suppress(AlreadyExists):
                     run(there.create(CRDS, _defined(kind, scope)))

@@ -15,8 +15,3 @@ def is_in_memory(document: Document) -> bool:
     """Whether a DevCluster, DevMachine or DevMachinePool has the in-memory backend."""
     backend = (document.get("spec") or {}).get("backend") or {}
     return backend.get("inMemory") is not None
-
-
-def is_in_memory_template(document: Document) -> bool:
-    """Whether machines of a DevMachineTemplate have the in-memory backend."""
-    return is_in_memory((document.get("spec") or {}).get("template") or {})

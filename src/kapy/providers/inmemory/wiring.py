@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from kapy.api.dev_cluster import DevCluster
-from kapy.api.dev_machine import DevMachine, DevMachineTemplate
+from kapy.api.dev_machine import DevMachine
 from kapy.api.dev_machine_pool import DevMachinePool
 from kapy.api.names import Finalizer, Label
-from kapy.kube import Document, Key
+from kapy.kube import Key
 from kapy.kube.names import SECRETS
-from kapy.providers.inmemory.backend import is_in_memory_template
 from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.providers.inmemory.machines import DevMachines
 from kapy.providers.inmemory.pools import DevMachinePools
 from kapy.providers.inmemory.reopening import PoolTokens
-from kapy.providers.inmemory.workload.nodes import CAPACITY
 from kapy.remote.secrets import CLUSTER_CA, secret_name
 from kapy.sdk import (
     DONE,
@@ -28,7 +26,6 @@ from kapy.sdk import (
     add_infra_cluster,
     add_infra_machine,
     add_infra_machine_pool,
-    add_template_capacity,
 )
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 
@@ -89,15 +86,7 @@ def add_to(
         tokens = PoolTokens(runtime, in_memory, secrets)
         pool_objects = runtime.cache.informer(DevMachinePool.RESOURCE)
         controllers.append(pools)
-    add_template_capacity(
-        runtime, DevMachineTemplate.RESOURCE, _capacity, serves=is_in_memory_template
-    )
     return controllers
-
-
-async def _capacity(_: Document) -> Mapping[str, str]:
-    """The capacity of every Node, from which the cluster autoscaler scales up from zero."""
-    return CAPACITY
 
 
 def _pools(runtime: Runtime, in_memory: InMemory, concurrency: int) -> Controller:

@@ -24,7 +24,7 @@ _HEALTH: Final = (
     ("PIDPressure", "False", "KubeletHasSufficientPID"),
 )
 _TAINTS: Final = [{"key": CONTROL_PLANE_ROLE, "effect": "NoSchedule"}]
-CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 _UNKNOWN: Final = (
     "architecture",
     "bootID",
@@ -63,8 +63,8 @@ def ensure_node(
             ],
             "conditions": _conditions(now),
             "nodeInfo": _node_info(version),
-            "capacity": CAPACITY,
-            "allocatable": CAPACITY,
+            "capacity": _CAPACITY,
+            "allocatable": _CAPACITY,
         }
         metadata: Document = {"labels": labels} | ({"uid": uid} if uid else {})
         return {"metadata": metadata, "spec": spec, "status": status}
