@@ -64,6 +64,8 @@ def containers(folder: Path, *, managers: bool) -> Iterator[str]:
             runner.run(complete_images(engine))
             if managers:
                 runner.run(build_image(engine))
+            if SOCKET.is_dir():  # made for a container of a run that was killed
+                SOCKET.rmdir()
             SOCKET.symlink_to(engine.address.removeprefix("unix://"))
             yield engine.address
         finally:
