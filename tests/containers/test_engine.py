@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kapy.containers import (
+    LIMITS,
     Container,
     Engine,
     EngineError,
@@ -24,6 +25,7 @@ from kapy.containers import (
 )
 from kapy.containers.archive import archive_of
 from kapy.containers.commands import OUTPUT
+from kapy.containers.records import engine_info_of
 from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
 pytestmark = pytest.mark.sockets
@@ -46,6 +48,26 @@ async def test_tells_what_the_engine_is(engine: Engine) -> None:
     assert (info.storage_driver, info.cgroup_version) == ("overlay2", "1")
     assert not info.is_rootless
     assert not info.remaps_users
+
+
+async def test_tells_what_an_engine_on_cgroup_v2_is(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/info", "info-cgroup2")
+    info = await engine.info()
+    assert (info.cgroup_version, info.limits) == ("2", LIMITS)
+    assert (info.is_podman, info.is_rootless, info.remaps_users) == (False, False, False)
+
+
+async def test_tells_what_podman_is(engine: Engine, server: EngineServer) -> None:
+    server.answer("GET .*/info", "podman-info")
+    server.answer("GET (/v[0-9.]+)?/version", "podman-version")
+    info = await engine.info()
+    assert (info.is_podman, info.cgroup_version, info.is_rootless) == (True, "2", False)
+    assert info.limits == LIMITS, "Podman says that it cannot limit CPUs on cgroup v2, and can"
+
+
+def test_without_a_cgroup_driver_nothing_is_limited() -> None:
+    found = {**RECORDED["info-cgroup2"]["body"], "CgroupDriver": "none"}
+    assert engine_info_of(found, RECORDED["version"]["body"]).limits == frozenset()
 
 
 async def test_reads_a_container(engine: Engine, server: EngineServer) -> None:

@@ -22,6 +22,7 @@ from kapy.containers.errors import (
     PortInUse,
 )
 from kapy.containers.records import (
+    LIMITS,
     CommandResult,
     Container,
     EngineInfo,
@@ -33,6 +34,7 @@ from kapy.containers.records import (
 from kapy.containers.sessions import Session
 
 __all__ = [
+    "LIMITS",
     "CommandResult",
     "Container",
     "DiskFull",

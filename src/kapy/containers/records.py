@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 
 PODMAN = "Podman Engine"
 JSON = Mapping[str, Any]
+_LIMIT_FIELDS = {"cpu": "CPUShares", "memory": "MemoryLimit", "pids": "PidsLimit"}
+LIMITS = frozenset(_LIMIT_FIELDS)
+"""Resources that a kubelet limits. A rootless engine limits those whose cgroup controllers the
+machine delegates to its user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,7 @@ class EngineInfo:
     """What matters of the engine itself.
 
     security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
+    limits: the resources (`cpu`, `memory`, `pids`) that it can limit for its containers.
     is_podman: whether it is Podman, whose API is not Docker's in every point. system: of its
     machine (`Docker Desktop`, `Debian GNU/Linux 12`).
     """
@@ -141,6 +146,7 @@ class EngineInfo:
     cgroup_version: str = ""
     cpus: int = 0
     memory: int = 0
+    limits: frozenset[str] = LIMITS
     is_podman: bool = False
     system: str = ""
 
@@ -162,6 +168,7 @@ class EngineInfo:
 def engine_info_of(found: JSON, version: JSON) -> EngineInfo:
     """From `GET /info` and `GET /version`."""
     components = [one for one in version.get("Components") or () if isinstance(one, dict)]
+    is_podman = any(one.get("Name") == PODMAN for one in components)
     return EngineInfo(
         name=str(found.get("Name", "")),
         version=str(found.get("ServerVersion", "")),
@@ -170,9 +177,21 @@ def engine_info_of(found: JSON, version: JSON) -> EngineInfo:
         cgroup_version=str(found.get("CgroupVersion", "")),
         cpus=int(found.get("NCPU") or 0),
         memory=int(found.get("MemTotal") or 0),
-        is_podman=any(one.get("Name") == PODMAN for one in components),
+        limits=_limits(found, is_podman=is_podman),
+        is_podman=is_podman,
         system=str(found.get("OperatingSystem", "")),
     )
+
+
+def _limits(found: JSON, *, is_podman: bool) -> frozenset[str]:
+    """What the engine can limit. Without a cgroup driver what it says has no meaning.
+
+    Podman looks for the CPU shares of cgroup v1 only, and says on cgroup v2 that there are none.
+    """
+    if found.get("CgroupDriver") == "none":
+        return frozenset()
+    limits = {name for name, field in _LIMIT_FIELDS.items() if found.get(field) is not False}
+    return frozenset(limits | {"cpu"} if is_podman else limits)
 
 
 class Network(NamedTuple):

@@ -23,9 +23,14 @@ IGNORED = (
 )
 
 
-def _kubeadm_file(path: str, content: str, *, private_cgroups: bool = True) -> str:
+def _kubeadm_file(
+    path: str, content: str, *, private_cgroups: bool = True, user_namespace: bool = False
+) -> str:
     step = WriteFile(path, textwrap.dedent(content).encode(), "write_files[0]")
-    (changed,) = for_containers(BootPlan((step,)), private_cgroups=private_cgroups).steps
+    plan = BootPlan((step,))
+    (changed,) = for_containers(
+        plan, private_cgroups=private_cgroups, user_namespace=user_namespace
+    ).steps
     assert isinstance(changed, WriteFile)
     return changed.content.decode()
 
@@ -150,3 +155,45 @@ def test_ignition() -> None:
         "InitConfiguration",
         "KubeProxyConfiguration",
     ]
+
+
+CONFIGURATIONS = ("/run/kubeadm/kubeadm.yaml", "/run/kubeadm/kubeadm-join-config.yaml")
+
+
+@pytest.mark.parametrize("path", [*CONFIGURATIONS, "/etc/kubeadm.yml"])
+@pytest.mark.parametrize(
+    ("given", "gates"),
+    [
+        ("", "KubeletInUserNamespace=true"),
+        ("kubeletExtraArgs: []", "KubeletInUserNamespace=true"),
+        (
+            "kubeletExtraArgs: [{name: feature-gates, value: A=true}]",
+            "A=true,KubeletInUserNamespace=true",
+        ),
+    ],
+)
+def test_a_kubelet_in_a_user_namespace(path: str, given: str, gates: str) -> None:
+    content = f"kind: InitConfiguration\nnodeRegistration: {{{given}}}\n"
+    registered = load_all(_kubeadm_file(path, content, user_namespace=True).encode())[0]
+    arguments = registered["nodeRegistration"]["kubeletExtraArgs"]
+    assert [one["value"] for one in arguments if one["name"] == "feature-gates"] == [gates]
+
+
+def test_an_old_kubelet_in_a_user_namespace() -> None:
+    content = (
+        "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\n"
+        "nodeRegistration: {kubeletExtraArgs: {feature-gates: A=true}}\n"
+    )
+    joined = load_all(_kubeadm_file(CONFIGURATIONS[1], content, user_namespace=True).encode())[0]
+    arguments = joined["nodeRegistration"]["kubeletExtraArgs"]
+    assert arguments["feature-gates"] == "A=true,KubeletInUserNamespace=true"
+
+
+@pytest.mark.parametrize("path", [CONFIGURATIONS[0], "/etc/kubeadm.yml"])
+@pytest.mark.parametrize("user_namespace", [False, True])
+def test_kube_proxy_leaves_the_hosts_settings_alone(path: str, user_namespace: bool) -> None:
+    content = "---\nkind: InitConfiguration\n"
+    written = _kubeadm_file(path, content, user_namespace=user_namespace)
+    conntrack = load_all(written.encode())[-1]["conntrack"]
+    more = {"tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"} if user_namespace else {}
+    assert conntrack == {"maxPerCore": 0, **more}

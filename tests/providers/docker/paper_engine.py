@@ -60,6 +60,7 @@ class PaperEngine(Engine):
         self.made: dict[str, PaperContainer] = {}
         self.failing: dict[str, CommandResult] = {}
         self.initial_files: dict[str, bytes] = {}
+        self.security: tuple[str, ...] = ()
         self.down = False
         self.diary: list[str] = []
         self.events: asyncio.Queue[Container | None] = asyncio.Queue()
@@ -97,7 +98,12 @@ class PaperEngine(Engine):
         self._answers()
         memory = 16 << 30
         return EngineInfo(
-            name="paper", version="1", storage_driver="overlay2", cpus=4, memory=memory
+            name="paper",
+            version="1",
+            storage_driver="overlay2",
+            security=self.security,
+            cpus=4,
+            memory=memory,
         )
 
     async def containers(

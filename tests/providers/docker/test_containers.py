@@ -75,6 +75,7 @@ def test_podman_is_asked_for_a_volume_with_devices() -> None:
     found = configured(engine=podman)
     assert found["Volumes"] == {}
     assert found["HostConfig"]["Binds"][0] == "blue-cp-var:/var:suid,exec,dev"
+    assert found["HostConfig"]["PidsLimit"] == -1, "Podman allows 2048 processes otherwise"
 
 
 def test_podman_without_cgroup_namespaces_is_refused() -> None:
@@ -92,6 +93,32 @@ def test_podman_without_cgroup_namespaces_is_refused() -> None:
     check_engine(replace(NODE, role="external-load-balancer"), podman("1"))
     with pytest.raises(NotPermitted, match="boot the machine with cgroup v2"):
         check_engine(NODE, podman("1"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "remedy"),
+    [
+        ({"cgroup_version": "1"}, "boot the machine with cgroup v2"),
+        ({"limits": frozenset({"memory"})}, "may not limit cpu, pids.*Delegate=cpu"),
+        ({"limits": frozenset()}, "may not limit cpu, memory, pids"),
+    ],
+)
+def test_rootless_engines_that_run_no_node(engine: dict[str, Any], remedy: str) -> None:
+    rootless = replace(ENGINE, security=("name=rootless",), cgroup_version="2")
+    check_engine(NODE, rootless)
+    refused = replace(rootless, **engine)
+    check_engine(NODE, replace(refused, security=()))
+    check_engine(replace(NODE, role="external-load-balancer"), refused)
+    with pytest.raises(NotPermitted, match=remedy):
+        check_engine(NODE, refused)
+
+
+def test_the_snapshotter_of_nodes_is_passed_on() -> None:
+    setting = "KIND_EXPERIMENTAL_CONTAINERD_SNAPSHOTTER"
+    for role, passed in (("worker", [f"{setting}=native"]), ("external-load-balancer", [])):
+        wanted = Wanted(name="n", cluster=BLUE, role=role, image="i")  # type: ignore[arg-type]
+        assert configured(wanted, environment={setting: "native"})["Env"] == passed
+    assert setting not in str(configured(environment={setting: ""}))
 
 
 def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
@@ -156,6 +183,11 @@ def test_a_load_balancer() -> None:
             {"storage_driver": "zfs"},
             "Binds",
             ["/dev/mapper:/dev/mapper:ro", "/lib/modules:/lib/modules:ro"],
+        ),
+        (
+            {"storage_driver": "btrfs", "security": ("name=rootless",)},
+            "Binds",
+            ["/lib/modules:/lib/modules:ro"],
         ),
     ],
 )

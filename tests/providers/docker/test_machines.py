@@ -74,6 +74,19 @@ async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> N
         assert {"type": "InternalIP", "address": ipv4} in node["status"]["addresses"]
 
 
+@pytest.mark.parametrize(("security", "passed"), [((), False), (("name=rootless",), True)])
+async def test_the_kubelet_of_a_rootless_engine_is_told_so(
+    security: tuple[str, ...], passed: bool
+) -> None:
+    async with playing() as stage:
+        stage.engine.security = security
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        await stage.booted("cp-0")
+        configuration = stage.engine.made["blue-cp-0"].files["/run/kubeadm/kubeadm.yaml"]
+        assert (b"KubeletInUserNamespace=true" in configuration) is passed
+
+
 async def test_says_how_far_it_is() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", DEV.infra())

@@ -1,14 +1,15 @@
 """What upstream's docker provider changes in boot data for machines that are containers.
 
 kubeadm ignores preflight checks that a container cannot pass, the kubelet leaves the host's disk
-and swap alone, and kube-proxy the host's sysctls. A file says that kubeadm was started.
+and swap alone, and kube-proxy the host's sysctls. A file says that kubeadm was started. Containers
+of a rootless engine need what kind changes for them, too.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -36,6 +37,11 @@ conntrack:
   # The maximum of tracked connections is a setting of the host.
   maxPerCore: 0
 """
+_KUBE_PROXY_IN_USER_NAMESPACE: Final = b"""\
+  # So are these, which root in a user namespace may not change.
+  tcpEstablishedTimeout: 0s
+  tcpCloseWaitTimeout: 0s
+"""
 _KINDS: Final = ("InitConfiguration", "JoinConfiguration")
 _SEPARATOR: Final = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 _SUBCOMMANDS: Final = ("init", "join")
@@ -50,37 +56,49 @@ _PRIVATE_CGROUPS: Final = {
     "cgroup-root": "/kubelet",
     "runtime-cgroups": "/system.slice/containerd.service",
 }
+_FEATURE_GATES: Final = "feature-gates"
+_IN_USER_NAMESPACE: Final = {_FEATURE_GATES: "KubeletInUserNamespace=true"}
+"""The kubelet takes no notice of what it may not do there: kernel settings, /dev/kmsg."""
 
 
 def for_containers(
     plan: BootPlan,
     *,
     private_cgroups: bool = True,
+    user_namespace: bool = False,
     preflight_errors: Sequence[str] = PREFLIGHT_ERRORS,
 ) -> BootPlan:
     """The plan for a machine that is a container with containerd.
 
     private_cgroups: whether the container has a cgroup namespace of its own, as node images of kind
-    0.20 and later need. preflight_errors: the checks of kubeadm that are ignored, of cloud-config;
-    an Ignition config ignores all. Raises BadBootData.
+    0.20 and later need. user_namespace: whether root of the container is another user outside of
+    it, as with a rootless engine. preflight_errors: the checks of kubeadm that are ignored, of
+    cloud-config; an Ignition config ignores all. Raises BadBootData.
     """
-    kubelet = {**_KUBELET, **(_PRIVATE_CGROUPS if private_cgroups else {})}
+    kubelet = {
+        **_KUBELET,
+        **(_PRIVATE_CGROUPS if private_cgroups else {}),
+        **(_IN_USER_NAMESPACE if user_namespace else {}),
+    }
     ignoring = f"--ignore-preflight-errors={','.join(preflight_errors)}"
     steps: list[Step] = []
     for step in plan.steps:
         if isinstance(step, WriteFile):
-            steps.append(_file(step, kubelet))
+            steps.append(_file(step, kubelet, user_namespace=user_namespace))
         else:
             steps.append(_command(step, ignoring))
     return replace(plan, steps=tuple(steps))
 
 
-def _file(step: WriteFile, kubelet: dict[str, str]) -> WriteFile:
+def _file(step: WriteFile, kubelet: dict[str, str], *, user_namespace: bool) -> WriteFile:
+    kube_proxy = _KUBE_PROXY + _KUBE_PROXY_IN_USER_NAMESPACE * user_namespace
     if step.path in (_INIT_FILE, _JOIN_FILE):
         content = _registered(step, kubelet)
-        return replace(step, content=content + _KUBE_PROXY * (step.path == _INIT_FILE))
+        return replace(step, content=content + kube_proxy * (step.path == _INIT_FILE))
     if step.path == _IGNITION_FILE:
-        return replace(step, content=step.content + _KUBE_PROXY)
+        # Upstream changes no registration in an Ignition config.
+        content = _registered(step, _IN_USER_NAMESPACE) if user_namespace else step.content
+        return replace(step, content=content + kube_proxy)
     if step.path == _IGNITION_SCRIPT:
         return replace(step, content=_script(step.content))
     return step
@@ -138,13 +156,20 @@ def _with_registration(text: str, kubelet: dict[str, str], entry: str) -> str:
 def _arguments(given: Any, kubelet: dict[str, str], entry: str) -> Any:
     """Arguments as kubeadm's version spells them: a mapping, or a list of names and values.
 
-    Ours win over those that are there, as upstream's do.
+    Ours win over those that are there, as upstream's do; feature gates are added to those there.
     """
     if isinstance(given, dict):
-        return {**given, **kubelet}
+        return {**given, **{name: _value(given, name, kubelet) for name in kubelet}}
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadBootData(f"{entry}: kubeletExtraArgs of kubeadm's configuration must be a list")
-    names = {str(one.get("name")) for one in given}
-    kept = [{**one, "value": kubelet.get(str(one.get("name")), one.get("value"))} for one in given]
-    added = [{"name": name, "value": kubelet[name]} for name in kubelet if name not in names]
+    values = {str(one.get("name")): one.get("value") for one in given}
+    ours = {name: _value(values, name, kubelet) for name in kubelet}
+    kept = [{**one, "value": ours.get(str(one.get("name")), one.get("value"))} for one in given]
+    added = [{"name": name, "value": ours[name]} for name in kubelet if name not in values]
     return [*kept, *added]
+
+
+def _value(given: Mapping[str, Any], name: str, kubelet: Mapping[str, str]) -> str:
+    """The value of an argument of ours beside those that are given."""
+    gates = given.get(name)
+    return f"{gates},{kubelet[name]}" if gates and name == _FEATURE_GATES else kubelet[name]

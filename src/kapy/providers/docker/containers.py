@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from kapy.api.infrastructure import Mount
-from kapy.containers import Container, EngineInfo, NotPermitted, volume_of
+from kapy.containers import LIMITS, Container, EngineInfo, NotPermitted, volume_of
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.providers.docker.ip_family import IPFamily
@@ -33,6 +33,14 @@ LOAD_BALANCER: Final[Role] = "external-load-balancer"
 
 HAPROXY: Final = ("haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg")
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_USE_CGROUP_V2: Final = (
+    "boot the machine with cgroup v2 (`systemd.unified_cgroup_hierarchy=1` on the kernel's "
+    "command line)"
+)
+_SNAPSHOTTER: Final = "KIND_EXPERIMENTAL_CONTAINERD_SNAPSHOTTER"
+"""Names the snapshotter of containerd to the entrypoint of node images, where the one that it
+chooses does not work on the engine's file system."""
+_NO_LIMIT: Final = -1
 _INSIDE: Final = (".svc", ".svc.cluster", ".svc.cluster.local")
 
 
@@ -103,12 +111,30 @@ class Wanted:
 
 def check_engine(wanted: Wanted, engine: EngineInfo) -> None:
     """Raise NotPermitted where the engine cannot run such a container."""
-    is_node = wanted.role != LOAD_BALANCER
-    if is_node and wanted.private_cgroups and engine.is_podman and engine.cgroup_version == "1":
+    if wanted.role == LOAD_BALANCER:
+        return
+    if engine.is_rootless:
+        _check_rootless(engine)
+    if wanted.private_cgroups and engine.is_podman and engine.cgroup_version == "1":
         raise NotPermitted(
             "Podman gives a container no cgroup namespace of its own on a machine with cgroup v1, "
-            "and a node needs one: boot the machine with cgroup v2 "
-            "(`systemd.unified_cgroup_hierarchy=1` on the kernel's command line), or use Docker"
+            f"and a node needs one: {_USE_CGROUP_V2}, or use Docker"
+        )
+
+
+def _check_rootless(engine: EngineInfo) -> None:
+    """The kubelet of a node has the cgroup controllers that the engine's user has."""
+    if engine.cgroup_version == "1":
+        raise NotPermitted(
+            "a rootless engine runs nodes only on a machine with cgroup v2, and this one has "
+            f"cgroup v1: {_USE_CGROUP_V2}, or use an engine that runs as root"
+        )
+    if missing := sorted(LIMITS - engine.limits):
+        raise NotPermitted(
+            f"the rootless engine's user may not limit {', '.join(missing)}, which a kubelet "
+            "does: delegate the cgroup controllers to users (`Delegate=cpu cpuset io memory pids` "
+            "in the section [Service] of /etc/systemd/system/user@.service.d/delegate.conf, then "
+            "`systemctl daemon-reload`), log in again and start the engine again"
         )
 
 
@@ -158,6 +184,9 @@ def _host_config(
         }
     if around.engine.remaps_users:
         host["UsernsMode"] = "host"
+    if around.engine.is_podman:
+        # Its default is 2048 processes and threads, fewer than the Pods of a node may have.
+        host["PidsLimit"] = _NO_LIMIT
     if around.engine.is_rootless:
         fuse = {"PathOnHost": "/dev/fuse", "PathInContainer": "/dev/fuse"}
         host["Devices"] = [{**fuse, "CgroupPermissions": "rw"}]
@@ -169,7 +198,7 @@ def _host_config(
 def _binds(wanted: Wanted, around: Surroundings) -> Iterable[str]:
     if around.engine.is_podman:
         yield f"{volume_of(wanted.name)}:/var:suid,exec,dev"
-    if around.engine.storage_driver in ("btrfs", "zfs"):
+    if around.engine.storage_driver in ("btrfs", "zfs") and not around.engine.is_rootless:
         yield "/dev/mapper:/dev/mapper:ro"
     modules = Mount(container_path="/lib/modules", host_path="/lib/modules", read_only=True)
     for mount in (*wanted.mounts, modules):
@@ -192,6 +221,9 @@ def _ports(wanted: Wanted) -> Mapping[str, list[dict[str, str]]]:
 def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
     if wanted.role == CONTROL_PLANE:
         yield "KUBECONFIG=/etc/kubernetes/admin.conf"
+    snapshotter = around.environment.get(_SNAPSHOTTER)
+    if snapshotter and wanted.role != LOAD_BALANCER:
+        yield f"{_SNAPSHOTTER}={snapshotter}"
     for name, value in _proxies(wanted.name, around).items():
         yield f"{name}={value}"
         yield f"{name.lower()}={value}"

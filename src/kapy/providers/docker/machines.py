@@ -292,11 +292,14 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if not order.bootstrap_data:
             return None
         image = node_image(order.version, machine_spec(order.object).custom_image)
+        rootless = (await engine.info()).is_rootless
         plan = await boot_plan(
             order.bootstrap_data,
             order.bootstrap_format,
             instance={"local_hostname": name, "instance_id": name},
-            change=lambda plan: for_containers(plan, private_cgroups=image.has_private_cgroups),
+            change=lambda plan: for_containers(
+                plan, private_cgroups=image.has_private_cgroups, user_namespace=rootless
+            ),
         )
         if plan.ignored:
             events = self._events.named(f"{order.object.RESOURCE.kind.lower()}-controller")
