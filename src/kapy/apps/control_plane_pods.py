@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Protocol
 
+from kapy.apps.dialing import InsteadOf, reached
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
@@ -25,10 +26,16 @@ class Pods(Protocol):
 
 
 class ControlPlanePods:
-    """Of clusters of this process's own provider, and (over sockets) of all others."""
+    """Of clusters of this process's own provider, and (over sockets) of all others.
 
-    def __init__(self, runtime: Runtime, in_memory: InMemory, *, sockets: bool) -> None:
+    instead_of: where servers of others are reached.
+    """
+
+    def __init__(
+        self, runtime: Runtime, in_memory: InMemory, instead_of: InsteadOf, *, sockets: bool
+    ) -> None:
         self._runtime = runtime
+        self._instead_of = instead_of
         self._in_memory = in_memory
         self._sockets = sockets
 
@@ -39,11 +46,12 @@ class ControlPlanePods:
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
         """The etcd on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
-            return self._far.etcd(cluster, access, node)
+            return self._far.etcd(cluster, reached(self._instead_of, access), node)
         return self._in_memory.etcd_dial(cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
         """When the certificate of the API server on a node ends. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
-            return await self._far.certificate_expiry(access, node)
+            there = reached(self._instead_of, access)
+            return await self._far.certificate_expiry(there, node)
         return await self._in_memory.certificate_expiry(access, node)

@@ -10,7 +10,7 @@ from kapy._aio.services import Service
 from kapy.apps.control_plane_pods import ControlPlanePods
 from kapy.apps.control_planes import add_kubeadm_control_planes
 from kapy.apps.core_controllers import add_core
-from kapy.apps.dialing import over_network
+from kapy.apps.dialing import over_network, reached
 from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.settings import Controlling
 from kapy.containers import Engine, EngineUnreachable
@@ -59,14 +59,16 @@ def add_controllers(
     sockets: workload clusters listen, for kubectl, and those of other providers are reached.
     post: the way to extensions, made where they are called.
     """
+    host = Host() if sockets else Host(_no_engine)
+    instead_of = host.published.instead_of
     in_memory = InMemory(
         clock=runtime.clock,
-        elsewhere=over_network if sockets else None,
+        elsewhere=(lambda one: over_network(reached(instead_of, one))) if sockets else None,
         host=told.workload_host,
     )
     cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
     in_memory.subscribe(cluster_cache.trigger_probe)
-    pods = ControlPlanePods(runtime, in_memory, sockets=sockets)
+    pods = ControlPlanePods(runtime, in_memory, instead_of, sockets=sockets)
     doors = extension_doors(runtime, told, post, reconciled="core" not in told.without)
     if "core" not in told.without:
         add_core(runtime, cluster_cache, told, doors)
@@ -79,7 +81,6 @@ def add_controllers(
         services["connections"] = cluster_cache.run
     if "infrastructure-dev" not in told.without:
         add_in_memory(runtime, in_memory)
-        host = Host() if sockets else Host(_no_engine)
         services.update(add_docker(runtime, WorkloadClusters(runtime, cluster_cache), host))
     if sockets and "infrastructure-dev" not in told.without:
         in_memory.listen()

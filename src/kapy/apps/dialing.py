@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from kapy.client.kubeconfig import Kubeconfig
     from kapy.kube.http import Transport
+
+
+InsteadOf: TypeAlias = Callable[[str], str]
+"""The URL at which a server is reached from here; "" where its own URL is the one."""
 
 
 LARGEST_ANSWER: Final = 64 << 20
@@ -18,6 +25,15 @@ def over_network(kubeconfig: Kubeconfig) -> Transport:
     from kapy.client.https import Https  # aiohttp: a plane without such clusters does not need it
 
     return Https(kubeconfig, most=LARGEST_ANSWER)
+
+
+def reached(instead_of: InsteadOf, kubeconfig: Kubeconfig) -> Kubeconfig:
+    """The access by the URL at which the server is reached; its certificate stays its own."""
+    url = instead_of(kubeconfig.server)
+    if not url:
+        return kubeconfig
+    name = kubeconfig.tls_server_name or urlsplit(kubeconfig.server).hostname or ""
+    return replace(kubeconfig, server=url, tls_server_name=name)
 
 
 def paced(qps: float, burst: float, kubeconfig: Kubeconfig) -> Transport:

@@ -149,7 +149,9 @@ class PaperEngine(Engine):
         found = self._found(name)
         self._addresses += 1
         addresses = {"kind": (f"172.18.0.{self._addresses}", "")}
-        found.record = replace(found.record, state="running", addresses=addresses)
+        bound = found.config.get("HostConfig", {}).get("PortBindings", {})
+        ports = {port: str(32768 + self._addresses) for port in bound}
+        found.record = replace(found.record, state="running", addresses=addresses, ports=ports)
         found.started = asyncio.get_running_loop().time()
         self.diary.append(f"start {name}")
 

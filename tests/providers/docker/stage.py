@@ -99,6 +99,7 @@ class Stage:
     engine: PaperEngine
     kinds: Kinds
     workload: Server
+    host: Host | None = None
 
     @property
     def nodes(self) -> Client:
@@ -214,7 +215,7 @@ async def controllers(stage: Stage) -> AsyncIterator[None]:
 
     runtime = stage.bench.runtime
     connections = ClusterCache(runtime, dial=dial)
-    host = Host(lambda: stage.engine, {})
+    host = stage.host = Host(lambda: stage.engine, {})
     services = add_to(runtime, WorkloadClusters(runtime, connections), host)
     async with stage.bench.running(), running(connections=connections.run, **services):
         await asyncio.sleep(0)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from kapy.containers import Container, Engine, EngineError, File, NameInUse
 from kapy.kube import Document, Key
@@ -26,6 +27,7 @@ from kapy.providers.docker.containers import (
     configuration,
     ensured_network,
 )
+from kapy.providers.docker.published import LOCAL, PublishedAddresses, is_near
 
 FOLLOW_AGAIN: Final = 5.0
 RUNTIME_SETTING: Final = "KAPY_CONTAINER_RUNTIME"
@@ -47,6 +49,7 @@ class Host:
         self._environment = os.environ if environment is None else environment
         self._engine: Engine | None = None
         self._is_open = asyncio.Event()
+        self.published = PublishedAddresses()
 
     @property
     def engine(self) -> Engine:
@@ -115,6 +118,20 @@ class Host:
         if container is None:
             raise EngineError(f"container {wanted.name} is gone right after its start")
         return container
+
+    async def find_way(self, balancer: Container, address: str) -> bool:
+        """Learn how a load balancer is reached from here; whether that is another way than before.
+
+        address: of the control plane endpoint. Only a rootless engine hides the addresses of
+        containers from its own machine.
+        """
+        if not (await self.engine.info()).is_rootless:
+            return False
+        network = await self.engine.network(NETWORK)
+        if network is not None and is_near(address, network.subnets):
+            return False  # this program is in the engine's network namespace, or in a container
+        machine = urlsplit(self.engine.address).hostname or LOCAL
+        return self.published.learn(balancer, address, machine)
 
     async def tidy_network(self) -> None:
         """Remove the network of nodes, if kapy made it and no cluster is left on the engine."""

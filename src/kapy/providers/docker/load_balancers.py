@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -63,9 +63,13 @@ class NoTemplate(KapyError):
 
 
 class LoadBalancers(ControlPlaneLoadBalancer[Any]):
-    """Makes, configures and removes load balancers."""
+    """Makes, configures and removes load balancers. way_found: told of a Cluster whose load
+    balancer is reached in another way than before."""
 
-    def __init__(self, runtime: Runtime, host: Host, tasks: Tasks) -> None:
+    def __init__(
+        self, runtime: Runtime, host: Host, tasks: Tasks, way_found: Callable[[Key], None]
+    ) -> None:
+        self._way_found = way_found
         self._client = runtime.client
         self._host = host
         self._tasks = tasks
@@ -91,10 +95,13 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             await self._host.engine.start(name)
             self._written.pop(container.id, None)
             container = await self._host.found(name, order.cluster) or container
-        if order.endpoint is not None:
-            return order.endpoint
         ipv4, ipv6 = container.address()
         address = ipv6 if self._family(order.cluster) == "IPv6" else ipv4
+        known = address if order.endpoint is None else order.endpoint.host
+        if known and await self._host.find_way(container, known):
+            self._way_found(order.cluster)
+        if order.endpoint is not None:
+            return order.endpoint
         if not address:
             because = f"container {name} has no IP address yet"
             return Waiting(because=because)

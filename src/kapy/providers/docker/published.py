@@ -1,0 +1,65 @@
+"""The way to load balancers whose addresses this machine has no route to.
+
+Networks of a rootless engine are in a network namespace of its user. The machine of such an engine
+reaches a container at the ports that are published there, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from ipaddress import ip_address, ip_network
+from typing import Final
+from urllib.parse import urlsplit
+
+from kapy.containers import Container
+from kapy.providers.docker.containers import API_SERVER_PORT
+
+LOCAL: Final = "127.0.0.1"
+_ANY_PORT: Final = 9
+
+
+class PublishedAddresses:
+    """Addresses on the engine's machine, by the addresses of load balancers."""
+
+    def __init__(self) -> None:
+        self._published: dict[str, str] = {}
+
+    def learn(self, balancer: Container, address: str, machine: str) -> bool:
+        """Take the published port of a load balancer; whether it is another than before.
+
+        address: by which it is known. machine: where the engine publishes ports.
+        """
+        port = _published_port(balancer.ports)
+        known, published = _joined(address, API_SERVER_PORT), _joined(machine, port)
+        if not port or self._published.get(known) == published:
+            return False
+        self._published[known] = published
+        return True
+
+    def instead_of(self, server: str) -> str:
+        """The URL at which a server is reached from here; "" where its own URL is the one."""
+        parts = urlsplit(server)
+        published = self._published.get(parts.netloc)
+        return "" if published is None else parts._replace(netloc=published).geturl()
+
+
+def is_near(address: str, subnets: Sequence[str]) -> bool:
+    """Whether this machine is in the network of an address. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
+        try:
+            probe.connect((address, _ANY_PORT))
+            own = ip_address(probe.getsockname()[0])
+        except (OSError, ValueError):
+            return False
+    return any(own in ip_network(one, strict=False) for one in subnets)
+
+
+def _published_port(ports: Mapping[str, str]) -> str:
+    return ports.get(f"{API_SERVER_PORT}/tcp", "")
+
+
+def _joined(host: str, port: int | str) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

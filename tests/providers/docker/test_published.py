@@ -1,0 +1,83 @@
+"""Load balancers whose addresses this machine has no route to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kapy.apps.dialing import reached
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.containers import Container
+from kapy.providers.docker.published import PublishedAddresses, is_near
+from tests.providers.docker.stage import DEV, Stage, playing
+
+PUBLISHED = "172.18.0.2", "127.0.0.1"
+
+
+def balancer(port: str) -> Container:
+    ports = {"6443/tcp": port} if port else {}
+    return Container(id="1", name="blue-lb", image="i", state="running", ports=ports)
+
+
+def test_a_published_port_is_used_instead_of_the_address() -> None:
+    addresses = PublishedAddresses()
+    assert addresses.learn(balancer("32768"), *PUBLISHED)
+    assert not addresses.learn(balancer("32768"), *PUBLISHED)
+    assert addresses.instead_of("https://172.18.0.2:6443") == "https://127.0.0.1:32768"
+    assert addresses.learn(balancer("32770"), *PUBLISHED), "a new start takes another port"
+    assert addresses.instead_of("https://172.18.0.2:6443/x") == "https://127.0.0.1:32770/x"
+    assert addresses.instead_of("https://172.18.0.2:7000") == ""
+    assert not addresses.learn(balancer(""), *PUBLISHED), "of one that is stopped, nothing is known"
+
+
+def test_addresses_of_ipv6() -> None:
+    addresses = PublishedAddresses()
+    addresses.learn(balancer("32768"), "fd00::2", "::1")
+    assert addresses.instead_of("https://[fd00::2]:6443") == "https://[::1]:32768"
+
+
+def test_the_certificate_stays_that_of_the_address() -> None:
+    addresses = PublishedAddresses()
+    addresses.learn(balancer("32768"), *PUBLISHED)
+    access = Kubeconfig("https://172.18.0.2:6443", token="t")
+    found = reached(addresses.instead_of, access)
+    assert (found.server, found.tls_server_name) == ("https://127.0.0.1:32768", "172.18.0.2")
+    assert found.token == "t"
+    named = replace(access, tls_server_name="other")
+    assert reached(addresses.instead_of, named).tls_server_name == "other"
+    elsewhere = Kubeconfig("https://10.0.0.1:6443")
+    assert reached(addresses.instead_of, elsewhere) is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("address", "near"),
+    [("127.0.0.1", True), ("203.0.113.1", False), ("no address", False), ("::ffff:1", False)],
+)
+def test_which_addresses_are_near(address: str, near: bool) -> None:
+    assert is_near(address, ["127.0.0.0/8"]) is near
+
+
+@pytest.mark.parametrize(("security", "published"), [((), False), (("name=rootless",), True)])
+async def test_the_way_to_a_rootless_engines_load_balancer(
+    security: tuple[str, ...], published: bool
+) -> None:
+    async with playing(DEV) as stage:
+        stage.engine.security = security
+        await stage.cluster()
+        found = await stage.bench.get(DEV.cluster, "blue")
+        assert found is not None
+        assert stage.host is not None
+        instead_of = stage.host.published.instead_of
+        url = f"https://{found['spec']['controlPlaneEndpoint']['host']}:6443"
+        assert instead_of(url) == (published_at(stage) if published else "")
+        stage.engine.halt("blue-lb")
+        await asyncio.sleep(60)
+        assert stage.engine.made["blue-lb"].record.is_running
+        assert instead_of(url) == (published_at(stage) if published else "")
+
+
+def published_at(stage: Stage) -> str:
+    """The load balancer's port on the engine's machine, which is another after each start."""
+    return f"https://127.0.0.1:{stage.engine.made['blue-lb'].record.ports['6443/tcp']}"
