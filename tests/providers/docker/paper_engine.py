@@ -30,6 +30,7 @@ from kapy.providers.docker.boot_log import WITH_LOG
 BOOT_TIME = 3.0
 KUBEADM_TIME = 5.0
 """Seconds until systemd is up in a container."""
+BOOTED = b"[\x1b[0;32m  OK  \x1b[0m] Reached target multi-user.target - Multi-User System.\r\n"
 DONE = CommandResult(0, "", "")
 
 
@@ -50,7 +51,8 @@ class PaperContainer:
 
 class PaperEngine(Engine):
     """images: in the engine; registry: what can be pulled. failing: results of commands by a part
-    of them. down: whether nobody answers. on_command: called before a command runs."""
+    of them. down: whether nobody answers. output_of_systemd: of a container once it has booted;
+    early: commands that were run in one before. on_command: called before a command runs."""
 
     def __init__(self) -> None:
         super().__init__("unix:///paper.sock")
@@ -61,6 +63,8 @@ class PaperEngine(Engine):
         self.failing: dict[str, CommandResult] = {}
         self.initial_files: dict[str, bytes] = {}
         self.security: tuple[str, ...] = ()
+        self.output_of_systemd = BOOTED
+        self.early: list[str] = []
         self.down = False
         self.diary: list[str] = []
         self.events: asyncio.Queue[Container | None] = asyncio.Queue()
@@ -169,6 +173,25 @@ class PaperEngine(Engine):
         for file in files:
             self._found(name).files[file.path] = file.content
 
+    def output(
+        self, name: str, *, follow: bool = False, tail: int | None = None, since: float = 0.0
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._output(name)
+
+    @asynccontextmanager
+    async def _output(self, name: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        self._answers()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"INFO: starting init\r\n"
+            age = asyncio.get_running_loop().time() - self._found(name).started
+            await asyncio.sleep(max(0.0, BOOT_TIME - age + 0.01))
+            for begin in range(0, len(self.output_of_systemd), 20):
+                yield self.output_of_systemd[begin : begin + 20]
+            await asyncio.Event().wait()
+
+        yield pieces()
+
     async def run(
         self,
         name: str,
@@ -183,8 +206,10 @@ class PaperEngine(Engine):
             entry, *command = command[len(WITH_LOG) :]
             self._found(name).logged.append(entry)
         found, text = self._found(name), " ".join(command)
+        age = asyncio.get_running_loop().time() - found.started
+        if age < BOOT_TIME:
+            self.early.append(text)
         if "multi-user.target" in text:
-            age = asyncio.get_running_loop().time() - found.started
             return DONE if age >= BOOT_TIME else CommandResult(3, "", "")
         if text.startswith("/bin/sh -c test -e "):
             return DONE if command[2].split()[-1] in found.files else CommandResult(1, "", "")

@@ -22,7 +22,7 @@ from kapy.providers.docker.containers import (
     configuration,
     machine_container,
 )
-from kapy.providers.docker.ip_family import BadNetwork, ip_family
+from kapy.providers.docker.ip_family import BadNetwork, cluster_subnets, ip_family
 from kapy.providers.docker.load_balancer_config import (
     Backend,
     BadLoadBalancerTemplate,
@@ -198,14 +198,22 @@ def test_engines_that_need_more(engine: dict[str, Any], setting: str, value: Any
 
 def test_proxies_are_passed_on_and_the_cluster_is_reached_without() -> None:
     environment = {"https_proxy": "http://proxy:3128", "NO_PROXY": "example.com"}
-    found = configured(environment=environment, subnets=["172.18.0.0/16"])["Env"]
-    direct = "172.18.0.0/16,example.com,blue-cp,.svc,.svc.cluster,.svc.cluster.local"
+    networks = cluster_subnets(cluster(["192.168.0.0/16"], ["10.128.0.0/12", "fd00::/112"]))
+    wanted = replace(NODE, cluster_subnets=networks)
+    found = configured(wanted, environment=environment, subnets=["172.18.0.0/16"])["Env"]
+    inside = "172.18.0.0/16,192.168.0.0/16,10.128.0.0/12,fd00::/112"
+    direct = f"{inside},example.com,blue-cp,.svc,.svc.cluster,.svc.cluster.local"
     assert found[1:] == [
         "HTTPS_PROXY=http://proxy:3128",
         "https_proxy=http://proxy:3128",
         f"NO_PROXY={direct}",
         f"no_proxy={direct}",
     ]
+
+
+def test_without_a_proxy_nothing_is_completed() -> None:
+    wanted = replace(NODE, cluster_subnets=["192.168.0.0/16"])
+    assert "PROXY" not in str(configured(wanted, environment={"PATH": "/bin"}))
 
 
 def test_names_are_upstreams() -> None:

@@ -87,6 +87,23 @@ async def test_the_kubelet_of_a_rootless_engine_is_told_so(
         assert (b"KubeletInUserNamespace=true" in configuration) is passed
 
 
+async def test_no_command_runs_in_a_container_before_systemd_has_made_its_cgroups() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        await stage.booted("cp-0")
+        assert stage.engine.early == []
+
+
+@pytest.mark.parametrize("output", [b"", b"\x00" * 10_000])
+async def test_a_container_that_says_nothing_is_asked(output: bytes) -> None:
+    async with playing() as stage:
+        stage.engine.output_of_systemd = output
+        await stage.cluster()
+        await stage.machine("cp-0", control_plane=True)
+        await stage.booted("cp-0")
+
+
 async def test_says_how_far_it_is() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", DEV.infra())

@@ -97,7 +97,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A container of a cluster."""
+    """A container of a cluster. cluster_subnets: of its Pods and Services, in CIDR notation."""
 
     name: str
     cluster: Key
@@ -107,6 +107,7 @@ class Wanted:
     private_cgroups: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
     mounts: Sequence[Mount] = ()
+    cluster_subnets: Sequence[str] = ()
 
 
 def check_engine(wanted: Wanted, engine: EngineInfo) -> None:
@@ -224,12 +225,12 @@ def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
     snapshotter = around.environment.get(_SNAPSHOTTER)
     if snapshotter and wanted.role != LOAD_BALANCER:
         yield f"{_SNAPSHOTTER}={snapshotter}"
-    for name, value in _proxies(wanted.name, around).items():
+    for name, value in _proxies(wanted, around).items():
         yield f"{name}={value}"
         yield f"{name.lower()}={value}"
 
 
-def _proxies(container: str, around: Surroundings) -> Mapping[str, str]:
+def _proxies(wanted: Wanted, around: Surroundings) -> Mapping[str, str]:
     """Proxies of this program, with all that a cluster reaches without one in `NO_PROXY`."""
     given = {
         name: value
@@ -237,7 +238,8 @@ def _proxies(container: str, around: Surroundings) -> Mapping[str, str]:
         if (value := around.environment.get(name) or around.environment.get(name.lower()))
     }
     if given:
-        direct = [*around.subnets, given.get("NO_PROXY", ""), container, *_INSIDE]
+        nodes = [*around.subnets, *wanted.cluster_subnets]
+        direct = [*nodes, given.get("NO_PROXY", ""), wanted.name, *_INSIDE]
         given["NO_PROXY"] = ",".join(filter(None, direct))
     return given
 

@@ -1,4 +1,4 @@
-"""The IP family of a cluster, from the networks of its Pods and Services. Pure."""
+"""The networks of a cluster's Pods and Services, and their IP family. Pure."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ def ip_family(cluster: Cluster) -> IPFamily:
             f"have {services}; give both the same"
         )
     return pods
+
+
+def cluster_subnets(cluster: Cluster) -> list[str]:
+    """The networks of a Cluster's Pods and Services, in CIDR notation."""
+    network = cluster.spec.cluster_network
+    return [
+        block
+        for ranges in (network.pods, network.services)
+        if ranges is not None
+        for block in ranges.cidr_blocks
+    ]
 
 
 def _family(name: str, ranges: NetworkRanges | None) -> IPFamily | None:

@@ -38,7 +38,7 @@ from kapy.providers.docker.containers import (
     provider_id,
 )
 from kapy.providers.docker.host import Host
-from kapy.providers.docker.ip_family import ip_family
+from kapy.providers.docker.ip_family import cluster_subnets, ip_family
 from kapy.providers.docker.node_container import (
     BootFailed,
     booting,
@@ -204,6 +204,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             private_cgroups=image.has_private_cgroups,
             labels=labels,
             mounts=machine_spec(order.object).extra_mounts,
+            cluster_subnets=() if cluster is None else cluster_subnets(cluster),
         )
 
     def _cgroups(self, order: Order, name: str) -> tuple[Condition, timedelta | None]:

@@ -6,9 +6,10 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
-from kapy.containers import CommandResult, Engine
+from kapy.containers import CommandResult, Engine, EngineError, EngineUnreachable
 from kapy.kube.boot import STARTED, SUCCEEDED, BootPlan, RunCommand, as_commands
 from kapy.kube.errors import KapyError
 from kapy.providers.docker.boot_log import with_log
@@ -16,6 +17,8 @@ from kapy.providers.docker.tasks import Operation, Task
 
 POLL: Final = 0.5
 """Seconds. A timer, because a container does not tell when systemd is up or a file is there."""
+SILENCE: Final = 15.0
+"""Seconds. A timer, because nothing tells that a container's output will stay silent."""
 RETRIES: Final = 5
 RETRY_AFTER: Final = 5.0
 STDOUT_LINES: Final = 10
@@ -27,6 +30,11 @@ _IS_UP: Final = (
     "systemctl is-active --quiet multi-user.target && "
     "if command -v crictl > /dev/null; then crictl ps > /dev/null; else ctr version > /dev/null; fi"
 )
+_CGROUPS_READY: Final = re.compile(
+    rb"Reached target [^\n]*(?:Multi-User System|multi-user\.target)|detected cgroup v1"
+)
+_LONGEST_LINE: Final = 4096
+"""Bytes of the output that are searched at once."""
 _HAS_BEGUN: Final = f"test -e {STARTED}"
 _HAS_SUCCEEDED: Final = f"test -e {SUCCEEDED}"
 
@@ -62,9 +70,18 @@ def _remedy(result: CommandResult) -> str:
 
 
 def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
-    """Wait until services run in a container."""
+    """Wait until services run in a container.
+
+    On cgroup v2 no command may run in it before systemd has made its cgroups: a command is in the
+    container's own cgroup until then, systemd gives no controllers to the groups below as long as
+    any process is there, and no kubelet starts without. The output tells when, as upstream has it.
+    A container whose output says nothing is asked after some time.
+    """
 
     async def wait(_: Task) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SILENCE):
+                await _told_of_systemd(engine, container)
         await _until(engine, container, _IS_UP)
 
     return [Operation("Waiting for cgroups ready", wait)]
@@ -129,6 +146,21 @@ async def _run(engine: Engine, container: str, command: RunCommand) -> None:
         found = await engine.run(container, command.diagnosis)
         result = result._replace(stderr=result.stderr + found.stdout)
     raise BootFailed(command, result)
+
+
+async def _told_of_systemd(engine: Engine, container: str) -> None:
+    """Wait until a container's output has the line that follows systemd's last target."""
+    said = b""
+    try:
+        async with engine.output(container, follow=True) as pieces:
+            async for piece in pieces:
+                said = (said + piece)[-_LONGEST_LINE:]
+                if _CGROUPS_READY.search(said):
+                    return
+    except EngineUnreachable:
+        raise
+    except EngineError:
+        return  # its logs go where the engine cannot read them
 
 
 async def _until(engine: Engine, container: str, script: str) -> None:
