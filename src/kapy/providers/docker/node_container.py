@@ -80,8 +80,7 @@ def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
 
     async def wait(_: Task) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(SILENCE):
-                await _told_of_systemd(engine, container)
+            await _told_of_systemd(engine, container)
         await _until(engine, container, _IS_UP)
 
     return [Operation("Waiting for cgroups ready", wait)]
@@ -149,10 +148,13 @@ async def _run(engine: Engine, container: str, command: RunCommand) -> None:
 
 
 async def _told_of_systemd(engine: Engine, container: str) -> None:
-    """Wait until a container's output has the line that follows systemd's last target."""
+    """Wait until a container's output tells of systemd's last target. Raises TimeoutError."""
     said = b""
     try:
-        async with engine.output(container, follow=True) as pieces:
+        async with (
+            asyncio.timeout(SILENCE),
+            engine.output(container, follow=True) as pieces,
+        ):
             async for piece in pieces:
                 said = (said + piece)[-_LONGEST_LINE:]
                 if _CGROUPS_READY.search(said):
