@@ -64,6 +64,7 @@ class PaperEngine(Engine):
         self.initial_files: dict[str, bytes] = {}
         self.security: tuple[str, ...] = ()
         self.output_of_systemd = BOOTED
+        self.boot_time = BOOT_TIME
         self.early: list[str] = []
         self.down = False
         self.diary: list[str] = []
@@ -185,7 +186,10 @@ class PaperEngine(Engine):
         async def pieces() -> AsyncIterator[bytes]:
             yield b"INFO: starting init\r\n"
             age = asyncio.get_running_loop().time() - self._found(name).started
-            await asyncio.sleep(max(0.0, BOOT_TIME - age + 0.01))
+            booted = asyncio.get_running_loop().time() + self.boot_time - age + 0.01
+            while (left := booted - asyncio.get_running_loop().time()) > 0:
+                await asyncio.sleep(min(left, 1.0))
+                yield b"starting\r\n"
             for begin in range(0, len(self.output_of_systemd), 20):
                 yield self.output_of_systemd[begin : begin + 20]
             await asyncio.Event().wait()
@@ -207,10 +211,10 @@ class PaperEngine(Engine):
             self._found(name).logged.append(entry)
         found, text = self._found(name), " ".join(command)
         age = asyncio.get_running_loop().time() - found.started
-        if age < BOOT_TIME:
+        if age < self.boot_time:
             self.early.append(text)
         if "multi-user.target" in text:
-            return DONE if age >= BOOT_TIME else CommandResult(3, "", "")
+            return DONE if age >= self.boot_time else CommandResult(3, "", "")
         if text.startswith("/bin/sh -c test -e "):
             return DONE if command[2].split()[-1] in found.files else CommandResult(1, "", "")
         if self.on_command is not None:

@@ -87,8 +87,12 @@ async def test_the_kubelet_of_a_rootless_engine_is_told_so(
         assert (b"KubeletInUserNamespace=true" in configuration) is passed
 
 
-async def test_no_command_runs_in_a_container_before_systemd_has_made_its_cgroups() -> None:
+@pytest.mark.parametrize("seconds", [3.0, 20.0])
+async def test_no_command_runs_in_a_container_before_systemd_has_made_its_cgroups(
+    seconds: float,
+) -> None:
     async with playing() as stage:
+        stage.engine.boot_time = seconds
         await stage.cluster()
         await stage.machine("cp-0", control_plane=True)
         await stage.booted("cp-0")

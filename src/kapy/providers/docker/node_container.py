@@ -18,7 +18,9 @@ from kapy.providers.docker.tasks import Operation, Task
 POLL: Final = 0.5
 """Seconds. A timer, because a container does not tell when systemd is up or a file is there."""
 SILENCE: Final = 15.0
-"""Seconds. A timer, because nothing tells that a container's output will stay silent."""
+LISTENING: Final = 25.0
+"""Seconds. Timers, because nothing tells that the line which is waited for will never come: a
+container that starts is heard until it is silent for so long, or has spoken for so long."""
 RETRIES: Final = 5
 RETRY_AFTER: Final = 5.0
 STDOUT_LINES: Final = 10
@@ -75,7 +77,7 @@ def waiting_for_systemd(engine: Engine, container: str) -> Sequence[Operation]:
     On cgroup v2 no command may run in it before systemd has made its cgroups: a command is in the
     container's own cgroup until then, systemd gives no controllers to the groups below as long as
     any process is there, and no kubelet starts without. The output tells when, as upstream has it.
-    A container whose output says nothing is asked after some time.
+    A container whose output does not say it is asked after some time.
     """
 
     async def wait(_: Task) -> None:
@@ -150,12 +152,15 @@ async def _run(engine: Engine, container: str, command: RunCommand) -> None:
 async def _told_of_systemd(engine: Engine, container: str) -> None:
     """Wait until a container's output tells of systemd's last target. Raises TimeoutError."""
     said = b""
+    now = asyncio.get_running_loop().time
+    until = now() + LISTENING
     try:
         async with (
-            asyncio.timeout(SILENCE),
+            asyncio.timeout(SILENCE) as limit,
             engine.output(container, follow=True) as pieces,
         ):
             async for piece in pieces:
+                limit.reschedule(min(now() + SILENCE, until))
                 said = (said + piece)[-_LONGEST_LINE:]
                 if _CGROUPS_READY.search(said):
                     return
