@@ -65,6 +65,14 @@ async def test_tells_what_podman_is(engine: Engine, server: EngineServer) -> Non
     assert info.limits == LIMITS, "Podman says that it cannot limit CPUs on cgroup v2, and can"
 
 
+@pytest.mark.parametrize("name", ["info-rootless", "podman-info-rootless"])
+def test_knows_rootless_engines(name: str) -> None:
+    version = RECORDED["podman-version" if name.startswith("podman") else "version"]["body"]
+    info = engine_info_of(RECORDED[name]["body"], version)
+    assert (info.is_rootless, info.remaps_users, info.cgroup_version) == (True, False, "2")
+    assert info.limits == LIMITS
+
+
 def test_without_a_cgroup_driver_nothing_is_limited() -> None:
     found = {**RECORDED["info-cgroup2"]["body"], "CgroupDriver": "none"}
     assert engine_info_of(found, RECORDED["version"]["body"]).limits == frozenset()

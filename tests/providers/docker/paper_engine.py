@@ -175,7 +175,13 @@ class PaperEngine(Engine):
             self._found(name).files[file.path] = file.content
 
     def output(
-        self, name: str, *, follow: bool = False, tail: int | None = None, since: float = 0.0
+        self,
+        name: str,
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+        since: float = 0.0,
+        timestamps: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._output(name)
 
