@@ -31,6 +31,7 @@ AREAS: Final[tuple[str, ...]] = (
     "schemas",
     "webhooks",
     "conversions",
+    "components",
 )
 HOOKED: Final = ("webhooks", "conversions")
 AT_A_TIME: Final = 4

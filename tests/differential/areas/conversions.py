@@ -401,4 +401,4 @@ def _moved(draw: Draw) -> list[Step]:
     ]
     changed = {**patch(_crd(), JSON_PATCH, changes), "only": ["/kind", "/message", "/code"]}
     stored = {**request("GET", _crd()), "only": ["/status/storedVersions"]}
-    return [changed, {"sleep": 3.0}, stored]
+    return [changed, {"sleep": 10.0}, stored]

@@ -7,7 +7,9 @@ from typing import Any, Final, TypeAlias
 
 from kapy.kube.apply.fields import LEAF, Fields, difference, member
 from kapy.kube.apply.types import (
+    DEDUCED,
     OBJECT_META,
+    STRING,
     InvalidItem,
     ListType,
     MapType,
@@ -240,17 +242,24 @@ def _below(node: Type, key: str) -> Type:
     return found_list.element if isinstance(found_list, ListType) else node
 
 
-def without_nulls(before: Any, value: Any) -> Any:
-    """`value` without the null members that `before` did not have already."""
+def without_nulls(node: Type, before: Any, value: Any) -> Any:
+    """`value` without the null members that `before` did not have already; where strings are mapped
+    (labels, the data of a Secret) a null is the empty string, as Go's decoder has it."""
     if value is before or not isinstance(value, dict):
         if isinstance(value, list) and isinstance(before, list):
-            return [without_nulls(None, one) for one in value]
+            element = node.element if isinstance(node, ListType) else DEDUCED
+            return [without_nulls(element, None, one) for one in value]
         return value
     old: dict[str, Any] = before if isinstance(before, dict) else {}
-    result = {
-        name: without_nulls(old.get(name), inner)
-        for name, inner in value.items()
-        if inner is not None
-    }
+    known = node if isinstance(node, MapType) else _UNKNOWN
+    result = {}
+    for name, inner in value.items():
+        if inner is not None:
+            result[name] = without_nulls(known.type_of(name), old.get(name), inner)
+        elif known.type_of(name) is STRING and not known.declares(name):
+            result[name] = ""
     unchanged = len(result) == len(value) and all(result[name] is value[name] for name in result)
     return value if unchanged else result
+
+
+_UNKNOWN: Final = MapType({}, DEDUCED)

@@ -148,7 +148,7 @@ class Tracker:
             after = self._pruned(after, last, found, write.api_version)
         changed = self._settle(before, after, found, own, write, force=force)
         if types.typed:
-            after = without_nulls(before, after)
+            after = without_nulls(types.root, before, after)
         return self._finished(live, before, after, changed, own, last, write)
 
     def _finished(
