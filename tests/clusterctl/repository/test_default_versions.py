@@ -1,7 +1,7 @@
 """The version of a provider that names none, of the tags of its repository.
 
 The tags, and the series in the newest metadata.yaml, are those of public repositories
-(`tests/data/clusterctl/provider-tags.json`). A Go module proxy lists them as it does: the major
+(`provider_tags.json`). A Go module proxy lists them as it does: the major
 versions 0 and 1 together, each other one under a path of its own.
 """
 
@@ -22,7 +22,7 @@ from kapy.clusterctl.repository.github import GitHub, Hosts
 from kapy.clusterctl.repository.latest import latest_version
 from kapy.clusterctl.repository.web import Answer
 
-DATA: Final = Path(__file__).parents[2] / "data" / "clusterctl" / "provider-tags.json"
+DATA: Final = Path(__file__).with_name("provider_tags.json")
 TAGS: Final[dict[str, Any]] = json.loads(DATA.read_text())
 DEFAULTS: Final = {
     "canonical/cluster-api-k8s": "v0.6.1",
