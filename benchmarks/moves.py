@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fleet import Shape, fleet, names
-from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.journal import Begun, Mode, Place
+from kapy.clusterctl.move.log import silent
 from kapy.clusterctl.move.mover import Mover
-from kapy.clusterctl.move.tell import silent
+from kapy.clusterctl.move.preflight import begin
 
 Row = dict[str, Any]
 

@@ -180,7 +180,7 @@ def test_a_management_cluster_that_cannot_be_reached_is_told(
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
 ) -> None:
-    monkeypatch.setattr("kapy.clusterctl.patience.PAUSES", (0.0,))
+    monkeypatch.setattr("kapy.clusterctl.retry.PAUSES", (0.0,))
     monkeypatch.setenv("KUBECONFIG", "kubeconfig")
     (folder / "kubeconfig").write_text(KUBECONFIG)
     assert generate("cluster", "c", "--kubernetes-version", "v1.34.0", *arguments) == 1

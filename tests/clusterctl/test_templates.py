@@ -25,7 +25,7 @@ from kapy.clusterctl.templates.generate import (
     Source,
     cluster_template_of,
 )
-from kapy.clusterctl.templates.wishes import Wishes
+from kapy.clusterctl.templates.options import TemplateOptions
 from kapy.clusterctl.variables import MissingVariables
 from kapy.kube import Document, yaml
 from kapy.kube.errors import KapyError
@@ -34,7 +34,7 @@ from tests.clusterctl.releases import Releases, crd, management_cluster
 
 CLASSES = Resource("cluster.x-k8s.io", "v1beta2", "clusterclasses", "ClusterClass")
 ACME = "acme:v1.0.0"
-USUAL = Wishes("c", "ns", "v1.34.0")
+USUAL = TemplateOptions("c", "ns", "v1.34.0")
 PLAIN = """\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
@@ -110,7 +110,7 @@ def nowhere() -> Management:
 async def generated(
     config: Config,
     source: Source,
-    wishes: Wishes = USUAL,
+    wishes: TemplateOptions = USUAL,
     here: Client | None = None,
     *,
     list_only: bool = False,
@@ -133,7 +133,7 @@ def settings(template: Template) -> Document:
 
 
 async def test_a_template_is_filled_and_put_into_one_namespace(config: Config) -> None:
-    wishes = Wishes("c", "ns", "v1.34.0", 3, 5)
+    wishes = TemplateOptions("c", "ns", "v1.34.0", 3, 5)
     template = await generated(config, FromRepository(ACME), wishes)
     assert [one["metadata"] for one in template.objects] == [
         {"name": "c", "namespace": "ns"},
@@ -144,33 +144,33 @@ async def test_a_template_is_filled_and_put_into_one_namespace(config: Config) -
 
 async def test_a_flavor_has_a_file_of_its_own(config: Config) -> None:
     with pytest.raises(TemplateError, match='template for "ns/lost"'):
-        await generated(config, FromRepository(ACME, "lost"), Wishes("c", "ns", "v1.34.0"))
+        await generated(config, FromRepository(ACME, "lost"), TemplateOptions("c", "ns", "v1.34.0"))
 
 
 async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none(
     tmp_path: Path,
 ) -> None:
     config = released(tmp_path, WORKER_MACHINE_COUNT="7", KUBERNETES_VERSION="v1.33.0")
-    template = await generated(config, FromRepository(ACME), Wishes("c", "ns"))
+    template = await generated(config, FromRepository(ACME), TemplateOptions("c", "ns"))
     assert settings(template)["machines"] == "1+7 in ns"
     assert settings(template)["version"] == "v1.33.0"
-    template = await generated(config, FromRepository(ACME), Wishes("c", "ns", "", 3, 0))
+    template = await generated(config, FromRepository(ACME), TemplateOptions("c", "ns", "", 3, 0))
     assert settings(template)["machines"] == "3+0 in ns"
 
 
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        (Wishes("A_b", "ns"), "invalid cluster name: a lowercase RFC 1123 subdomain"),
-        (Wishes("c", "Bad_NS"), "invalid target-namespace: a lowercase RFC 1123 label"),
-        (Wishes("c" * 64, "n" * 64), "invalid target-namespace: must be no more than 63"),
-        (Wishes("c", "ns", "1.34"), "invalid KubernetesVersion"),
-        (Wishes("c", "ns", "v1.34.0", 0), "invalid ControlPlaneMachineCount"),
-        (Wishes("c", "ns", "v1.34.0", 1, -1), "invalid WorkerMachineCount"),
+        (TemplateOptions("A_b", "ns"), "invalid cluster name: a lowercase RFC 1123 subdomain"),
+        (TemplateOptions("c", "Bad_NS"), "invalid target-namespace: a lowercase RFC 1123 label"),
+        (TemplateOptions("c" * 64, "n" * 64), "invalid target-namespace: must be no more than 63"),
+        (TemplateOptions("c", "ns", "1.34"), "invalid KubernetesVersion"),
+        (TemplateOptions("c", "ns", "v1.34.0", 0), "invalid ControlPlaneMachineCount"),
+        (TemplateOptions("c", "ns", "v1.34.0", 1, -1), "invalid WorkerMachineCount"),
     ],
 )
 async def test_wishes_that_make_no_sense_are_refused(
-    config: Config, wishes: Wishes, told: str
+    config: Config, wishes: TemplateOptions, told: str
 ) -> None:
     with pytest.raises(TemplateError, match=told):
         await generated(config, FromRepository(ACME), wishes)
@@ -184,12 +184,14 @@ async def test_a_count_in_the_environment_must_be_a_number(tmp_path: Path) -> No
 
 async def test_all_variables_that_are_missing_are_named(config: Config) -> None:
     with pytest.raises(MissingVariables) as refused:
-        await generated(config, FromRepository(ACME), Wishes("c", "ns"))
+        await generated(config, FromRepository(ACME), TemplateOptions("c", "ns"))
     assert refused.value.names == ("KUBERNETES_VERSION",)
 
 
 async def test_variables_are_listed_with_their_defaults(config: Config) -> None:
-    template = await generated(config, FromRepository(ACME), Wishes("c", "ns"), list_only=True)
+    template = await generated(
+        config, FromRepository(ACME), TemplateOptions("c", "ns"), list_only=True
+    )
     assert template.objects == ()
     assert template.variables == {
         "CLUSTER_NAME": None,
@@ -284,7 +286,9 @@ async def test_provider_version_and_namespace_are_those_of_the_management_cluste
 ) -> None:
     async with with_cluster_api() as client:
         await installed(client, "v1.0.0")
-        template = await generated(config, FromRepository(), Wishes("c", "", "v1.34.0"), client)
+        template = await generated(
+            config, FromRepository(), TemplateOptions("c", "", "v1.34.0"), client
+        )
         assert template.objects[0]["metadata"]["namespace"] == "current"
 
 
@@ -325,14 +329,22 @@ async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
 @pytest.mark.parametrize(
     ("source", "wishes", "told"),
     [
-        (FromRepository("acme"), Wishes("c", "ns"), 'discover version for the provider "acme"'),
-        (FromRepository(), Wishes("c", "ns"), "discover default infrastructure provider"),
-        (FromRepository(ACME), Wishes("c"), "discover target namespace.*there is no kubeconfig"),
-        (FromConfigMap("templates"), Wishes("c", "ns"), "there is no kubeconfig"),
+        (
+            FromRepository("acme"),
+            TemplateOptions("c", "ns"),
+            'discover version for the provider "acme"',
+        ),
+        (FromRepository(), TemplateOptions("c", "ns"), "discover default infrastructure provider"),
+        (
+            FromRepository(ACME),
+            TemplateOptions("c"),
+            "discover target namespace.*there is no kubeconfig",
+        ),
+        (FromConfigMap("templates"), TemplateOptions("c", "ns"), "there is no kubeconfig"),
     ],
 )
 async def test_without_a_management_cluster_it_is_said_what_is_missing(
-    config: Config, source: Source, wishes: Wishes, told: str
+    config: Config, source: Source, wishes: TemplateOptions, told: str
 ) -> None:
     with pytest.raises(KapyError, match=told):
         await generated(config, source, wishes)

@@ -16,7 +16,7 @@ from kapy.contract import (
     NoVersion,
     Version,
     View,
-    resolved,
+    resolve,
     version_priority,
 )
 from kapy.contract.definitions import check_definition, mandatory_paths
@@ -66,7 +66,7 @@ def test_the_newest_contract_and_of_it_the_newest_version_win(
     labels: dict[str, str], version: str, contract: Version
 ) -> None:
     resource = Resource(KIND.group, version, "foomachines", KIND.kind)
-    assert resolved(KIND, crd(**labels)) == (resource, contract)
+    assert resolve(KIND, crd(**labels)) == (resource, contract)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_newest_contract_and_of_it_the_newest_version_win(
 def test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over(
     has: str, label: str, taken: str
 ) -> None:
-    assert resolved(KIND, crd(has, v1beta2=label)).resource.version == taken
+    assert resolve(KIND, crd(has, v1beta2=label)).resource.version == taken
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_versions_that_the_crd_lacks_or_does_not_serve_are_passed_over(
 )
 def test_a_label_without_any_version_to_take_is_told(has: str, label: str, message: str) -> None:
     with pytest.raises(NoVersion) as caught:
-        resolved(KIND, crd(has, v1beta2=label, v1beta1="v1beta1"))
+        resolve(KIND, crd(has, v1beta2=label, v1beta1="v1beta1"))
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("labels", [{}, {"v1alpha4": "v1alpha4"}])
 def test_without_a_known_contract_nothing_can_be_read(labels: dict[str, str]) -> None:
     with pytest.raises(NoContract, match=r"for CRD foomachines\."):
-        resolved(KIND, crd(**labels))
+        resolve(KIND, crd(**labels))
 
 
 def test_versions_have_an_order() -> None:
@@ -170,11 +170,11 @@ def test_a_schema_has_every_mandatory_field(
         {"type": "object", "properties": {"spec": ANYTHING, "status": ANYTHING}},
     ):
         definition = defined(room, contract)
-        check_definition(definition, resolved(KIND, definition), view)
+        check_definition(definition, resolve(KIND, definition), view)
     for missing in paths:
         definition = defined(schema_with(*(one for one in paths if one != missing)), contract)
         with pytest.raises(BrokenDefinition) as caught:
-            check_definition(definition, resolved(KIND, definition), view)
+            check_definition(definition, resolve(KIND, definition), view)
         assert str(caught.value) == (
             f"CRD {NAME} breaks the {view.__name__} contract {contract}: it declares the contract "
             f"for version v1, whose schema has no .{missing}"
@@ -184,7 +184,7 @@ def test_a_schema_has_every_mandatory_field(
 def test_resources_are_namespaced() -> None:
     definition = defined(ANYTHING, "v1beta2", scope="Cluster")
     with pytest.raises(BrokenDefinition, match=r"its scope is Cluster, and .* be Namespaced"):
-        check_definition(definition, resolved(KIND, definition), InfraMachine)
+        check_definition(definition, resolve(KIND, definition), InfraMachine)
 
 
 def test_a_version_of_a_kind_keeps_the_contract_that_names_it() -> None:

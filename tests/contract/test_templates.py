@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.contract import FieldProblem, Template, cloned
+from kapy.contract import FieldProblem, Template, clone_template
 from kapy.kube import Document
 from kapy.kube.meta import OwnerReference
 
@@ -26,7 +26,7 @@ def test_a_clone_says_whose_it_is_and_what_it_was_made_of() -> None:
     source = template({"metadata": metadata, "spec": {"size": 3}})
     before = deepcopy(source)
     owner = OwnerReference(api_version="v1", kind="K", name="n", uid="u", controller=True)
-    clone = cloned(
+    clone = clone_template(
         source, name="one", namespace="ns", cluster_name="c", owner=owner, labels={"over": "y"}
     )
     assert source == before
@@ -53,14 +53,14 @@ def test_a_clone_says_whose_it_is_and_what_it_was_made_of() -> None:
 
 
 def test_an_empty_template_makes_an_empty_object() -> None:
-    clone = cloned(template({}), name="one", namespace="ns", cluster_name="c")
+    clone = clone_template(template({}), name="one", namespace="ns", cluster_name="c")
     assert "spec" not in clone
     assert "ownerReferences" not in clone["metadata"]
 
 
 def test_a_template_of_the_wrong_form_is_told() -> None:
     with pytest.raises(FieldProblem) as caught:
-        cloned(template("text"), name="one", namespace="ns", cluster_name="c")
+        clone_template(template("text"), name="one", namespace="ns", cluster_name="c")
     assert str(caught.value) == (
         ".spec.template: is no object, but string in FooMachineTemplate default/workers"
     )
@@ -75,7 +75,7 @@ def test_a_template_tells_its_labels() -> None:
 @pytest.mark.parametrize("spec", [{}, {"template": {}}, {"template": None}, None])
 def test_of_a_template_that_says_nothing_an_object_is_made_that_says_nothing(spec: Any) -> None:
     source = {**template({}), "spec": spec}
-    made = cloned(source, name="one", namespace="ns", cluster_name="c")
+    made = clone_template(source, name="one", namespace="ns", cluster_name="c")
     assert made["kind"] == "FooMachine"
     assert made["metadata"]["name"] == "one"
     assert "spec" not in made

@@ -126,24 +126,24 @@ DELETION: Final = (
     ),
     Mutation(
         "a drain has no end",
-        "core/machine/emptying.py",
+        "core/machine/drain_steps.py",
         "return now - moment(started) >= timedelta(seconds=limit)",
         "return False",
         MACHINES,
     ),
     Mutation(
         "a limit of 0 ends a drain at once",
-        "core/machine/emptying.py",
+        "core/machine/drain_steps.py",
         "if started is None or not limit or limit < 0:",
         "if started is None or limit is None or limit < 0:",
-        ("tests/core/machine/test_emptying.py",),
+        ("tests/core/machine/test_drain_steps.py",),
     ),
     Mutation(
         "the Node is drained after the machine's end has begun",
-        "core/machine/emptying.py",
+        "core/machine/drain_steps.py",
         "return isinstance(infrastructure, Found) and not infrastructure.view.deleting",
         "return True",
-        ("tests/core/machine/test_emptying.py",),
+        ("tests/core/machine/test_drain_steps.py",),
     ),
     Mutation(
         "volumes of Pods that stay are waited for",
@@ -162,8 +162,8 @@ DELETION: Final = (
     Mutation(
         "the infrastructure goes before the Pods have left",
         "core/machine/deletion.py",
-        "    drained,\n    volumes_detached,\n    *WITHOUT_NODE,",
-        "    *WITHOUT_NODE,\n    drained,\n    volumes_detached,",
+        "    drain_node,\n    detach_volumes,\n    *WITHOUT_NODE,",
+        "    *WITHOUT_NODE,\n    drain_node,\n    detach_volumes,",
         MACHINES,
     ),
     Mutation(
@@ -171,7 +171,7 @@ DELETION: Final = (
         "core/machine/deletion.py",
         "    if cluster.deleting:\n        return False\n",
         "",
-        ("tests/core/machine/test_emptying.py",),
+        ("tests/core/machine/test_drain_steps.py",),
     ),
     Mutation(
         "the last control plane Machine is drained",
@@ -183,8 +183,8 @@ DELETION: Final = (
     Mutation(
         "a Machine goes although its infrastructure is still there",
         "core/machine/deletion.py",
-        '    scope.waits(reason, f"Waiting for {kind} to be deleted")\n    return DONE',
-        '    scope.waits(reason, f"Waiting for {kind} to be deleted")\n    return None',
+        'f"Waiting for {kind} to be deleted")\n    return DONE',
+        'f"Waiting for {kind} to be deleted")\n    return None',
         MACHINES,
     ),
 )

@@ -22,7 +22,7 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "clones of other MachineSets are taken for our own",
-        "core/machineset/leftovers.py",
+        "core/machineset/orphans.py",
         "informer.indexed(BY_OWNER, scope.machine_set.metadata.uid)",
         "informer.list()",
         ("tests/core/machineset/test_creation.py",),
@@ -36,7 +36,7 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "clones that a Machine uses count as left behind",
-        "core/machineset/leftovers.py",
+        "core/machineset/orphans.py",
         'return [one for one in found if (one[0].kind, one[1]["metadata"]["name"]) not in in_use]',
         "return found",
         ("tests/core/machineset/test_creation.py",),

@@ -19,7 +19,7 @@ from kapy.core.machinedeployment.fenceposts import (
     max_unavailable,
 )
 from kapy.core.machinedeployment.on_delete import plan_on_delete
-from kapy.core.machinedeployment.revisions import sort_sets
+from kapy.core.machinedeployment.revisions import classify_sets
 from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, new_replicas, number_new
 from kapy.core.machinedeployment.scale import proportion
@@ -61,7 +61,7 @@ def plan(record: Record) -> Iterator[str]:
     md = typed(MachineDeployment, record["machineDeployment"])
     sets = [typed(MachineSet, one) for one in record["machineSets"]]
     before = record["desiredBeforePlan"]
-    found = sort_sets(md, sets, NOW)
+    found = classify_sets(md, sets, NOW)
     if found.new is not None:
         yield from compared(record["newMachineSet"], found.new.metadata.name, "newMachineSet")
     new = typed(MachineSet, before["newMS"])
@@ -164,7 +164,7 @@ def check_template(record: Record) -> Iterator[str]:
 def check_sorted(record: Record) -> Iterator[str]:
     md = typed(MachineDeployment, record["machineDeployment"])
     sets = [typed(MachineSet, one) for one in record["machineSets"] or []]
-    found = sort_sets(md, sets, moment(record["now"]))
+    found = classify_sets(md, sets, moment(record["now"]))
     given = {
         "new": found.new.metadata.name if found.new else record["new"] and "",
         "old": [one.metadata.name for one in found.old],

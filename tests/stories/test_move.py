@@ -12,10 +12,10 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.manifests import class_sample, sample
 from kapy.client.client import Client
-from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
+from kapy.clusterctl.move.log import silent
 from kapy.clusterctl.move.mover import Mover
-from kapy.clusterctl.move.tell import silent
+from kapy.clusterctl.move.preflight import begin
 from kapy.kube import Document, Key
 from kapy.kube.http import Request
 from kapy.testing.story import Story

@@ -10,7 +10,7 @@ from kapy.api.kinds import BY_GROUP_KIND
 from kapy.apiserver.refusals import ConversionFailed
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import ContractError
-from kapy.contract.resolve import resolved
+from kapy.contract.resolve import resolve
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
@@ -62,6 +62,6 @@ def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> s
     if crd is None:
         raise LookupError(f"there is no CustomResourceDefinition {crd_name(*kind)}")
     try:
-        return resolved(kind, crd).resource.api_version
+        return resolve(kind, crd).resource.api_version
     except ContractError as error:
         raise LookupError(str(error)) from None

@@ -11,7 +11,7 @@ from kapy.core.clusterclass.controller import add_to as add_cluster_classes
 from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
 from kapy.core.clusterresourcesetbinding.controller import add_to as add_resource_set_bindings
 from kapy.core.machine.controller import add_to as add_machines
-from kapy.core.machine.node_metadata import Synced
+from kapy.core.machine.node_metadata import SyncedMetadata
 from kapy.core.machinedeployment.controller import add_to as add_machine_deployments
 from kapy.core.machinehealthcheck.controller import add_to as add_machine_health_checks
 from kapy.core.machinepool.controller import add_to as add_machine_pools
@@ -35,7 +35,7 @@ def add_core(
         runtime,
         cluster_cache,
         gates=gates,
-        synced=Synced(told.machine_labels, told.machine_annotations),
+        synced=SyncedMetadata(told.machine_labels, told.machine_annotations),
         grace=told.conditions_grace,
         updates=updates,
     )

@@ -93,11 +93,11 @@ def collect(
 
 
 async def _write(name: str, place: tuple[str, str, str], path: Path, how: Collecting) -> Collected:
+    from kapy.clusterctl.atomic_file import atomic_write
     from kapy.clusterctl.debug import collect as collected
-    from kapy.clusterctl.whole_file import whole_file
 
     async with reached_async(*place) as there:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             os.fchmod(file.fileno(), 0o600)
             return await collected(there.client, Key(there.namespace, name), file, how)
 

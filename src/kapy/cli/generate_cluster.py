@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kapy.cli.reaching import Reached
     from kapy.clusterctl.config import Config
     from kapy.clusterctl.templates.generate import Reach, Source
-    from kapy.clusterctl.templates.wishes import Wishes
+    from kapy.clusterctl.templates.options import TemplateOptions
 
 
 @command(missing="please specify a cluster name")
@@ -78,14 +78,14 @@ def cluster(
     The template comes from an infrastructure provider's repository, a file, a URL or a ConfigMap.
     """
     from kapy.clusterctl.templates.generate import cluster_template_of
-    from kapy.clusterctl.templates.wishes import Wishes
+    from kapy.clusterctl.templates.options import TemplateOptions
 
     source = _source(
         (infrastructure, flavor),
         place,
         (from_config_map, from_config_map_namespace, from_config_map_key),
     )
-    wishes = Wishes(name, target_namespace, kubernetes_version, control_planes, workers)
+    wishes = TemplateOptions(name, target_namespace, kubernetes_version, control_planes, workers)
     settings = config()
     with _reaching(kubeconfig, kubeconfig_context) as reach:
         template = finished(
@@ -155,7 +155,7 @@ def _reaching(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
         yield reach
 
 
-def _listed(variables: Mapping[str, str | None], wishes: Wishes) -> str:
+def _listed(variables: Mapping[str, str | None], wishes: TemplateOptions) -> str:
     """Variables that must be set, then the others with what they are if they are not."""
     shown = {name: _shown_default(name, own, wishes) for name, own in variables.items()}
     lines = [f"  - {name}" for name, default in shown.items() if default is None]
@@ -169,7 +169,7 @@ def _listed(variables: Mapping[str, str | None], wishes: Wishes) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shown_default(name: str, default: str | None, wishes: Wishes) -> str | None:
+def _shown_default(name: str, default: str | None, wishes: TemplateOptions) -> str | None:
     """What a variable is if nobody sets it; for those that flags set, what these say."""
     from kapy.kube.go_quoted import go_quoted
 

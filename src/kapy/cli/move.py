@@ -118,8 +118,8 @@ class _Moving:
             await self._begin()
 
     async def _rehearse(self) -> None:
-        from kapy.clusterctl.move.beginning import rehearse
         from kapy.clusterctl.move.operation import checked
+        from kapy.clusterctl.move.preflight import rehearse
 
         async with self._source() as there:
             await checked(there.client)

@@ -16,10 +16,10 @@ from typing import Final, TypeVar
 
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
+from kapy.clusterctl.bounded_gather import bounded_gather, gather_all
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.inventory import BUILT_IN
-from kapy.clusterctl.patience import PAUSES, persistently
-from kapy.clusterctl.side_by_side import all_answered, side_by_side
+from kapy.clusterctl.retry import PAUSES, retry
 from kapy.clusterctl.waiting import established, until_established, until_gone
 from kapy.kube import Document, Key
 from kapy.kube.creation_order import creation_rank
@@ -47,7 +47,7 @@ class Applying:
         self._kinds = Kinds(client)
         self._defines: set[GroupKind] = set()
         self._created: list[tuple[Resource, Document]] = []
-        self._attempt = persistently if patient else _once
+        self._attempt = retry if patient else _once
 
     async def apply(self, objects: Iterable[Document]) -> None:
         """Write them all. Raises NotApplied, NotInTime and Unreachable."""
@@ -61,7 +61,7 @@ class Applying:
                 continue
             every = list(some)
             await self._know({one["apiVersion"] for one in every})
-            await all_answered(partial(self._written, one) for one in every)
+            await gather_all(partial(self._written, one) for one in every)
 
     async def undo(self) -> list[str]:
         """Delete what was created here, as far as it is the same object still; what was there
@@ -85,7 +85,7 @@ class Applying:
 
     async def _define(self, crds: list[Document]) -> None:
         """Write CRDs, until their kinds are served."""
-        stored = await all_answered(partial(self._defined, one) for one in crds)
+        stored = await gather_all(partial(self._defined, one) for one in crds)
         for one in crds:
             self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
         waiting = [one["metadata"]["name"] for one in stored if not established(one)]
@@ -94,7 +94,7 @@ class Applying:
 
     async def _know(self, api_versions: Iterable[str]) -> None:
         """Ask for the kinds of each version once, before many objects need them together."""
-        await side_by_side(
+        await bounded_gather(
             partial(self._attempt, partial(self._kinds.served, one)) for one in api_versions
         )
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.injection import WEBHOOKS
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.components.namespace import NOT_NAMESPACED
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, named
 from kapy.clusterctl.labelled import Labelled, components_in
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say, of_provider
 from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import parse_reference
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, NAMESPACES, Resource
@@ -73,7 +73,7 @@ async def remove(
     # What is in a namespace that is deleted goes with it.
     ending = {one.key.name for one in chosen if one.kind == NAMESPACES.kind}
     for some in _in_order([one for one in chosen if one.key.namespace not in ending]):
-        await side_by_side(partial(_gone, client, one.resource, one.key) for one in some)
+        await bounded_gather(partial(_gone, client, one.resource, one.key) for one in some)
 
 
 async def _unrecorded(
@@ -125,7 +125,7 @@ def _goes(one: Labelled, provider: Installed, asked: Deletion) -> bool:
 
 async def _gone(client: Client, resource: Resource, key: Key) -> None:
     with suppress(NotFound):  # it went with what owned it
-        await persistently(lambda: client.delete(resource, key))
+        await retry(lambda: client.delete(resource, key))
 
 
 def _chosen(installed: Sequence[Installed], asked: Deletion, say: Say) -> list[Installed]:
@@ -168,7 +168,7 @@ async def _check_no_objects(client: Client, providers: Sequence[Installed], say:
     """Raises InventoryError where objects of the providers' kinds are there."""
     for one in providers:
         say("Checking for CRs", Provider=of_provider(one), providerVersion=one.version)
-    found = await side_by_side(partial(_objects_of, client, one) for one in providers)
+    found = await bounded_gather(partial(_objects_of, client, one) for one in providers)
     if problems := [one for one in found if one]:
         raise InventoryError("; ".join(problems))
 
@@ -176,8 +176,8 @@ async def _check_no_objects(client: Client, providers: Sequence[Installed], say:
 async def _objects_of(client: Client, provider: Installed) -> str:
     """What is wrong with deleting the CRDs of a provider, "" where nothing is."""
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
-    crds = (await persistently(lambda: client.list(CRDS, labels=selector))).items
-    counts = await side_by_side(partial(_count, client, one) for one in crds)
+    crds = (await retry(lambda: client.list(CRDS, labels=selector))).items
+    counts = await bounded_gather(partial(_count, client, one) for one in crds)
     kinds = [
         f"{count} {crd['spec']['names']['kind']}"
         for crd, count in zip(crds, counts, strict=True)
@@ -197,6 +197,6 @@ async def _count(client: Client, crd: Document) -> int:
     names = spec["names"]
     resource = Resource(spec["group"], stored, names["plural"], names["kind"])
     try:
-        return len((await persistently(lambda: client.list(resource))).items)
+        return len((await retry(lambda: client.list(resource))).items)
     except NotFound:
         return 0  # its deletion began already

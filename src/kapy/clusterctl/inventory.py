@@ -16,9 +16,9 @@ from kapy.client.client import Client
 from kapy.client.server_version import OLDEST, too_old
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION
 from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.repository.latest import CONTRACT as CONTRACT
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.waiting import until_established
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound, ServerError, TooManyRequests
@@ -92,11 +92,11 @@ class Inventory:
     async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
         """An answer, with patience; but a server that was never reached is told at once."""
         if self._reached:
-            return await persistently(work)
+            return await retry(work)
         try:
             return await work()
         except (ServerError, TooManyRequests, Conflict):
-            return await persistently(work)
+            return await retry(work)
         finally:
             self._reached = True
 

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import MethodNotAllowed, NotFound, ServerError
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
@@ -59,7 +59,7 @@ async def labelled(
 
     ignored: API groups that are not looked at either.
     """
-    crds = await persistently(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
+    crds = await retry(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
     names = [(one["spec"]["group"], one["spec"]["names"]["kind"]) for one in crds.items]
     excluded = {GroupKind(group, kind) for group, kind in names}
     resources = [
@@ -67,13 +67,13 @@ async def labelled(
         for one in await _resources(client)
         if one.group_kind not in excluded and one.group not in ignored
     ]
-    found = await side_by_side(partial(_listed, client, one, selector) for one in resources)
+    found = await bounded_gather(partial(_listed, client, one, selector) for one in resources)
     return [one for some in found for one in some]
 
 
 async def _listed(client: Client, resource: Resource, selector: str) -> list[Labelled]:
     try:
-        listed = await persistently(lambda: client.list(resource, labels=selector))
+        listed = await retry(lambda: client.list(resource, labels=selector))
     except (NotFound, MethodNotAllowed):
         return []  # not served any more
     return [Labelled(resource, one) for one in listed.items]
@@ -81,7 +81,7 @@ async def _listed(client: Client, resource: Resource, selector: str) -> list[Lab
 
 async def _resources(client: Client) -> list[Resource]:
     """What can be listed and deleted, each in the version that the server likes best."""
-    groups = (await persistently(lambda: client.raw("GET", "/apis")))["groups"]
+    groups = (await retry(lambda: client.raw("GET", "/apis")))["groups"]
     versions = ["v1"] + [
         version
         for group in groups
@@ -92,7 +92,7 @@ async def _resources(client: Client) -> list[Resource]:
             ]
         )
     ]
-    served = await side_by_side(partial(_served, client, one) for one in versions)
+    served = await bounded_gather(partial(_served, client, one) for one in versions)
     best: dict[tuple[str, str], Resource] = {}
     for one in (one for some in served for one in some):
         best.setdefault((one.group, one.plural), one)
@@ -105,7 +105,7 @@ async def _served(client: Client, api_version: str) -> list[Resource]:
     listed: Document = {}
     with suppress(NotFound):
         try:
-            listed = await persistently(lambda: client.raw("GET", root))
+            listed = await retry(lambda: client.raw("GET", root))
         except ServerError as error:
             # An aggregated API whose server is away holds no components.
             if error.status().get("code") != _UNAVAILABLE:

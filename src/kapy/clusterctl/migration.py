@@ -11,10 +11,10 @@ from contextlib import suppress
 from functools import partial
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import CRDS, Resource
@@ -34,7 +34,7 @@ async def migrate(
 
 async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: bool) -> None:
     try:
-        current = await persistently(lambda: client.get(CRDS, Key.of(new)))
+        current = await retry(lambda: client.get(CRDS, Key.of(new)))
     except NotFound:
         return
     versions = {one["name"] for one in new["spec"]["versions"]}
@@ -58,7 +58,7 @@ async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: boo
     )
     await _write_anew(client, current, storage)
     status = {"status": {"storedVersions": [storage]}}
-    await persistently(lambda: client.patch(CRDS, Key.of(new), status, subresource="status"))
+    await retry(lambda: client.patch(CRDS, Key.of(new), status, subresource="status"))
 
 
 def storage_version(crd: Document) -> str:
@@ -76,9 +76,9 @@ async def _write_anew(client: Client, crd: Document, storage: str) -> None:
         names["kind"],
         namespaced=spec["scope"] == "Namespaced",
     )
-    listed = await persistently(lambda: client.list(resource))
+    listed = await retry(lambda: client.list(resource))
     named = {"apiVersion": resource.api_version, "kind": resource.kind}
-    await side_by_side(
+    await bounded_gather(
         partial(_updated, client, resource, {**named, **one}) for one in listed.items
     )
 
@@ -89,4 +89,4 @@ async def _updated(client: Client, resource: Resource, document: Document) -> No
         with suppress(NotFound, Conflict):
             await client.update(resource, document)
 
-    await persistently(update)
+    await retry(update)

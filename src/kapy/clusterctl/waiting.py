@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import ClusterctlError
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, NotFound, Unreachable
 from kapy.kube.names import CRDS, Resource
@@ -50,7 +50,7 @@ async def until_established(client: Client, names: Sequence[str]) -> None:
                 f"`kubectl describe crd {name}` says why"
             ) from None
 
-    await side_by_side(partial(one, name) for name in names)
+    await bounded_gather(partial(one, name) for name in names)
 
 
 async def until_gone(client: Client, resource: Resource, key: Key, *, within: float) -> None:
@@ -73,7 +73,7 @@ async def _followed(
     client: Client, resource: Resource, key: Key, done: Done
 ) -> tuple[Document | None, bool]:
     """The object when it is done; else when the watch of it ended."""
-    listed = await persistently(
+    listed = await retry(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )
     found = next(iter(listed.items), None)

@@ -1,4 +1,4 @@
-"""One condition that says how many objects are, by one condition that each of them reports."""
+"""Aggregate one condition of many objects into one condition."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def aggregate(
     negative: bool = False,
     merge: Merging | None = None,
 ) -> Condition:
-    """The condition `target` (or `source`) made of the condition `source` of many objects.
+    """Return the condition `target` (or `source`), aggregated from the condition `source` of many
+    objects.
 
-    An object that does not report it counts as Unknown. negative: True is bad, of the source and
-    (without a `merge` of one's own) of the target. Raises CannotMerge when there is no object.
+    A missing condition counts as Unknown. negative: True is bad for the source and (unless `merge`
+    is given) for the target. Raises CannotMerge if there is no object.
     """
     if not objects:
         raise CannotMerge("sourceObjs can't be empty")

@@ -1,4 +1,4 @@
-"""Writing conditions to an object."""
+"""Write conditions to an object."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LONGEST_MESSAGE: Final = 32768
 
 
 class HasConditions(Protocol):
-    """A status that holds conditions."""
+    """A status with conditions."""
 
     conditions: list[Condition]
 
 
 class Conditioned(Protocol):
-    """A typed object whose status holds conditions."""
+    """A typed object whose status has conditions."""
 
     @property
     def RESOURCE(self) -> Resource: ...  # noqa: N802
@@ -37,11 +37,11 @@ class Conditioned(Protocol):
 
 
 def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool:
-    """Write a condition to an object's status; True if that changed anything.
+    """Write a condition to an object's status; return True if that changed anything.
 
-    The transition time is the condition's own, or `now`, and moves only when the status changes.
-    observedGeneration is the object's generation. `condition` is not kept. A message that is longer
-    than objects may hold (a provider's) is cut.
+    The transition time is the condition's own, or `now`, and changes only with the status.
+    observedGeneration is the object's generation. `condition` is copied. Too long messages (of
+    providers) are truncated.
     """
     if len(condition.message) > LONGEST_MESSAGE:
         cut = condition.message[:LONGEST_MESSAGE]
@@ -78,13 +78,13 @@ def set_condition(obj: Conditioned, condition: Condition, now: datetime) -> bool
 
 
 def delete_condition(obj: Conditioned, type_: str) -> None:
-    """Take a condition out of an object's status."""
+    """Remove a condition from an object's status."""
     conditions = obj.status.conditions
     conditions[:] = [one for one in conditions if one.type != type_]
 
 
 def _time_of(condition: Condition, now: datetime) -> str:
-    """When the condition changed, in whole seconds."""
+    """Return the transition time in whole seconds."""
     time = condition.last_transition_time
     if "." in time:
         return stamp(moment(time))

@@ -1,4 +1,4 @@
-"""Conditions of objects that a provider owns: read with care, whatever the provider wrote."""
+"""Read conditions of provider objects defensively, whatever the provider wrote."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class UnreadableConditions(KapyError):
 
 
 def foreign_conditions(document: Document) -> list[Condition]:
-    """The conditions of a provider's object; none when they stand nowhere.
+    """Return the conditions of a provider's object; empty if there are none.
 
-    A condition without a reason gets one. Raises UnreadableConditions.
+    A condition without a reason gets a default. Raises UnreadableConditions.
     """
     for path in _PATHS:
         node: Any = document
@@ -48,7 +48,7 @@ def foreign_conditions(document: Document) -> list[Condition]:
 
 
 class _Reported(Model):
-    """A condition as it may be written, all of it optional."""
+    """A condition as a provider may write it: every field is optional."""
 
     type: str = ""
     status: str = ""
@@ -58,7 +58,7 @@ class _Reported(Model):
 
 
 def _usual(entries: list[Any]) -> list[Condition] | None:
-    """Conditions with nothing wrong or missing, read at once; None for all others."""
+    """Decode conditions without errors or missing fields in one step; None for all others."""
     try:
         found = msgspec.convert(entries, list[_Reported])
     except msgspec.ValidationError:
@@ -140,7 +140,7 @@ _USUAL: Final = re.compile(
 
 
 def _check_time(time: str) -> None:
-    """Raises ValueError that names the part of an RFC 3339 time that is wrong, as Go's parser."""
+    """Raise ValueError that names the invalid part of an RFC 3339 time, as Go's parser does."""
     if _USUAL.fullmatch(time):
         return
     rest = time

@@ -1,4 +1,4 @@
-"""Asking a list of conditions."""
+"""Look up conditions in a list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_YET_REPORTED: Final = "NotYetReported"
 
 
 def get(conditions: Iterable[Condition], type_: str) -> Condition | None:
-    """The condition of a type, None when it is not reported."""
+    """Return the condition of a type, None if it is not reported."""
     for one in conditions:
         if one.type == type_:
             return one
@@ -23,55 +23,55 @@ def get(conditions: Iterable[Condition], type_: str) -> Condition | None:
 
 
 def has(conditions: Iterable[Condition], type_: str) -> bool:
-    """Whether the condition is reported, with whatever status."""
+    """Return whether the condition is reported, with any status."""
     return get(conditions, type_) is not None
 
 
 def is_true(conditions: Iterable[Condition], type_: str) -> bool:
-    """Whether the condition is reported with status True."""
+    """Return whether the condition is reported with status True."""
     found = get(conditions, type_)
     return found is not None and found.status == TRUE
 
 
 def is_false(conditions: Iterable[Condition], type_: str) -> bool:
-    """Whether the condition is reported with status False."""
+    """Return whether the condition is reported with status False."""
     found = get(conditions, type_)
     return found is not None and found.status == FALSE
 
 
 def is_unknown(conditions: Iterable[Condition], type_: str) -> bool:
-    """Whether the condition is reported with status Unknown, or not at all."""
+    """Return whether the condition is reported with status Unknown, or not at all."""
     found = get(conditions, type_)
     return found is None or found.status == UNKNOWN
 
 
 def reason_of(conditions: Iterable[Condition], type_: str) -> str:
-    """The condition's reason, "" when it is not reported."""
+    """Return the condition's reason, "" if it is not reported."""
     found = get(conditions, type_)
     return found.reason if found is not None else ""
 
 
 def message_of(conditions: Iterable[Condition], type_: str) -> str:
-    """The condition's message, "" when it is not reported."""
+    """Return the condition's message, "" if it is not reported."""
     found = get(conditions, type_)
     return found.message if found is not None else ""
 
 
 def true(type_: str, reason: str, message: str = "") -> Condition:
-    """A condition with status True; its time is set when it is written to an object."""
+    """Return a condition with status True; its time is set when it is written to an object."""
     return Condition(type=type_, status=TRUE, reason=reason, message=message)
 
 
 def false(type_: str, reason: str, message: str = "") -> Condition:
-    """A condition with status False; its time is set when it is written to an object."""
+    """Return a condition with status False; its time is set when it is written to an object."""
     return Condition(type=type_, status=FALSE, reason=reason, message=message)
 
 
 def unknown(type_: str, reason: str, message: str = "") -> Condition:
-    """A condition with status Unknown; its time is set when it is written to an object."""
+    """Return a condition with status Unknown; its time is set when it is written to an object."""
     return Condition(type=type_, status=UNKNOWN, reason=reason, message=message)
 
 
 def from_bool(value: bool) -> str:  # noqa: FBT001
-    """The status that says `value`."""
+    """Return the status for a boolean."""
     return TRUE if value else FALSE

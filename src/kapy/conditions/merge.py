@@ -1,4 +1,4 @@
-"""Many conditions made one: status, reason and message."""
+"""Merge several conditions into one: status, reason and message."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kapy.kube.errors import KapyError
 
 
 class CannotMerge(KapyError):
-    """What was asked to be merged cannot be: the caller's mistake, in upstream's words."""
+    """The merge is impossible because of a caller's error; the message is upstream's."""
 
 
 class Operation(Enum):
-    """What is merged: different conditions of one object, or one condition of many objects."""
+    """The kind of merge: different conditions of one object, or one condition of many objects."""
 
     SUMMARY = "Summary"
     AGGREGATE = "Aggregate"
 
 
 class Merged(NamedTuple):
-    """The outcome of a merge."""
+    """The result of a merge."""
 
     status: str
     reason: str
@@ -41,7 +41,7 @@ Reasoning: TypeAlias = Callable[[list[Owned], list[Owned], list[Owned]], str]
 
 
 def reasons(issue: str, unknown: str, info: str) -> Reasoning:
-    """The reason that belongs to the highest priority that occurs."""
+    """Return a function that selects the reason of the highest priority that occurs."""
 
     def reason(issues: list[Owned], unknowns: list[Owned], _: list[Owned]) -> str:
         return issue if issues else unknown if unknowns else info
@@ -51,10 +51,10 @@ def reasons(issue: str, unknown: str, info: str) -> Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The usual merge (a `Merging`).
+    """The default merge (a `Merging`).
 
-    positive: whether True is the good status of the result. summary_lines: a last change to the
-    lines of a summary's message.
+    positive: whether True is the good status of the result. summary_lines: post-processes the lines
+    of a summary's message.
     """
 
     priority: Prioritise = field(default_factory=by_polarity)
@@ -69,7 +69,7 @@ class Merge:
     ) -> Merged:
         if not conditions:
             raise CannotMerge("can't merge an empty list of conditions")
-        if operation is Operation.AGGREGATE and self._is_quiet(conditions):
+        if operation is Operation.AGGREGATE and self._is_healthy_and_silent(conditions):
             # The usual case: many objects, nothing to order and nothing to say.
             return Merged(TRUE if self.positive else FALSE, self.reason([], [], [*conditions]), "")
         conditions = _by_relevance(conditions, types)
@@ -88,8 +88,8 @@ class Merge:
             message = aggregate_message(infos, self.priority, drop_empty=True)
         return Merged(status, self.reason(issues, unknowns, infos), message)
 
-    def _is_quiet(self, conditions: Sequence[Owned]) -> bool:
-        """Whether all is well with every condition, and none has a message."""
+    def _is_healthy_and_silent(self, conditions: Sequence[Owned]) -> bool:
+        """Return whether every condition is good and none has a message."""
         priority = self.priority
         for one in conditions:
             if one.condition.message or priority(one.condition) is not Priority.INFO:
@@ -117,7 +117,7 @@ class Merge:
 
 
 def _by_relevance(conditions: Sequence[Owned], types: Sequence[str]) -> list[Owned]:
-    """In the order of their types; of one type, the one that changed first comes first."""
+    """Sort conditions by type, then by transition time, the oldest first."""
     places = {type_: place for place, type_ in enumerate(types)}
     return sorted(
         conditions,

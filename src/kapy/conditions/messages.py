@@ -1,4 +1,4 @@
-"""The messages of merged conditions, in upstream's form to the byte."""
+"""The messages of merged conditions, equal to upstream's byte by byte."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ _OTHERS: Final = {
 
 
 def summary_line(condition: Condition) -> str:
-    """One condition's part of a summary's message: its message, or else its reason."""
+    """Return one condition's part of a summary's message: its message, or else its reason."""
     said = indented(condition.message) if condition.message else f" {condition.reason}"
     return f"* {condition.type}:{said}"
 
 
 def indented(message: str) -> str:
-    """A message after a colon: on the same line, or as an indented list when it has lines."""
+    """Return a message after a colon: on the same line, or as an indented list if it has several
+    lines.
+    """
     if "\n" not in message and not _BULLET.search(message):
         return f" {message}"
     lines = message.split("\n")
@@ -48,11 +50,11 @@ def indented(message: str) -> str:
 def aggregate_message(
     conditions: Sequence[Owned], priority: Prioritise, *, drop_empty: bool = False
 ) -> str:
-    """What many objects say: at most three messages, each with at most three of the objects that
-    say it, and how many objects say something else.
+    """Return an aggregated message: at most three messages, each with at most three object names,
+    and the number of other objects.
 
-    Messages of control plane Machines go first, then issues before what is unknown, then what
-    most objects say.
+    Messages of control plane Machines come first, then issues before unknown states, then the most
+    frequent messages.
     """
     digest = _Digest()
     for one in conditions:
@@ -60,7 +62,7 @@ def aggregate_message(
             digest.add(one, priority(one.condition))
     lines: list[str] = []
     left = SHOWN_MESSAGES
-    for kind in sorted(digest.said):
+    for kind in sorted(digest.names_by_message):
         ranked = digest.ranked(kind)
         lines += [digest.line(kind, message) for message in ranked[:left]]
         lines += digest.others(kind, ranked[left:])
@@ -70,39 +72,39 @@ def aggregate_message(
 
 @dataclass(slots=True)
 class _Digest:
-    """Who says what.
-
-    said: kind → message → names of the objects. The rest is about a message whoever says it.
+    """Messages and the objects that report them, by kind. said: kind → message → names of the
+    objects.
     """
 
-    said: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    names_by_message: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     priorities: dict[str, Priority] = field(default_factory=dict)
     of_control_plane: set[str] = field(default_factory=set)
     control_plane: set[str] = field(default_factory=set)
 
     def add(self, one: Owned, priority: Priority) -> None:
         message, owner = one.condition.message, one.owner
-        self.said.setdefault(owner.kind, {}).setdefault(message, []).append(owner.name)
+        self.names_by_message.setdefault(owner.kind, {}).setdefault(message, []).append(owner.name)
         self.priorities[message] = min(priority, self.priorities.get(message, priority))
         if owner.control_plane:
             self.of_control_plane.add(message)
             self.control_plane.add(owner.name)
 
     def ranked(self, kind: str) -> list[str]:
-        """The messages of a kind's objects, what matters most first."""
+        """Return the messages of a kind's objects, the most important first."""
 
         def rank(message: str) -> tuple[bool, Priority, int, str]:
             names = said[message]
             first = message in self.of_control_plane
             return not first, self.priorities[message], -len(names), ",".join(names)
 
-        said = self.said[kind]
+        said = self.names_by_message[kind]
         return sorted(said, key=rank)
 
     def line(self, kind: str, message: str) -> str:
-        """A message and the objects that say it, control plane Machines first."""
+        """Return a message with its objects, control plane Machines first."""
         names = sorted(
-            self.said[kind][message], key=lambda name: (name not in self.control_plane, name)
+            self.names_by_message[kind][message],
+            key=lambda name: (name not in self.control_plane, name),
         )
         shown, more = names[:SHOWN_OBJECTS], len(names) - SHOWN_OBJECTS
         who = f"{kind if len(names) == 1 else plural(kind)} {', '.join(shown)}"
@@ -111,10 +113,10 @@ class _Digest:
         return f"* {who}:{indented(message)}"
 
     def others(self, kind: str, messages: list[str]) -> Iterator[str]:
-        """How many objects say what there is no room for."""
+        """Return the number of objects whose messages were left out."""
         counts: Counter[Priority] = Counter()
         for message in messages:
-            counts[self.priorities[message]] += len(self.said[kind][message])
+            counts[self.priorities[message]] += len(self.names_by_message[kind][message])
         for priority in sorted(counts):
             count = counts[priority]
             yield f"And {count} {kind if count == 1 else plural(kind)} {_OTHERS[priority]}"

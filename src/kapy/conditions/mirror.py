@@ -1,4 +1,4 @@
-"""A condition of one object shown on another."""
+"""Mirror a condition of one object on another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REASON: Final = re.compile(REASON)
 
 
 class Fallback(NamedTuple):
-    """What the mirror shows when the source does not report the condition."""
+    """The mirrored condition if the source does not report one."""
 
     status: str
     reason: str
@@ -32,9 +32,9 @@ def mirror(
     target: str = "",
     fallback: Fallback | None = None,
 ) -> Condition:
-    """The condition `source` of an object's conditions as condition `target` (or `source`).
+    """Return the condition `source` of an object's conditions as condition `target` (or `source`).
 
-    It keeps the time at which the source changed. Without a source and a fallback it is Unknown.
+    It keeps the source's transition time. Without source and fallback it is Unknown.
     """
     found = get(conditions, source)
     if found is not None:
@@ -59,10 +59,10 @@ def mirror(
 def mirror_foreign(
     document: Document, source: str, *, target: str = "", fallback: Fallback | None = None
 ) -> Condition:
-    """As `mirror`, of an object that a provider owns. Raises UnreadableConditions.
+    """Mirror a condition of a provider's object as `mirror` does. Raises UnreadableConditions.
 
-    A reason that no condition of ours may have is unreadable: the server would refuse it, and all
-    that is written together with it.
+    A reason that the schema does not allow is unreadable: the server would refuse the whole status
+    with it.
     """
     found = mirror(foreign_conditions(document), source, target=target, fallback=fallback)
     if len(found.reason) > LONGEST_REASON or not _REASON.fullmatch(found.reason):
@@ -74,9 +74,9 @@ def mirror_foreign(
 
 
 def provided(document: Document, target: str, *, done: bool, field: str) -> Condition:
-    """A provider's object's Ready as condition `target` of its owner, whatever it reports.
+    """Return the Ready condition of a provider's object as condition `target` of its owner.
 
-    done: what the object says without conditions, in `field`.
+    done: the state to report if there are no conditions, from `field`.
     """
     kind = document.get("kind", "")
     reason = Reason.READY if done else Reason.NOT_READY

@@ -1,4 +1,4 @@
-"""The order in which conditions stand in an object: what people look for first comes first."""
+"""The order of conditions in an object: the most important first."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ _PLACES: Final = {type_: place for place, type_ in enumerate(_BEFORE_GATES)} | {
 
 
 def place(condition: Condition) -> tuple[int, str]:
-    """Sort key of a condition among those of its object."""
+    """Return the sort key of a condition."""
     return _PLACES.get(condition.type, _GATES), condition.type

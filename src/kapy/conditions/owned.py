@@ -1,4 +1,4 @@
-"""A condition and whose it is: what merges work on."""
+"""A condition with the object that reports it: the input of merges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.conditions.change import Conditioned
 
 
 class Owner(NamedTuple):
-    """Whose a condition is, as messages name it."""
+    """The reporting object, as messages name it."""
 
     kind: str
     name: str
@@ -25,6 +25,6 @@ class Owned(NamedTuple):
 
 
 def owner_of(obj: Conditioned) -> Owner:
-    """How messages name the object; Machines of the control plane are told apart."""
+    """Return the owner of an object's conditions; control plane Machines are distinguished."""
     kind, metadata = obj.RESOURCE.kind, obj.metadata
     return Owner(kind, metadata.name, kind == "Machine" and Label.CONTROL_PLANE in metadata.labels)

@@ -16,7 +16,7 @@ def is_paused(obj: Object, cluster: Cluster | None) -> bool:
 
 
 def paused_condition(obj: Object, cluster: Cluster | None) -> Condition:
-    """The Paused condition that belongs to the object and its Cluster as they are."""
+    """Return the Paused condition for the current state of the object and its Cluster."""
     why = []
     if cluster is not None and cluster.spec.paused:
         why.append("Cluster spec.paused is set to true")

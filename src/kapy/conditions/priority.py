@@ -1,4 +1,4 @@
-"""How much a condition matters in a merge."""
+"""The priority of a condition in a merge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.conditions.lookup import FALSE, TRUE
 
 
 class Priority(IntEnum):
-    """The lowest number goes first, and decides the status of the result."""
+    """The lowest number comes first, and decides the status of the result."""
 
     ISSUE = 0
     UNKNOWN = 1
@@ -22,8 +22,9 @@ Prioritise: TypeAlias = Callable[[Condition], Priority]
 
 
 def by_polarity(negative: Collection[str] = ()) -> Prioritise:
-    """The usual priorities: False is an issue and True is not, the other way round for the types
-    in `negative` (`Deleting`, `Paused` …); Unknown is unknown."""
+    """Return the default priorities: False is an issue and True is good, reversed for the types in
+    `negative` (`Deleting`, `Paused` …); Unknown is unknown.
+    """
     turned = frozenset(negative)
 
     def priority(condition: Condition) -> Priority:

@@ -1,4 +1,4 @@
-"""Machines whose deletion takes long: what holds them up, in a few words."""
+"""Describe what delays the deletion of Machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DELAYS: Final = {
 
 
 def drain_delays(machine: Machine, now: datetime) -> list[str]:
-    """What delays a drain that has lasted for more than five minutes."""
+    """Return what delays a drain that has lasted for more than five minutes."""
     found = get(machine.status.conditions, ConditionType.DELETING)
     deletion = machine.status.deletion
     started = deletion.node_drain_start_time if deletion is not None else None
@@ -36,7 +36,9 @@ def drain_delays(machine: Machine, now: datetime) -> list[str]:
 
 
 def stale_machines(machines: Iterable[Machine], now: datetime) -> str:
-    """The sentence about Machines in deletion for more than 15 minutes; "" when there is none."""
+    """Return the sentence about Machines in deletion for more than 15 minutes; "" if there
+    is none.
+    """
     stale = [
         machine
         for machine in machines

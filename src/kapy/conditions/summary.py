@@ -1,4 +1,4 @@
-"""One condition that sums up others of the same object."""
+"""Summarize several conditions of one object into one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def summary(
     overrides: Sequence[Condition] = (),
     merge: Merging | None = None,
 ) -> Condition:
-    """The condition `target`, made of the object's conditions of `types` (most relevant first).
+    """Return the condition `target`, summarized from the object's conditions of `types` (most
+    relevant first).
 
-    A type that is not reported counts as Unknown, unless it is in `ignore_if_missing`. negative:
-    the types for which True is bad (without a `merge` of one's own). overrides: what to take in
-    place of the object's own conditions of the same types. Raises CannotMerge.
+    A missing condition counts as Unknown, unless it is in `ignore_if_missing`. negative: the types
+    for which True is bad (unless `merge` is given). overrides: conditions that replace the object's
+    own ones of the same types. Raises CannotMerge.
     """
     if not types:
         raise CannotMerge("option ForConditionTypes not provided or empty")

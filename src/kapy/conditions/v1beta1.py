@@ -1,10 +1,10 @@
-"""Conditions as v1beta1 has them, which readers of that version still look at.
+"""Conditions in the v1beta1 format, for readers of that version.
 
     legacy = v1beta1.conditions_of(machine)            # status.deprecated.v1beta1.conditions
     v1beta1.set_condition(legacy, v1beta1.false("BootstrapReady", "WaitingFor…", INFO, ""), now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, types=[…]), now)
 
-They know a severity, and True needs no reason. Ready comes first, the others follow by name
+They have a severity, and True needs no reason. Ready comes first, the others are sorted by name
 (upstream's `util/conditions/deprecated/v1beta1`).
 """
 
@@ -38,26 +38,26 @@ _ORDER: Final = ((FALSE, ERROR), (FALSE, WARNING), (FALSE, INFO), (TRUE, ""), (U
 
 
 def true(type_: str) -> V1Beta1Condition:
-    """A condition that holds."""
+    """Return a condition with status True."""
     return V1Beta1Condition(type=type_, status=TRUE)
 
 
 def false(type_: str, reason: str, severity: str, message: str = "") -> V1Beta1Condition:
-    """A condition that does not hold, and how bad that is."""
+    """Return a condition with status False and a severity."""
     return V1Beta1Condition(
         type=type_, status=FALSE, reason=reason, severity=severity, message=message
     )
 
 
 def unknown(type_: str, reason: str, message: str = "") -> V1Beta1Condition:
-    """A condition of which nobody can say whether it holds."""
+    """Return a condition with status Unknown."""
     return V1Beta1Condition(type=type_, status=UNKNOWN, reason=reason, message=message)
 
 
 def conditions_of(obj: Any) -> list[V1Beta1Condition]:
-    """The v1beta1 conditions of a typed object of ours, as a list to change.
+    """Return the mutable v1beta1 conditions of a typed object.
 
-    obj: any kind whose status has `deprecated`; its parts are made where they are missing.
+    obj: any kind whose status has `deprecated`; missing parts are created.
     """
     status = obj.status
     if status.deprecated is None:
@@ -69,15 +69,15 @@ def conditions_of(obj: Any) -> list[V1Beta1Condition]:
 
 
 def get(conditions: Iterable[V1Beta1Condition], type_: str) -> V1Beta1Condition | None:
-    """The condition of a type, None when it is not reported."""
+    """Return the condition of a type, None if it is not reported."""
     return next((one for one in conditions if one.type == type_), None)
 
 
 def foreign_ready(document: Document) -> V1Beta1Condition | None:
-    """Ready as a provider's object reports it, to be mirrored.
+    """Return the Ready condition of a provider's object, to be mirrored.
 
-    None also for what could not be kept (no time, no status, longer than the schema allows): the
-    conditions of today tell of that already.
+    Returns None also for an invalid condition (no time, no status, longer than the schema allows):
+    the v1beta2 conditions report that already.
     """
     status = document.get("status")
     listed = status.get("conditions") if isinstance(status, dict) else None
@@ -101,9 +101,9 @@ def _kept(entry: Document) -> V1Beta1Condition | None:
 def set_condition(
     conditions: list[V1Beta1Condition], condition: V1Beta1Condition | None, now: datetime
 ) -> None:
-    """Write a condition; None changes nothing. Its time moves when anything of it changes.
+    """Write a condition; None changes nothing. Its time changes with any of its fields.
 
-    A message that is longer than objects may hold is cut.
+    Too long messages are truncated.
     """
     if condition is None:
         return
@@ -123,14 +123,14 @@ def set_condition(
 
 
 def delete_condition(conditions: list[V1Beta1Condition], type_: str) -> None:
-    """Take a condition out."""
+    """Remove a condition."""
     conditions[:] = [one for one in conditions if one.type != type_]
 
 
 def mirror(
     ready: V1Beta1Condition | None, type_: str, fallback: V1Beta1Condition | None = None
 ) -> V1Beta1Condition | None:
-    """Another object's Ready under a type of one's own; the fallback when it reports none."""
+    """Mirror another object's Ready condition as a type; return the fallback if there is none."""
     found = ready or fallback
     return None if found is None else _copied(found, type_, found.last_transition_time)
 
@@ -151,11 +151,10 @@ def summary(
     counted: bool = False,
     counted_only: Sequence[str] = (),
 ) -> V1Beta1Condition | None:
-    """Ready, made of an object's other conditions; None when there are none.
+    """Summarize an object's other conditions into Ready; None if there are none.
 
-    types: which, and whose reason goes first among equals; all without it. negative: those whose
-    True is bad. counted: the message is a count of steps; counted_only: it is one only while no
-    other conditions than these are there.
+    types: the conditions in order of priority, None for all. negative: those whose True is bad.
+    counted: the message counts steps; counted_only: only if no other conditions than these exist.
     """
     scope = [one for one in conditions if one.type != READY and (not types or one.type in types)]
     if counted_only:
@@ -172,10 +171,10 @@ def aggregate(
     referred: bool = True,
     ready: int = 0,
 ) -> V1Beta1Condition | None:
-    """Many objects' Ready (None: not reported) with the kind and name of each, under one type.
+    """Aggregate the Ready conditions of many objects (None: not reported) into one type.
 
-    referred: the reason tells the object that it comes from. ready: how many more objects there
-    are, whose Ready is True.
+    referred: the reason names the object that it comes from. ready: the number of further objects
+    whose Ready is True.
     """
     found = [Source(one, kind, name) for one, kind, name in sources if one is not None]
     return _merged(found, type_, steps=len(sources), referred=referred, done=ready)
@@ -216,7 +215,7 @@ def _merged(
 
 
 def _first(group: Sequence[Source], order: Sequence[str]) -> Source:
-    """Whose reason and message are told."""
+    """Return the condition whose reason and message are used."""
 
     def place(one: Source) -> tuple[int, tuple[bool, str], str]:
         type_ = one.condition.type

@@ -1,8 +1,8 @@
-"""What core may read from provider objects, and nothing else.
+"""The only access of core to provider objects.
 
-One table per contract: `InfraCluster`, `InfraMachine`, `InfraMachinePool`, `BootstrapConfig`,
-`ControlPlane` and their templates. A table is a view of a document; it knows both contract
-versions. `External` finds and reads the documents.
+There is one table per contract: `InfraCluster`, `InfraMachine`, `InfraMachinePool`,
+`BootstrapConfig`, `ControlPlane` and their templates. A table is a view of a document; it knows
+both contract versions. `External` reads the documents.
 """
 
 from kapy.contract.bootstrap import BootstrapConfig
@@ -25,15 +25,15 @@ from kapy.contract.fields import CURRENT, Field, Version, View, fields_of
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
-from kapy.contract.observed import Absent, Found, Observed, Unreadable, complaint
-from kapy.contract.resolve import Resolved, resolved, version_priority
+from kapy.contract.observed import Absent, Found, Observed, Unreadable, contract_violation
+from kapy.contract.resolve import Resolved, resolve, version_priority
 from kapy.contract.templates import (
     BootstrapConfigTemplate,
     ControlPlaneTemplate,
     InfraClusterTemplate,
     InfraMachineTemplate,
     Template,
-    cloned,
+    clone_template,
 )
 
 __all__ = [
@@ -67,13 +67,13 @@ __all__ = [
     "Version",
     "View",
     "WrongType",
-    "cloned",
-    "complaint",
+    "clone_template",
+    "contract_violation",
     "crd_name",
     "fields_of",
     "owner_keys",
     "pick_fewest",
     "pick_most",
-    "resolved",
+    "resolve",
     "version_priority",
 ]

@@ -8,7 +8,7 @@ from kapy.contract.fields import View, boolean, text
 
 
 class BootstrapConfig(View):
-    """What core reads of what makes a machine's boot data."""
+    """The fields of a bootstrap config that core reads."""
 
     __slots__ = ()
 

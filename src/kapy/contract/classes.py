@@ -1,4 +1,4 @@
-"""What refers to what between Clusters, their ClusterClass and its templates."""
+"""The references between Clusters, their ClusterClass and its templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BY_TEMPLATE: Final = "template"
 
 
 def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
-    """Finds the Clusters that are made of a class, as the cache has them."""
+    """Return a function that finds the Clusters of a class in the cache."""
     clusters = cache.informer(Cluster.RESOURCE)
     clusters.add_index(BY_CLASS, _class_of)
 
@@ -35,14 +35,14 @@ def _class_of(cluster: Document) -> Iterable[str]:
 
 
 def template_refs(cluster_class: ClusterClass) -> list[ClusterClassTemplateReference]:
-    """All templates of a class, each once, in the order of the class."""
+    """Return all templates of a class, each once, in the order of the class."""
     return list(
         {(one.api_version, one.kind, one.name): one for one in _refs(cluster_class)}.values()
     )
 
 
 def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
-    """Maps a change of a template to the classes that refer to it, in whichever version."""
+    """Return a mapper from a template to the classes that refer to it, in any version."""
     classes, typed = cache.informer(ClusterClass.RESOURCE), cache.informer(ClusterClass).shared
 
     def values(document: Document) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""The ControlPlane contract: one line per rule, and what follows from several of them."""
+"""The ControlPlane contract: one line per rule, and properties derived from several fields."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ControlPlane(View):
 
     @property
     def current_version(self) -> str | None:
-        """The oldest version that runs, None while nothing runs yet."""
+        """The oldest version that runs, None if nothing runs yet."""
         versions = self.status_versions
         return versions[0].version if versions else self.status_version
 
@@ -81,7 +81,7 @@ class ControlPlane(View):
 
     @property
     def is_upgrading(self) -> bool:
-        """Whether a newer version is wanted than one of those that run."""
+        """Whether the wanted version is newer than a running one."""
         wanted = _parsed("spec.version", ControlPlane.version.require(self))
         versions = self.status_versions
         if versions:
@@ -94,7 +94,9 @@ class ControlPlane(View):
 
     @property
     def is_scaling(self) -> bool:
-        """Whether not as many machines as wanted are there, up to date, ready and available."""
+        """Whether the numbers of wanted, current, up-to-date, ready and available machines
+        differ.
+        """
         wanted = ControlPlane.replicas.require(self)
         available = self.available_replicas
         if self.contract is Version.V1BETA1:

@@ -1,4 +1,4 @@
-"""The name of the CRD of a kind: core finds a provider's CRD by nothing else."""
+"""The name of a kind's CRD, by which core finds it."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from kapy.kube.plural import plural
 
 
 def crd_name(group: str, kind: str) -> str:
-    """`<plural>.<group>`: the contract requires CRDs to be named so."""
+    """Return `<plural>.<group>`, the CRD name that the contract requires."""
     return f"{plural(kind.lower())}.{group}"

@@ -1,4 +1,4 @@
-"""Whether a CRD has room for what the contract that it declares asks for."""
+"""Check that a CRD has the scope and the fields that its contract requires."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kapy.kube import Document
 
 
 def check_definition(crd: Document, where: Resolved, view: type[View]) -> None:
-    """Raises BrokenDefinition when objects of the CRD cannot keep the contract of `view`.
+    """Raise BrokenDefinition if objects of the CRD cannot keep the contract of `view`.
 
-    All resources are namespaced, and the schema of the version that is read has every mandatory
-    field. A part of the schema that keeps unknown fields has them all.
+    All resources must be namespaced, and the schema of the version that is read must have every
+    mandatory field. A part of the schema that preserves unknown fields has them all.
     """
     name = crd["metadata"]["name"]
     if not where.resource.namespaced:
@@ -33,7 +33,7 @@ def check_definition(crd: Document, where: Resolved, view: type[View]) -> None:
 
 
 def mandatory_paths(view: type[View], contract: Version) -> list[str]:
-    """Where the fields stand that every provider must have."""
+    """Return the paths of the fields that every provider must have."""
     return [field.path(contract) for field in fields_of(view).values() if field.mandatory]
 
 

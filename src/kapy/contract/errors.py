@@ -1,13 +1,13 @@
-"""What can be wrong between core and a provider's objects.
+"""The errors between core and a provider's objects.
 
 * ContractError          the object (or its CRD) breaks the contract
   - MissingField         a mandatory field is not set
-  - WrongType            a field holds something of another type
+  - WrongType            a field has a value of another type
   - NotServed            there is no CRD for the kind
-  - NotPermitted         the provider gave core no right to read the kind
-  - NoContract           the CRD does not say which contract it implements
-  - NoVersion            the CRD says a version that it does not have, or does not serve
-  - BrokenDefinition     the CRD's scope or schema is not what the contract asks for
+  - NotPermitted         the provider granted core no right to read the kind
+  - NoContract           the CRD does not declare a contract
+  - NoVersion            the CRD declares a version that it does not have or serve
+  - BrokenDefinition     the CRD's scope or schema does not fit the contract
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ContractError(KapyError):
 
 
 class FieldProblem(ContractError):
-    """One field breaks the contract. path: where it stands, without a leading dot."""
+    """One field breaks the contract. path: of the field, without a leading dot."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f".{path}: {problem}")
@@ -36,19 +36,19 @@ class MissingField(FieldProblem):
 
 
 class WrongType(FieldProblem):
-    """A field holds something of another type than the contract says."""
+    """A field has a value of another type than the contract defines."""
 
 
 class NotServed(ContractError):
-    """There is no CRD for a kind that is referred to: the provider is not installed (yet)."""
+    """There is no CRD for a referenced kind: the provider is not installed (yet)."""
 
 
 class NotPermitted(ContractError):
-    """Core may not read a kind: the provider brought no ClusterRole for its own API group."""
+    """Core may not read a kind: the provider has no ClusterRole for its own API group."""
 
 
 class NoContract(ContractError):
-    """The CRD has no label that names a contract version which this core understands."""
+    """The CRD has no label for a contract version that this core supports."""
 
 
 class NoVersion(NoContract):
@@ -56,4 +56,4 @@ class NoVersion(NoContract):
 
 
 class BrokenDefinition(ContractError):
-    """A CRD declares a contract, but its scope or its schema has no room for it."""
+    """A CRD declares a contract, but its scope or its schema does not fit it."""

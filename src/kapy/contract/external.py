@@ -28,12 +28,13 @@ from kapy.contract.errors import ContractError, NotPermitted, NotServed
 from kapy.contract.fields import Version, View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim
-from kapy.contract.resolve import Resolved, contract_of, resolved
+from kapy.contract.resolve import Resolved, contract_of, resolve
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import Controller, Debounce, Mapper
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, KapyError, NotFound
 from kapy.kube.names import CRDS, GroupKind, Resource, split_api_version
+from kapy.kube.renamed import RenamedMember
 
 V = TypeVar("V", bound=View)
 
@@ -41,7 +42,9 @@ AGGREGATE_TO_MANAGER: Final = f"{CLUSTER_GROUP}/aggregate-to-manager"
 
 
 class Reference(Protocol):
-    """What names a provider's object: group, kind and name (`ContractVersionedObjectReference`)."""
+    """A reference to a provider's object: group, kind and name
+    (`ContractVersionedObjectReference`).
+    """
 
     @property
     def api_group(self) -> str: ...
@@ -56,6 +59,9 @@ class Reference(Protocol):
 class External:
     """Reads provider objects through the contracts that their CRDs declare."""
 
+    owned = RenamedMember("get_owned")
+    named = RenamedMember("get_version")
+
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
         self._cache = cache
@@ -67,22 +73,22 @@ class External:
         self._crds.subscribe(self._crd_changed)
 
     def wake(self, controller: Controller, keys: Mapper, *, gather: Debounce = 0.0) -> None:
-        """Enqueue `keys(change)` whenever an object of a kind changes that is read through here.
+        """Enqueue `keys(change)` for changes of all objects that are read through here.
 
-        gather: seconds to wait for more changes, as `Controller.watch` does.
+        gather: seconds to wait for more changes, as in `Controller.watch`.
         """
         self._wakes.append((controller, keys, gather))
 
     async def resolve(self, kind: GroupKind, view: type[View] | None = None) -> Resolved:
-        """Where a kind is served and by which contract it is read.
+        """Return where a kind is served and by which contract it is read.
 
-        view: the contract that its objects must be able to keep. Raises NotServed, NoContract,
-        BrokenDefinition, or what the client raises while the CRDs are not cached yet.
+        view: the contract that its CRD must fit. Raises NotServed, NoContract, BrokenDefinition, or
+        the client's error while the CRDs are not cached yet.
         """
         crd = await self._crd(kind)
         known = self._known.get((kind, view))
         if known is None or known[0] is not crd:
-            where = resolved(kind, crd)
+            where = resolve(kind, crd)
             if view is not None:
                 check_definition(crd, where, view)
             known = crd, where
@@ -90,13 +96,13 @@ class External:
         return known[1]
 
     async def resource_of(self, document: Document) -> Resource:
-        """Where the document's own apiVersion and kind are served. Raises as `resolve`."""
+        """Return the resource of a document by its own apiVersion and kind. Raises as `resolve`."""
         group, version = split_api_version(document["apiVersion"])
         resource = (await self.resolve(GroupKind(group, document["kind"]))).resource
         return resource if resource.version == version else replace(resource, version=version)
 
     async def get(self, ref: Reference, namespace: str, view: type[V]) -> Observed[V]:
-        """The object that `ref` names in `namespace`, seen through its contract."""
+        """Return the object that `ref` names in `namespace`, as a view of its contract."""
         kind, key = GroupKind(ref.api_group, ref.kind), Key(namespace, ref.name)
         try:
             where = await self.resolve(kind, view)
@@ -112,17 +118,17 @@ class External:
             return Unreadable(error)
         return Found(view(document, where.contract))
 
-    async def owned(
+    async def get_owned(
         self,
         ref: Reference,
         namespace: str,
         view: type[V],
         patch: Callable[[Document], Document],
     ) -> Observed[V]:
-        """The object that `ref` names, patched with `patch(document)` unless that is empty.
+        """Return the object that `ref` names, patched with `patch(document)` unless that is empty.
 
-        patch: makes it somebody's own (`kapy.contract.ownership`); called anew when the object
-        has changed meanwhile.
+        patch: sets ownership (`kapy.contract.ownership`); it is called again if the object has
+        changed meanwhile.
         """
         found = await self.get(ref, namespace, view)
         if not isinstance(found, Found):
@@ -139,10 +145,10 @@ class External:
             return Unreadable(error)
         return Found(view(document, found.view.contract))
 
-    async def named(self, api_version: str, kind: str, key: Key) -> Document:
-        """An object in the version that a reference says, watched as everything read here.
+    async def get_version(self, api_version: str, kind: str, key: Key) -> Document:
+        """Return an object in the version that a reference names, and watch its kind.
 
-        Raises NotFound, ContractError, and what the client raises.
+        Raises NotFound, ContractError, and the client's errors.
         """
         group, version = split_api_version(api_version)
         try:
@@ -155,15 +161,12 @@ class External:
         return await self._read(resource, key)
 
     async def contract(self, document: Document) -> Version:
-        """The contract by which an object is read in the version that it is in.
-
-        Raises ContractError.
-        """
+        """Return the contract that the document's version implements. Raises ContractError."""
         group, version = split_api_version(document["apiVersion"])
         return contract_of(await self._crd(GroupKind(group, document["kind"])), version)
 
     async def _read(self, resource: Resource, key: Key) -> Document:
-        """Raises NotFound."""
+        """Read the object. Raises NotFound."""
         informer = self._cache.informer(resource)
         self._watched.add(resource)
         for controller, keys, gather in self._wakes:
@@ -204,13 +207,13 @@ class External:
             if change.new is None or change.new is known:
                 continue
             del self._known[name]
-            if where.resource in self._watched and not _is_still(where, kind, change.new):
+            if where.resource in self._watched and not _is_still_resolved(where, kind, change.new):
                 keys.update(self._cache.informer(where.resource).keys())
         for key in keys:
             self._wake(kind, key)
 
     def _wake(self, kind: GroupKind, key: Key) -> None:
-        """Wake whoever refers to an object, whether it is there or not."""
+        """Enqueue the objects that refer to an object, whether it exists or not."""
         metadata = {"namespace": key.namespace, "name": key.name}
         named = {"apiVersion": f"{kind.group}/", "kind": kind.kind, "metadata": metadata}
         for controller, keys, _ in self._wakes:
@@ -218,9 +221,9 @@ class External:
                 controller.enqueue(one)
 
 
-def _is_still(where: Resolved, kind: GroupKind, crd: Document) -> bool:
+def _is_still_resolved(where: Resolved, kind: GroupKind, crd: Document) -> bool:
     try:
-        return resolved(kind, crd) == where
+        return resolve(kind, crd) == where
     except ContractError:
         return False
 
@@ -234,7 +237,7 @@ def _not_permitted(kind: GroupKind, error: Forbidden) -> NotPermitted:
 
 @once
 def owner_keys(owner: GroupKind) -> Mapper:
-    """Maps a change to the owners of a kind that the object has, whichever version they name."""
+    """Return a mapper to the owners of a kind, in any version."""
 
     def keys(change: Change) -> Iterable[Key]:
         metadata = change.document["metadata"]

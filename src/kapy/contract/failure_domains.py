@@ -1,4 +1,4 @@
-"""Which failure domain gets the next machine, and which one gives a machine away."""
+"""Select the failure domain for the next machine, and for the next deletion."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def pick_fewest(
     *,
     random: Random | None = None,
 ) -> str:
-    """The domain with the fewest up-to-date machines, then with the fewest machines; "" if there
-    is no domain.
+    """Return the domain with the fewest up-to-date machines, then with the fewest machines; "" if
+    there is no domain.
 
-    domains: names of those to choose from. machines, up_to_date: the failure domain of each
-    machine. random: decides between equals; without it the first in `domains` wins.
+    domains: the candidates. machines, up_to_date: the failure domain of each machine. random:
+    breaks ties; without it the first in `domains` wins.
     """
     if not domains:
         return ""
@@ -33,8 +33,8 @@ def pick_most(
     *,
     random: Random | None = None,
 ) -> str:
-    """The domain with the most eligible machines, then with the most machines; "" if none of
-    `domains` has an eligible one.
+    """Return the domain with the most eligible machines, then with the most machines; "" if no
+    domain has an eligible one.
     """
     all_, first = Counter(machines), Counter(eligible)
     candidates = [name for name in domains if first[name]]

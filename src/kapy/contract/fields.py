@@ -1,6 +1,6 @@
 """Contract fields as descriptors.
 
-Read through a view and you get the value; read from the class and you get the field itself, which
+Access through a view returns the value. Access through the class returns the field itself, which
 knows its path in each contract version (for messages, for documentation, for the SDK that writes
 it). A view has no setters: core never writes to an object that a provider owns.
 """
@@ -21,7 +21,7 @@ U = TypeVar("U")
 
 
 class Version(str, Enum):
-    """Contract versions that this release understands."""
+    """Contract versions that this release supports."""
 
     V1BETA1 = "v1beta1"
     V1BETA2 = "v1beta2"
@@ -34,7 +34,7 @@ CURRENT: Final = Version.V1BETA2
 
 
 class View:
-    """One provider object seen through one contract version. The document is shared: read only."""
+    """A view of one provider object in one contract version. The document is shared: read only."""
 
     __slots__ = ("contract", "document")
 
@@ -50,22 +50,21 @@ class View:
 
     @property
     def kind(self) -> str:
-        """The object's kind, "" if the document does not say it."""
+        """The object's kind, "" if the document has none."""
         kind: str = self.document.get("kind", "")
         return kind
 
     @property
     def deleting(self) -> bool:
-        """Whether deletion was asked for."""
+        """Whether the object is being deleted."""
         return bool(self.document["metadata"].get("deletionTimestamp"))
 
 
 class Field(Generic[T]):
     """One optional field of a contract; None means that the provider has not set it.
 
-    path: where it stands (dots). v1beta1: where it stood in that contract, if elsewhere.
-    decode: makes the value of what stands there; raises TypeError when it cannot.
-    mandatory: whether every provider has the field; a CRD without it does not keep the contract.
+    path: dotted. v1beta1: its path in that contract, if it differs. decode: converts the value;
+    raises TypeError if it cannot. mandatory: whether every provider's CRD must have the field.
     """
 
     def __init__(
@@ -90,18 +89,18 @@ class Field(Generic[T]):
         self.name = name
 
     def path(self, contract: Version = CURRENT) -> str:
-        """Where the field stands in objects of a contract version."""
+        """Return the field's path in objects of a contract version."""
         return self._paths[contract]
 
     def require(self, view: View) -> T:
-        """The value; MissingField when the provider has not set it."""
+        """Return the value. Raises MissingField if the provider has not set it."""
         value = self.read(view)
         if value is None:
             raise MissingField(self.path(view.contract))
         return value
 
     def read(self, view: View) -> T | None:
-        """The value, or None. Raises WrongType when something else stands there."""
+        """Return the value, or None. Raises WrongType if the value has another type."""
         contract = view.contract
         node: Any = view.document
         parts = self._parts[contract]
@@ -117,7 +116,9 @@ class Field(Generic[T]):
             raise WrongType(self._paths[contract], str(error)) from None
 
     def if_readable(self, view: View) -> T | None:
-        """The value, None also when something else stands there: for what must go on without."""
+        """Return the value, None also if it has another type: for callers that cannot report the
+        error.
+        """
         try:
             return self.read(view)
         except WrongType:
@@ -132,13 +133,13 @@ class Field(Generic[T]):
 
 
 def check_readable(view: View, *fields: Field[Any]) -> None:
-    """Raises the first WrongType of fields that are read where nobody can be told of it."""
+    """Raise the first WrongType of fields that are otherwise read without an error."""
     for field in fields:
         field.read(view)
 
 
 def fields_of(view: type[View]) -> dict[str, Field[Any]]:
-    """The fields of a contract, by name: its rules as a table."""
+    """Return the fields of a contract, by name."""
     return {
         name: field
         for one in reversed(view.__mro__)
@@ -148,12 +149,12 @@ def fields_of(view: type[View]) -> dict[str, Field[Any]]:
 
 
 def boolean(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[bool]:
-    """A field that holds true or false."""
+    """Return a boolean field."""
     return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory)
 
 
 def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> Field[str]:
-    """A field that holds a string. longest: in characters, where its owner takes it over."""
+    """Return a string field. longest: in characters, if its owner copies it."""
 
     def limited(value: Any) -> str:
         found = _text(value)
@@ -165,17 +166,17 @@ def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> F
 
 
 def integer(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[int]:
-    """A field that holds a whole number."""
+    """Return an integer field."""
     return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory)
 
 
 def seconds(path: str, *, v1beta1: str) -> Field[int]:
-    """A field that holds whole seconds; in v1beta1 it was a duration as Go prints it."""
+    """Return a field in whole seconds; in v1beta1 it was a duration in Go's format."""
     return Field(path, _integer, v1beta1=v1beta1, decode_v1beta1=_duration)
 
 
 def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:
-    """Decodes a list, each item with `decode`."""
+    """Return a decoder for lists, with `decode` for each item."""
 
     def decode_all(value: Any) -> Sequence[U]:
         if not isinstance(value, list):
@@ -186,7 +187,7 @@ def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:
 
 
 def kind_of(value: object) -> str:
-    """What JSON calls a value's type."""
+    """Return the JSON name of a value's type."""
     names = {bool: "boolean", int: "integer", float: "number", str: "string"}
     if value is None:
         return "null"

@@ -9,7 +9,7 @@ from kapy.contract.values import endpoint, failure_domain_map, failure_domains
 
 
 class InfraCluster(View):
-    """What core reads of a cluster's infrastructure."""
+    """The fields of an infrastructure cluster that core reads."""
 
     __slots__ = ()
 

@@ -15,10 +15,10 @@ def _provider_id(value: Any) -> str:
 
 
 class InfraMachinePool(View):
-    """What core reads of the infrastructure of a MachinePool.
+    """The fields of an infrastructure machine pool that core reads.
 
-    infrastructure_machine_kind: the kind of the objects that stand for the pool's machines, of the
-    same API group; without one the machines are known by their provider IDs only.
+    infrastructure_machine_kind: the kind of the objects for single machines of the pool, in the
+    same API group; without one, machines are known only by their provider IDs.
     """
 
     __slots__ = ()
@@ -35,9 +35,9 @@ class InfraMachinePool(View):
 
     @property
     def provisioned(self) -> bool:
-        """Whether the infrastructure is there.
+        """Whether the infrastructure is provisioned.
 
-        Upstream's own core still asks `status.ready`, whatever the contract: providers of the
-        v1beta2 contract that work with it may report nothing else.
+        Upstream's core still reads `status.ready` in both contracts: providers of the v1beta2
+        contract that work with it may report nothing else.
         """
         return bool(self.initialized) or bool(self.ready)

@@ -1,7 +1,7 @@
-"""What our own schemas say of a value, asked before it is taken over from a provider's object.
+"""Check a provider's value against the schema of the core kind that will store it.
 
-The server would refuse the owner's whole status for one address of a type that nobody knows, and
-then nobody could read there what is wrong.
+Otherwise the server would refuse the whole status of the owner for one address of an unknown type,
+and no condition could report the reason.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _RULES = ("minLength", "maxLength", "minimum", "maximum", "enum")
 
 
 def out_of_limits(value: Model) -> str | None:
-    """The first field that our schema would refuse, and why; None when all is well.
+    """Return the first field that the schema would refuse, and why; None if the value is valid.
 
-    What is optional and empty is not written, so that nothing is asked of it.
+    Empty optional fields are not written, so they are not checked.
     """
     for attribute, name, optional, rules in _limits(type(value)):
         found = getattr(value, attribute)
@@ -34,7 +34,7 @@ def out_of_limits(value: Model) -> str | None:
 
 
 def too_long(value: str, longest: int) -> str | None:
-    """Why a text cannot be taken over, None when it can."""
+    """Return why a text cannot be stored, None if it can."""
     return _problem(value, {"maxLength": longest})
 
 
@@ -54,7 +54,7 @@ def _problem(value: Any, rules: dict[str, Any]) -> str | None:
 
 @cache
 def _limits(kind: type[Model]) -> tuple[tuple[str, str, bool, dict[str, Any]], ...]:
-    """Per field with a limit: attribute, JSON name, whether it may be left out, its rules."""
+    """Return the limits per field: attribute, JSON name, whether it is optional, its rules."""
     return tuple(_limited(kind))
 
 

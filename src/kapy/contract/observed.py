@@ -1,7 +1,7 @@
-"""What a read found out: found, absent and unreadable are three things.
+"""The result of reading an object: found, absent or unreadable.
 
-A read error is never "not there": who deletes or replaces because something is absent must have
-been told so by the server.
+A read error never counts as absence: a controller that deletes or replaces because of an absence
+must have a confirmation from the server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ V_co = TypeVar("V_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[V_co]):
-    """It is there. problem: how it breaks its contract, as far as somebody has stumbled over it."""
+    """The object exists. problem: how it breaks its contract, as far as was noticed."""
 
     view: V_co
     problem: ContractError | None = None
@@ -35,7 +35,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Not known: the read failed."""
+    """The read failed, so the state is unknown."""
 
     error: Exception
 
@@ -43,25 +43,25 @@ class Unreadable:
 Observed: TypeAlias = Found[V] | Absent | Unreadable
 
 
-def complaint(observed: Observed[View]) -> str:
-    """What a condition says of an object that breaks its contract: rule, object and field.
+def contract_violation(observed: Observed[View]) -> str:
+    """Return the contract violation of an object for a condition: rule, object and field.
 
-    "" when it does not.
+    Returns "" if there is none.
     """
     match observed:
         case Found(view, problem) if problem is not None:
             who = f"{view.kind} {Key.of(view.document)}"
             return f"{who} breaks the {type(view).__name__} contract {view.contract}: {problem}"
         case Unreadable(error):
-            return because(error)
+            return read_error_reason(error)
     return ""
 
 
-def because(error: Exception) -> str:
-    """Why a provider's object cannot be read or owned, as far as it concerns the user.
+def read_error_reason(error: Exception) -> str:
+    """Return why a provider's object cannot be read or owned, if the user can do something about
+    it.
 
-    What breaks the contract or is refused stays so until somebody does something; what is over
-    with the next try is left to the log.
+    Violations and refusals last until the user acts; transient errors are left to the log.
     """
     return str(error) if isinstance(error, _LASTING) else LOOK_AT_LOGS
 

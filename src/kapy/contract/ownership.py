@@ -1,7 +1,7 @@
-"""Saying on a provider's object whose it is: owner references and the cluster's label.
+"""Set ownership on a provider's object: owner references and the cluster's label.
 
-These are the only fields of such an object that core writes, and they have other writers too: a
-patch is made from a state of the object, and made anew when the object has changed since.
+These are the only fields of such an object that core writes. They have other writers, too: a patch
+is computed from a state of the object, and again if the object has changed since.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ ATTEMPTS: Final = 5
 
 
 class OwnedByAnother(KapyError):
-    """The object has a controller already, and it is somebody else."""
+    """The object already has another controller."""
 
 
 async def claim(
     client: Client, resource: Resource, document: Document, patch: Callable[[Document], Document]
 ) -> Document:
-    """Patch the object with `patch(document)` unless that is empty; returns its newest state.
+    """Patch the object with `patch(document)` unless that is empty; return its newest state.
 
-    Raises Conflict when others keep changing it faster than we can follow.
+    Raises Conflict if others change it faster than it can be patched.
     """
     key = Key.of(document)
     for attempt in range(ATTEMPTS):
@@ -52,10 +52,10 @@ def ownership_patch(
     cluster: str | None = None,
     without: Callable[[Document], bool] | None = None,
 ) -> Document:
-    """The merge patch that adds `owner` (replacing what names the same object) and the cluster's
-    label; {} when all is as it should be. without: references that must go.
+    """Return the merge patch that sets `owner` (replacing references to the same object) and the
+    cluster's label; {} if nothing changes. without: references to remove.
 
-    Raises OwnedByAnother when `owner` is to be the controller and there is another one.
+    Raises OwnedByAnother if `owner` is to be the controller and there is another one.
     """
     metadata = document["metadata"]
     before: list[Document] = metadata.get("ownerReferences") or []
@@ -66,7 +66,7 @@ def ownership_patch(
     places = [place for place, one in enumerate(after) if is_same_owner(one, wanted)]
     if not places:
         after.append(wanted)
-    elif not _says(after[places[0]], wanted):
+    elif not _is_same_reference(after[places[0]], wanted):
         after[places[0]] = wanted
     change: Document = {}
     if after != before:
@@ -78,8 +78,9 @@ def ownership_patch(
 
 
 def ensure_owner(references: list[OwnerReference], wanted: OwnerReference) -> None:
-    """Add a reference to an owner, or correct the one that names it: its uid differs after a
-    restore, and its apiVersion gets old."""
+    """Add an owner reference, or correct an existing one: its uid changes with a restore, its
+    apiVersion with an upgrade.
+    """
     for place, one in enumerate(references):
         if _named(one) == _named(wanted):
             if (one.uid, one.api_version) != (wanted.uid, wanted.api_version):
@@ -94,7 +95,7 @@ def _named(reference: OwnerReference) -> tuple[str, str, str]:
 
 
 def is_same_owner(one: Document, other: Document) -> bool:
-    """Whether two references name the same object, in whichever version."""
+    """Return whether two references name the same object, in any version."""
     return (
         one["kind"] == other["kind"]
         and one["name"] == other["name"]
@@ -103,13 +104,13 @@ def is_same_owner(one: Document, other: Document) -> bool:
 
 
 def is_owned_by(document: Document, owner: Document) -> bool:
-    """Whether the object has the owner, by its uid."""
+    """Return whether the object has the owner, by uid."""
     references = document["metadata"].get("ownerReferences") or []
     return any(one["uid"] == owner["metadata"]["uid"] for one in references)
 
 
-def _says(reference: Document, wanted: Document) -> bool:
-    """Whether a reference is as wanted; whether it blocks deletion is its own business."""
+def _is_same_reference(reference: Document, wanted: Document) -> bool:
+    """Return whether a reference is as wanted; blockOwnerDeletion is not compared."""
     names: tuple[str, ...] = ("apiVersion", "uid")
     if any(reference.get(name) != wanted[name] for name in names):
         return False

@@ -1,8 +1,8 @@
-"""From a reference by group and kind to the resource that is served, and its contract version.
+"""Resolve a reference by group and kind to the served resource and its contract version.
 
-A CRD says with labels which of its versions implement which contract:
-`cluster.x-k8s.io/v1beta2: v1beta2_v1beta3`. The newest contract that core understands wins, and
-of its versions the newest one that the CRD has and serves.
+A CRD declares by labels which of its versions implement which contract: `cluster.x-k8s.io/v1beta2:
+v1beta2_v1beta3`. The newest supported contract wins, and of its versions the newest one that the
+CRD has and serves.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
 
 
 class Resolved(NamedTuple):
-    """Where objects of a kind are served, and how they are to be read."""
+    """The resource of a kind, and the contract of its objects."""
 
     resource: Resource
     contract: Version
 
 
-def resolved(kind: GroupKind, crd: Document) -> Resolved:
-    """What the CRD of a kind says about it. Raises NoContract and NoVersion."""
+def resolve(kind: GroupKind, crd: Document) -> Resolved:
+    """Resolve a kind by its CRD. Raises NoContract and NoVersion."""
     metadata, spec = crd["metadata"], crd.get("spec") or {}
     labels = metadata.get("labels") or {}
     for contract in _NEWEST_FIRST:
@@ -55,7 +55,7 @@ def resolved(kind: GroupKind, crd: Document) -> Resolved:
 
 
 def contract_of(crd: Document, version: str) -> Version:
-    """The newest contract that a version of the CRD implements. Raises NoContract."""
+    """Return the newest contract that a version of the CRD implements. Raises NoContract."""
     labels = crd["metadata"].get("labels") or {}
     for contract in _NEWEST_FIRST:
         if version in labels.get(f"{CLUSTER_GROUP}/{contract}", "").split("_"):
@@ -68,7 +68,7 @@ def contract_of(crd: Document, version: str) -> Version:
 
 
 def _newest(crd: Document, label: str, listed: str) -> str:
-    """The newest of the versions in a label that the CRD serves. Raises NoVersion."""
+    """Return the newest served version in a label. Raises NoVersion."""
     served = {one["name"]: one.get("served") for one in crd["spec"].get("versions") or ()}
     named = sorted(listed.split("_"), key=version_priority, reverse=True)
     newest = next((one for one in named if served.get(one)), None)

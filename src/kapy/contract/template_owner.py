@@ -1,4 +1,4 @@
-"""Templates that workers are made of belong to their Cluster."""
+"""Make the Cluster an owner of the templates of its workers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from kapy.kube.meta import owner_reference
 async def owned_template(
     external: External, ref: Reference, cluster: Cluster
 ) -> Observed[Template]:
-    """The template that `ref` names, owned by the Cluster. What is no template is only read."""
+    """Return the template that `ref` names, owned by the Cluster. An object that is no template is
+    only read.
+    """
     namespace, owner = cluster.metadata.namespace, owner_reference(cluster)
     if not ref.kind.endswith(SUFFIX):
         return await external.get(ref, namespace, Template)
-    return await external.owned(
+    return await external.get_owned(
         ref, namespace, Template, lambda document: ownership_patch(document, owner)
     )

@@ -1,6 +1,6 @@
-"""Templates of provider objects: what their contract says, and cloning one.
+"""Templates of provider objects: their contract fields, and cloning.
 
-A template is an object with `spec.template`; the objects made of it have the template's kind
+A template is an object with `spec.template`; objects cloned from it have the template's kind
 without "Template".
 """
 
@@ -22,7 +22,7 @@ SUFFIX: Final = "Template"
 
 
 class Template(View):
-    """What core reads of any template."""
+    """The fields of any template that core reads."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class ControlPlaneTemplate(Template):
     machine_metadata = Field("spec.template.spec.machineTemplate.metadata", template_meta)
 
 
-def cloned(
+def clone_template(
     template: Document,
     *,
     name: str,
@@ -65,11 +65,10 @@ def cloned(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Document:
-    """A new object made of a template; shares the parts of `spec` with it.
+    """Return a new object from a template; it shares parts of the template's `spec`.
 
-    The labels and annotations given win over the template's own; the object says what it was
-    cloned from. A template may say nothing at all. Raises FieldProblem when `spec.template` is no
-    object.
+    The given labels and annotations override the template's; annotations name the template. Raises
+    FieldProblem if `spec.template` is no object.
     """
     said = (template.get("spec") or {}).get("template")
     inner = {} if said is None else said

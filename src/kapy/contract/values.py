@@ -1,4 +1,4 @@
-"""Values that contract fields hold, decoded with care."""
+"""Decode the values of contract fields."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ MOST_DOMAINS: Final = 100  # of a Cluster's status
 
 
 def endpoint(value: Any) -> APIEndpoint:
-    """Host and port of a control plane; one or both may still be missing."""
+    """Decode the endpoint of a control plane; host or port may still be missing."""
     return _decoded(value, APIEndpoint)
 
 
 def address(value: Any) -> MachineAddress:
-    """One address of a machine."""
+    """Decode one address of a machine."""
     return _decoded(value, MachineAddress)
 
 
 def reference(value: Any) -> ContractVersionedObjectReference:
-    """A reference by group, kind and name."""
+    """Decode a reference by group, kind and name."""
     return _decoded(value, ContractVersionedObjectReference)
 
 
 def versioned_reference(value: Any) -> ContractVersionedObjectReference:
-    """A reference by group, version, kind and name, as v1beta1 had it."""
+    """Decode a v1beta1 reference by group, version, kind and name."""
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     version = value.get("apiVersion")
@@ -54,27 +54,27 @@ def versioned_reference(value: Any) -> ContractVersionedObjectReference:
 
 
 def template_meta(value: Any) -> TemplateMeta:
-    """Labels and annotations of what is made of a template."""
+    """Decode labels and annotations of objects made from a template."""
     return _decoded(value, TemplateMeta)
 
 
 def status_version(value: Any) -> StatusVersion:
-    """A version, and how many machines run it."""
+    """Decode a version and the number of machines that run it."""
     return _decoded(value, StatusVersion)
 
 
 def readiness_gate(value: Any) -> MachineReadinessGate:
-    """One more condition that counts for readiness."""
+    """Decode a readiness gate."""
     return _decoded(value, MachineReadinessGate)
 
 
 def taint(value: Any) -> MachineTaint:
-    """A taint for the Nodes of machines."""
+    """Decode a taint for the Nodes of machines."""
     return _decoded(value, MachineTaint)
 
 
 def time(value: Any) -> datetime:
-    """A moment."""
+    """Decode a timestamp."""
     try:
         return moment(value)
     except (TypeError, ValueError):
@@ -82,14 +82,14 @@ def time(value: Any) -> datetime:
 
 
 def failure_domains(value: Any) -> Sequence[FailureDomain]:
-    """The list form (v1beta2), by name; what is not said to be for control planes is not."""
+    """Decode the list form (v1beta2), by name; controlPlane defaults to false."""
     if not isinstance(value, list):
         raise TypeError(f"expected a list, got {kind_of(value)}")
     return _by_name([_decoded(one, FailureDomain) for one in value])
 
 
 def failure_domain_map(value: Any) -> Sequence[FailureDomain]:
-    """The map form (v1beta1): name → controlPlane and attributes."""
+    """Decode the map form (v1beta1): name → controlPlane and attributes."""
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {kind_of(value)}")
     return _by_name(

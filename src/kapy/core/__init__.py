@@ -1,1 +1,3 @@
-"""Core controllers, one package per kind. They know providers only through kapy.contract."""
+"""Core controllers, one package per kind. They access provider objects only through
+kapy.contract.
+"""

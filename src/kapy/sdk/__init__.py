@@ -12,16 +12,16 @@ from kapy._aio.clock import Clock
 from kapy.api.infrastructure import PoolInstance
 from kapy.client.client import Client, Listed
 from kapy.conditions import v1beta1
-from kapy.conditions.moments import look_again
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.conditions.stale import stale_machines
+from kapy.conditions.transitions import next_transition
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External, owner_keys
 from kapy.contract.failure_domains import pick_fewest, pick_most
-from kapy.contract.handover import awaited
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.contract.templates import InfraMachineTemplate, cloned
+from kapy.contract.predicates import unblocking_only
+from kapy.contract.templates import InfraMachineTemplate, clone_template
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.draft import Draft
@@ -137,6 +137,9 @@ _RENAMED = {
     "Keys": "PrivateKeyPool",
     "REPORTED": "STATUS_DEBOUNCE",
     "SUMMED_UP": "AGGREGATE_DEBOUNCE",
+    "awaited": "unblocking_only",
+    "cloned": "clone_template",
+    "look_again": "next_transition",
 }
 """Former names, until the next minor release."""
 
@@ -263,9 +266,8 @@ __all__ = [
     "answer_for_pool",
     "as_command",
     "as_commands",
-    "awaited",
     "boot_plan",
-    "cloned",
+    "clone_template",
     "conditions",
     "created",
     "duplicate",
@@ -274,8 +276,8 @@ __all__ = [
     "in_v1beta1",
     "invalid",
     "is_paused",
-    "look_again",
     "next_to_go",
+    "next_transition",
     "not_supported",
     "oldest",
     "own_key",
@@ -290,6 +292,7 @@ __all__ = [
     "run_phases",
     "stale_machines",
     "template_of",
+    "unblocking_only",
     "v1beta1",
     "versions_of",
 ]

@@ -9,7 +9,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.runtime import Runtime
@@ -36,7 +36,7 @@ class BootstrapWatches:
     def attach(self, controller: Controller) -> None:
         """Make the controller wake up."""
         self._configs.add_index(BY_CLUSTER, cluster_of)
-        controller.watch(self._configs, awaited(own_key), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._configs, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
         controller.watch(self._configs, own_key, debounce=AGGREGATE_DEBOUNCE)
         for owners in self._owners:
             controller.watch(owners, self.of_owner, debounce=STATUS_DEBOUNCE)

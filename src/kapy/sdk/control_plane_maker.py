@@ -18,7 +18,7 @@ from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.ownership import ownership_patch
-from kapy.contract.templates import InfraMachineTemplate, cloned
+from kapy.contract.templates import InfraMachineTemplate, clone_template
 from kapy.engine.correlation import Lru
 from kapy.engine.runtime import Runtime
 from kapy.engine.ssa_cache import REMEMBERED, SSACache
@@ -64,7 +64,7 @@ class MachineMaker:
         there. Raises what made it unreadable."""
         reference = plane.spec.machine_template.spec.infrastructure_ref
         owner = owner_reference(cluster)
-        found = await self._external.owned(
+        found = await self._external.get_owned(
             reference,
             plane.metadata.namespace,
             InfraMachineTemplate,
@@ -90,7 +90,7 @@ class MachineMaker:
         cluster, name = order.cluster.name, await self._free_name(plane, order, wanted)
         made: list[tuple[Resource, Key]] = []
         try:
-            infrastructure = cloned(
+            infrastructure = clone_template(
                 template,
                 name=name,
                 namespace=plane.metadata.namespace,

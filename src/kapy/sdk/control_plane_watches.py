@@ -9,7 +9,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
@@ -37,7 +37,7 @@ class ControlPlaneWatches:
         self, controller: Controller, noting: Callable[[Mapper], Mapper] = lambda keys: keys
     ) -> None:
         """Make the controller wake up. noting: told of what wakes it."""
-        controller.watch(self._objects, awaited(own_key), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._objects, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
         controller.watch(self._objects, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
         controller.watch(self._clusters, noting(self.of_cluster), debounce=STATUS_DEBOUNCE)
         controller.watch(self._secrets, noting(self.of_secret), debounce=STATUS_DEBOUNCE)

@@ -10,7 +10,7 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
@@ -50,7 +50,9 @@ class InfraMachineWatches:
         self._infra.add_index(BY_CLUSTER, cluster_of)
         self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
-        controller.watch(self._infra, self._served(awaited(own_key)), debounce=STATUS_DEBOUNCE)
+        controller.watch(
+            self._infra, self._served(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE
+        )
         controller.watch(self._infra, self._served(own_key), debounce=AGGREGATE_DEBOUNCE)
         controller.watch(self._machines, self._served(self.of_machine), debounce=STATUS_DEBOUNCE)
         controller.watch(self._clusters, self._served(self.of_cluster), debounce=AGGREGATE_DEBOUNCE)

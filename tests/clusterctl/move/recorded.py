@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from kapy.api.kinds import KINDS as KINDS_OF_KAPY
 from kapy.client.client import Client
-from kapy.clusterctl.move.beginning import rehearse
 from kapy.clusterctl.move.directory import Saving, begin_saving
 from kapy.clusterctl.move.journal import Begun, Mode, Place
+from kapy.clusterctl.move.preflight import rehearse
 from kapy.clusterctl.progress import line
 from kapy.kube import Document
 from kapy.testing.virtual_time import VirtualTimeLoop

@@ -17,12 +17,12 @@ from kapy.apiserver.server import Server
 from kapy.apps.admission import Rules
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.content import recreated
 from kapy.clusterctl.move.graph import Graph, Node, Ref, ref_of, sequence
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
 from kapy.clusterctl.move.kinds import MOVE_HIERARCHY, MovedKind, MovedKinds, kinds_of
 from kapy.clusterctl.move.mover import Mover
+from kapy.clusterctl.move.preflight import begin
 from kapy.kube import Document
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.http import ADMIN

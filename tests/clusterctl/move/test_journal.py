@@ -20,7 +20,7 @@ from kapy.clusterctl.move.journal import (
     Pausing,
     Place,
     Prior,
-    TurnedBack,
+    RollbackStarted,
     Verified,
     unfinished,
 )
@@ -53,7 +53,7 @@ def test_what_was_written_is_known_again(journal: Journal) -> None:
     prior = Prior(REF, {"metadata": {"name": "a"}})
     journal.write(Pausing((REF,)), prior, Made(((REF, "new"),)))
     journal.plan("forth", Plan([OBJECT]))
-    journal.write(Verified("forth"), TurnedBack())
+    journal.write(Verified("forth"), RollbackStarted())
     state = reopened(journal).state
     assert (state.begun, state.paused, state.prior) == (BEGUN, {REF}, {REF: prior.document})
     assert (state.made, state.verified, state.turned_back) == ({REF: "new"}, {"forth"}, True)

@@ -13,9 +13,9 @@ from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import DEFINITION, PROVIDERS
-from kapy.clusterctl.move.beginning import rehearse
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.kinds import MOVE, MOVE_HIERARCHY
+from kapy.clusterctl.move.preflight import rehearse
 from kapy.clusterctl.move.removal import DELETE_FOR_MOVE
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request, Transport

@@ -289,7 +289,7 @@ TEMPLATES: Final = (
     ),
     Break(
         "flags do not count",
-        "clusterctl/templates/wishes.py",
+        "clusterctl/templates/options.py",
         "    if wanted is not None:\n        return wanted\n",
         "",
         {
@@ -301,7 +301,7 @@ TEMPLATES: Final = (
     ),
     Break(
         "the name of the cluster is not filled in",
-        "clusterctl/templates/wishes.py",
+        "clusterctl/templates/options.py",
         '    variables.set("CLUSTER_NAME", wishes.name)\n',
         "",
         {

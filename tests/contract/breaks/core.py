@@ -19,7 +19,7 @@ REFERENCES: Final = (
     Break(
         "a CRD that names another version wakes nobody",
         "contract/external.py",
-        "return resolved(kind, crd) == where",
+        "return resolve(kind, crd) == where",
         "return True",
         {
             f"{_FOREIGN}::test_objects_are_read_in_the_version_that_the_crd_names_now": each(

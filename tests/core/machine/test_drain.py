@@ -13,13 +13,13 @@ from kapy.core.machine.drain import (
     MIRROR_POD,
     SKIP,
     WAIT,
-    Circumstances,
-    Fate,
-    Progress,
+    DrainContext,
+    DrainProgress,
+    PodDisposition,
     Verdict,
-    fate,
     is_unreachable,
     plan_drain,
+    pod_disposition,
     progress_message,
 )
 from kapy.kube import Document, Key
@@ -51,34 +51,38 @@ def of_daemon_set() -> dict[str, Any]:
         (pod(labels={Label.DRAIN: "whatever"}), True, DRAIN),
     ],
 )
-def test_who_has_to_go(given: Document, exists: bool, expected: Fate) -> None:
-    assert fate(given, Circumstances(NOW, lambda _: exists)) == expected
+def test_who_has_to_go(given: Document, exists: bool, expected: PodDisposition) -> None:
+    assert pod_disposition(given, DrainContext(NOW, lambda _: exists)) == expected
 
 
 def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:
     ended = pod(deletionTimestamp="2026-01-01T00:00:58Z")
-    silent = Circumstances(NOW, _no, unreachable=True)
-    assert fate(ended, silent) == SKIP
+    silent = DrainContext(NOW, _no, unreachable=True)
+    assert pod_disposition(ended, silent) == SKIP
     just_now = pod(deletionTimestamp="2026-01-01T00:00:59Z")
-    assert fate(just_now, silent) == DRAIN
+    assert pod_disposition(just_now, silent) == DRAIN
 
 
 def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
     planned = plan_drain(
         [pod("b"), pod("a"), pod("c", deletionTimestamp="2026-01-01T00:00:00Z")],
-        Circumstances(NOW, _no),
+        DrainContext(NOW, _no),
     )
     assert [one["metadata"]["name"] for one in planned.evict] == ["a", "b"]
     assert [one["metadata"]["name"] for one in planned.leaving] == ["c"]
     assert not planned.done
-    assert plan_drain([pod(annotations={MIRROR_POD: ""})], Circumstances(NOW, _no)).done
+    assert plan_drain([pod(annotations={MIRROR_POD: ""})], DrainContext(NOW, _no)).done
 
 
 def test_lower_orders_leave_first_and_who_is_leaving_holds_up_the_next_ones() -> None:
-    orders = {"a": Fate(Verdict.EVICT, 5), "b": Fate(Verdict.EVICT, -1), "c": WAIT}
+    orders = {
+        "a": PodDisposition(Verdict.EVICT, 5),
+        "b": PodDisposition(Verdict.EVICT, -1),
+        "c": WAIT,
+    }
 
     def planned(*pods: Document) -> dict[str, list[str]]:
-        rules = Circumstances(NOW, _no, rules=lambda one: orders[one["metadata"]["name"]])
+        rules = DrainContext(NOW, _no, rules=lambda one: orders[one["metadata"]["name"]])
         plan = plan_drain(pods, rules)
         parts = ("evict", "evict_later", "leaving", "wait", "wait_later")
         named = {part: [one["metadata"]["name"] for one in getattr(plan, part)] for part in parts}
@@ -95,7 +99,7 @@ def test_lower_orders_leave_first_and_who_is_leaving_holds_up_the_next_ones() ->
 def test_progress_in_words() -> None:
     refused = {BUDGET: [pod("x"), pod("y")], "no route": [pod("z")]}
     many = [pod(name) for name in "abcde"]
-    progress = Progress(
+    progress = DrainProgress(
         leaving=many,
         refused=refused,
         waiting=[pod("w")],
@@ -119,7 +123,7 @@ def test_progress_in_words() -> None:
 
 def test_only_some_refusals_are_told() -> None:
     refused = {f"reason {number}": [pod(str(number))] for number in range(7)}
-    lines = progress_message(Progress(refused=refused), "x").split("\n")
+    lines = progress_message(DrainProgress(refused=refused), "x").split("\n")
     assert len(lines) == 7
     assert lines[-1] == "* 2 Pods with other issues"
 

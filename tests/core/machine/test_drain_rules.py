@@ -9,7 +9,7 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_drain_rule import MachineDrainRule
-from kapy.core.machine.drain import DRAIN, SKIP, WAIT, Fate, Verdict
+from kapy.core.machine.drain import DRAIN, SKIP, WAIT, PodDisposition, Verdict
 from kapy.core.machine.drain_rules import DrainRules, InvalidRule, rules_for
 from kapy.kube import Document
 from kapy.kube.meta import read
@@ -42,9 +42,9 @@ def compiled(*rules: MachineDrainRule) -> DrainRules:
     return rules_for(MACHINE, CLUSTER, rules)
 
 
-def fate_of(*rules: MachineDrainRule) -> Fate:
+def fate_of(*rules: MachineDrainRule) -> PodDisposition:
     pod = {"metadata": {"name": "p", "namespace": "shop", "labels": {"app": "a"}}}
-    return compiled(*rules).fates(NAMESPACES)(pod)
+    return compiled(*rules).disposition_of(NAMESPACES)(pod)
 
 
 def by(field: str, **labels: str) -> Document:
@@ -74,7 +74,7 @@ def either(*values: str) -> Document:
         ({"machines": [by("selector", size="big") | by("clusterSelector", env="test")]}, DRAIN),
     ],
 )
-def test_a_rule_is_for_what_it_selects(spec: Document, expected: Fate) -> None:
+def test_a_rule_is_for_what_it_selects(spec: Document, expected: PodDisposition) -> None:
     assert fate_of(drain_rule(**spec)) == expected
 
 
@@ -82,7 +82,9 @@ def test_the_first_rule_by_name_that_matches_counts() -> None:
     others = drain_rule("a", pods=[by("selector", app="b")])
     last = drain_rule("c")
     assert fate_of(last, others, drain_rule("b", "WaitCompleted")) == WAIT
-    assert fate_of(last, others, drain_rule("b", "Drain", order=7)) == Fate(Verdict.EVICT, 7)
+    assert fate_of(last, others, drain_rule("b", "Drain", order=7)) == PodDisposition(
+        Verdict.EVICT, 7
+    )
     assert fate_of(others) == DRAIN
 
 

@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
-from kapy.core.machine.updates import Progress, Said
+from kapy.core.machine.in_place_updates import Progress, ProgressMemo
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource
@@ -158,13 +158,13 @@ async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_
 
 
 async def test_what_was_said_counts_for_a_while_of_what_it_was_said_of() -> None:
-    said, key, progress = Said(), Key("default", "m"), Progress(10, "on it")
-    said.keep(key, "this", progress)
+    said, key, progress = ProgressMemo(), Key("default", "m"), Progress(10, "on it")
+    said.put(key, "this", progress)
     await asyncio.sleep(4)
-    assert said.of(key, "this") == Progress(6, "on it")
-    assert said.of(key, "that") is None
+    assert said.get(key, "this") == Progress(6, "on it")
+    assert said.get(key, "that") is None
     await asyncio.sleep(6)
-    assert said.of(key, "this") is None
-    said.keep(key, "this", progress)
+    assert said.get(key, "this") is None
+    said.put(key, "this", progress)
     said.forget(key)
-    assert said.of(key, "this") is None
+    assert said.get(key, "this") is None

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from kapy.api.machine import Machine
-from kapy.core.machine.node_metadata import OUTDATED, UNINITIALIZED, Synced, Wanted, node_patch
+from kapy.core.machine.node_metadata import (
+    OUTDATED,
+    UNINITIALIZED,
+    NodeMetadataInput,
+    SyncedMetadata,
+    node_patch,
+)
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.patch.merge_patch import apply
 from kapy.kube.regexp import compiled
 
-USUALLY = Wanted()
+USUALLY = NodeMetadataInput()
 REFERENCE = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
 
 
@@ -34,7 +40,7 @@ def node(taints: list[Document] | None = None, **metadata: Any) -> Document:
     return {"metadata": {"name": "n", "resourceVersion": "7", **metadata}, "spec": spec}
 
 
-def synced(given: Document, of: Machine, wanted: Wanted = USUALLY) -> Document:
+def synced(given: Document, of: Machine, wanted: NodeMetadataInput = USUALLY) -> Document:
     patch = node_patch(given, of, wanted)
     after: Document = apply(given, patch)
     assert node_patch(after, of, wanted) == {}
@@ -79,25 +85,25 @@ def test_what_goes_from_the_machine_goes_from_the_node() -> None:
 
 
 def test_nodes_of_an_old_revision_are_marked_until_they_are_current_again() -> None:
-    before = synced(node(), machine(), Wanted(outdated=True))
+    before = synced(node(), machine(), NodeMetadataInput(outdated=True))
     assert before["spec"]["taints"] == [OUTDATED]
     assert not synced(before, machine())["spec"].get("taints")
 
 
 def test_interruptible_machines_have_interruptible_nodes() -> None:
-    patch = node_patch(node(), machine(), Wanted(interruptible=True))
+    patch = node_patch(node(), machine(), NodeMetadataInput(interruptible=True))
     assert patch["metadata"]["labels"] == {"cluster.x-k8s.io/interruptible": ""}
 
 
 def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
-    patch = node_patch(node(), machine(), Wanted())
+    patch = node_patch(node(), machine(), NodeMetadataInput())
     assert patch["metadata"]["resourceVersion"] == "7"
 
 
 def test_others_may_choose_more_to_be_synced() -> None:
     given = {"team.example.com/name": "a", "example.com/other": "b"}
     chosen = compiled(r"^team\.example\.com/")
-    wanted = Wanted(synced=Synced(labels=[chosen], annotations=[chosen]))
+    wanted = NodeMetadataInput(synced=SyncedMetadata(labels=[chosen], annotations=[chosen]))
     metadata = synced(node(), machine(labels=given, annotations=given), wanted)["metadata"]
     assert metadata["labels"] == {"team.example.com/name": "a"}
     assert metadata["annotations"]["team.example.com/name"] == "a"
@@ -117,7 +123,7 @@ def on_node(*taints: Document) -> list[Document]:
 
 def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
     always, once = taint("a", "1"), taint("o", propagation="OnInitialization")
-    gate = Wanted(taints=True)
+    gate = NodeMetadataInput(taints=True)
     first = synced(node([UNINITIALIZED, *on_node(taint("x"))]), machine([always, once]), gate)
     assert first["spec"]["taints"] == on_node(taint("x"), always, once)
     tracked = first["metadata"]["annotations"]["cluster.x-k8s.io/taints-from-machine"]
@@ -131,7 +137,7 @@ def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
 
 def test_a_taint_for_the_beginning_is_not_brought_back() -> None:
     once = taint("o", propagation="OnInitialization")
-    gate = Wanted(taints=True)
+    gate = NodeMetadataInput(taints=True)
     begun = synced(node(), machine([]), gate)
     assert "taints" not in synced(begun, machine([once]), gate)["spec"]
     kept = synced(synced(node(), machine([taint("o")]), gate), machine([once]), gate)

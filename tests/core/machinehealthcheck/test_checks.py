@@ -14,8 +14,8 @@ from kapy.api.names import Annotation, Label
 from kapy.api.times import stamp
 from kapy.contract.observed import Absent, Found
 from kapy.core.machinehealthcheck.checks import (
+    ClusterFacts,
     Healthy,
-    Surroundings,
     Undecided,
     Unhealthy,
     Verdict,
@@ -99,7 +99,7 @@ def judged(
     checks: HealthChecks = CHECKS,
 ) -> Verdict:
     target = Target({}, one, its_node)
-    return verdict(target, checks, Surroundings.of(of or cluster()), NOW)
+    return verdict(target, checks, ClusterFacts.of(of or cluster()), NOW)
 
 
 def wait(seconds: float) -> Undecided:

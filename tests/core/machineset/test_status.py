@@ -12,7 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
-from kapy.conditions.quiet import sums
+from kapy.conditions.aggregation_input import aggregation_input
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.core.machineset.status import count, deleting, scaling_down, scaling_up
 from kapy.kube import Document
@@ -77,7 +77,7 @@ def test_machines_are_counted_by_what_they_report() -> None:
         machine("b", "Ready"),
         machine("c", "Ready", "Available", "UpToDate", annotations=updating),
     ]
-    count(machine_set, machines, sums(machines, set()))
+    count(machine_set, machines, aggregation_input(machines, set()))
     status = machine_set.status
     assert (status.replicas, status.ready_replicas) == (3, 2)
     assert (status.available_replicas, status.up_to_date_replicas) == (1, 1)

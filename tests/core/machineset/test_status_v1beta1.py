@@ -12,7 +12,7 @@ from kapy.api.condition import V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet, MachineSetV1Beta1DeprecatedStatus
 from kapy.conditions import v1beta1
-from kapy.conditions.quiet import Sums, sums
+from kapy.conditions.aggregation_input import AggregationInput, aggregation_input
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
 from kapy.kube import Document
@@ -43,8 +43,8 @@ class Scope:
     quiet: set[int] = field(default_factory=set)
 
     @property
-    def sums(self) -> Sums:
-        return sums(self.machines or (), self.quiet)
+    def sums(self) -> AggregationInput:
+        return aggregation_input(self.machines or (), self.quiet)
 
 
 def machine(name: str, ready: Document = READY, since: str = "00", **labels: str) -> Machine:

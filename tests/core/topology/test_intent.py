@@ -11,8 +11,8 @@ from kapy.core.topology.intent import (
     MANAGER,
     comparable,
     intent_of,
-    marked,
     undecided_endpoint,
+    with_dry_run_annotation,
     without,
 )
 from kapy.kube import Document
@@ -81,7 +81,7 @@ def test_a_path_is_taken_out_with_what_it_leaves_empty_and_nothing_is_changed_in
 
 def answered(intent: Document) -> Document:
     """What a server answers to a dry run."""
-    tried = marked(intent)
+    tried = with_dry_run_annotation(intent)
     return {**tried, "metadata": {**tried["metadata"], "uid": "7-7"}}
 
 

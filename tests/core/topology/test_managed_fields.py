@@ -10,7 +10,7 @@ import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.core.topology.managed_fields import mended
+from kapy.core.topology.managed_fields import migrated_entries
 from kapy.kube import Document, Key
 from kapy.kube.apply.managers import checked
 from tests.core.topology.herd import CLUSTER, PLANE, grazing
@@ -45,7 +45,7 @@ def document(kind: str, *managers: str, spec: Any = None) -> Document:
 def test_there_is_an_entry_of_ours_and_none_of_nobodys(
     kind: str, before: list[str], after: list[str] | None
 ) -> None:
-    found = mended(document(kind, *before), NOW)
+    found = migrated_entries(document(kind, *before), NOW)
     assert (None if found is None else [one["manager"] for one in found]) == after
 
 
@@ -62,7 +62,7 @@ def test_there_is_an_entry_of_ours_and_none_of_nobodys(
 def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[str]) -> None:
     config = {"clusterConfiguration": {"apiServer": {"extraArgs": arguments}}}
     spec = {"kubeadmConfigSpec": config}
-    (entry,) = mended(document("KubeadmControlPlane", spec=spec), NOW) or []
+    (entry,) = migrated_entries(document("KubeadmControlPlane", spec=spec), NOW) or []
     server = entry["fieldsV1"]["f:spec"]["f:kubeadmConfigSpec"]["f:clusterConfiguration"]
     assert list(server["f:apiServer"]["f:extraArgs"]) == owned
     assert checked([entry]) is not None

@@ -18,8 +18,8 @@ from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_set import MachineSet
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.core.topology.templates.deployments import add_to as add_deployments
 from kapy.core.topology.templates.sets import add_to as add_sets
 from kapy.core.topology.templates.unused import Tools, delete_unused
@@ -114,11 +114,11 @@ async def yard() -> AsyncIterator[Yard]:
             await client.create(CRDS, crd)
         await client.create(Cluster.RESOURCE, cluster())
         runtime = Runtime.on(server.transport(ADMIN), clock=loop_clock(), random=Random(0))
-        fleet, external = Fleet(runtime.cache), External(runtime.client, runtime.cache)
-        add_deployments(runtime, fleet, external)
-        add_sets(runtime, fleet, external)
+        objects, external = ClusterObjects(runtime.cache), External(runtime.client, runtime.cache)
+        add_deployments(runtime, objects, external)
+        add_sets(runtime, objects, external)
         running.append(group.create_task(runtime.run()))
-        yield Yard(client, Tools(runtime.client, external, fleet))
+        yield Yard(client, Tools(runtime.client, external, objects))
         for task in running:
             task.cancel()
     server.close()

@@ -17,7 +17,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.core.topology.errors import CannotReconcile
-from kapy.core.topology.planned import Doomed, Effect, Parts, Plan, Planned
+from kapy.core.topology.planned import Effect, Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.writing import Writer
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound, Unreachable
@@ -121,7 +121,7 @@ def plan(**more: Any) -> Plan:
     return Plan(
         infrastructure=new(INFRA_CLUSTERS, "c", spec={}),
         control_plane=Parts(
-            made_for=[new(INFRA_TEMPLATES, "c-cp", spec={})],
+            dependencies=[new(INFRA_TEMPLATES, "c-cp", spec={})],
             object=new(CONTROL_PLANES, "c", spec={}),
         ),
         cluster={
@@ -141,7 +141,7 @@ def _ref(resource: Resource) -> Document:
 def workers() -> Parts:
     infrastructure, bootstrap = templates()
     return Parts(
-        made_for=[
+        dependencies=[
             Planned(INFRA_TEMPLATES, infrastructure, None, Effect.CREATION),
             Planned(CONFIG_TEMPLATES, bootstrap, None, Effect.CREATION),
         ],
@@ -207,7 +207,7 @@ async def test_templates_of_workers_that_are_refused_are_taken_back(
 async def test_what_is_to_go_goes_and_what_is_gone_is_no_failure(desk: Desk) -> None:
     await desk.write(plan(deployments={"md": workers()}))
     there = await desk.client.get(MachineDeployment.RESOURCE, Key("default", "md"))
-    doomed = [Parts(object=Doomed(MachineDeployment.RESOURCE, there))]
+    doomed = [Parts(object=PlannedDeletion(MachineDeployment.RESOURCE, there))]
     await desk.write(plan(doomed=doomed))
     assert not await desk.there(MachineDeployment.RESOURCE, "md")
     await desk.write(plan(doomed=doomed))
@@ -223,7 +223,7 @@ async def test_a_replaced_template_of_the_control_plane_goes_and_events_tell(des
     following = plan()
     following.infrastructure.effect = Effect.NOTHING
     following.control_plane = Parts(
-        made_for=[
+        dependencies=[
             Planned(
                 INFRA_TEMPLATES,
                 of(INFRA_TEMPLATES, "c-next", spec={"a": 1}),

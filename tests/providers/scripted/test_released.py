@@ -19,7 +19,7 @@ from kapy.contract import (
     InfraCluster,
     InfraMachine,
     View,
-    resolved,
+    resolve,
 )
 from kapy.contract.definitions import check_definition
 from kapy.contract.infra_machine_pool import InfraMachinePool
@@ -73,7 +73,7 @@ def test_released_definitions_have_room_for_their_contracts(provider: str) -> No
         said = f"{kind.group.partition('.')[0]} {kind.kind}"
         for pattern, view in ROLES.items():
             if re.fullmatch(pattern, said):
-                check_definition(crd, resolved(kind, crd), view)
+                check_definition(crd, resolve(kind, crd), view)
 
 
 async def a_network_is_made(at: Plane, cloud: Cloud) -> None:

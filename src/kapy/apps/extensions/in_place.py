@@ -23,7 +23,7 @@ from kapy.apps.extensions.coverage import (
     left_of_machine,
     left_of_machine_set,
 )
-from kapy.core.machine.updates import Progress
+from kapy.core.machine.in_place_updates import Progress
 from kapy.engine.cache import Change
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.errors import HookError

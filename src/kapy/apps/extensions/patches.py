@@ -12,7 +12,7 @@ from kapy.kube.model import encode
 
 
 class Patches:
-    """Asks the extension that a patch names, each time (a `kapy.core.topology.settled.Patches`)."""
+    """Calls the extension of a patch (a `kapy.core.topology.fingerprint.PatchRevisions`)."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller

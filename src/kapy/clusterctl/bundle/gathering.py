@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.bundle import CERT_MANAGER, Bundle, Release
 from kapy.clusterctl.components.images import images_of
 from kapy.clusterctl.config import Config
@@ -22,7 +23,6 @@ from kapy.clusterctl.provider_reference import Reference
 from kapy.clusterctl.repository import repository_at, repository_of
 from kapy.clusterctl.repository.releases import METADATA
 from kapy.clusterctl.repository.web import Web
-from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.variables import MissingVariables, processed
 
 _TEMPLATES: Final = ("cluster-template", "clusterclass-")
@@ -44,11 +44,11 @@ async def gathered(
     ]
     if cert_manager:
         works.append(partial(_cert_manager, config, say))
-    releases = await side_by_side(works)
+    releases = await bounded_gather(works)
     images = sorted({image for one in releases for image in _images(one, config)})
     if digests:
         say("Asking registries for the digests of images")
-        images = await side_by_side(partial(_with_digest, image) for image in images)
+        images = await bounded_gather(partial(_with_digest, image) for image in images)
     return Bundle(tuple(releases), tuple(images))
 
 
@@ -62,7 +62,7 @@ async def _release(kind: ProviderType, wanted: Reference, config: Config, say: S
         wanted_files.update(filter(_is_template, await repository.files(version)))
     say("Fetching", provider=provider.label, version=version)
     names = sorted(wanted_files)
-    contents = await side_by_side(partial(repository.file, version, name) for name in names)
+    contents = await bounded_gather(partial(repository.file, version, name) for name in names)
     files = dict(zip(names, contents, strict=True))
     return Release(provider.label, version, components, files, provider)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from kapy.clusterctl.atomic_file import atomic_write
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.bundle import CERT_MANAGER, IMAGE_LIST, Bundle, Release
 from kapy.clusterctl.bundle.file import artifact_of
 from kapy.clusterctl.config import Config
@@ -18,8 +20,6 @@ from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.repository.oci import tag_of
 from kapy.clusterctl.repository.web import Web
-from kapy.clusterctl.side_by_side import side_by_side
-from kapy.clusterctl.whole_file import whole_file
 from kapy.kube import yaml
 
 _MARK: Final = "# Written by `kapy bundle load`, which may write it again.\n"
@@ -55,7 +55,7 @@ async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
         registry = Registry(base, name, Web(), credentials)
         await registry.push(artifact_of(release), tag_of(release.version))
 
-    await side_by_side((partial(one, release) for release in bundle.releases), at_once=_AT_ONCE)
+    await bounded_gather((partial(one, release) for release in bundle.releases), at_once=_AT_ONCE)
 
 
 def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _is_ours(path: Path) -> bool:
 
 def _put(path: Path, content: bytes) -> None:
     try:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(content)
     except OSError as error:
         raise BundleError(

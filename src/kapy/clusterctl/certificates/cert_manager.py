@@ -14,6 +14,7 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.applying import Applying, NotApplied
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates import CERTIFICATES, GROUP, ISSUERS, CertificateError
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL
 from kapy.clusterctl.components.images import images_of, rewrite
@@ -22,10 +23,9 @@ from kapy.clusterctl.inventory import BUILT_IN
 from kapy.clusterctl.labelled import Labelled, labelled
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.migration import migrate
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.repository import repository_at
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, NAMESPACES, Resource
@@ -84,7 +84,7 @@ def of_plane(definition: Document) -> bool:
 
 async def _definition(client: Client) -> Document | None:
     try:
-        return await persistently(lambda: client.get(CRDS, Key("", CERTIFICATES.group_resource)))
+        return await retry(lambda: client.get(CRDS, Key("", CERTIFICATES.group_resource)))
     except NotFound:
         return None
 
@@ -92,7 +92,7 @@ async def _definition(client: Client) -> Document | None:
 async def images(client: Client, config: Config) -> list[str]:
     """The images that installing cert-manager needs; none where its namespace is there."""
     try:
-        await persistently(lambda: client.get(NAMESPACES, Key("", _NAMESPACE)))
+        await retry(lambda: client.get(NAMESPACES, Key("", _NAMESPACE)))
     except NotFound:
         return list(images_of(await _manifest(config)))
     return []
@@ -127,7 +127,7 @@ async def ensure_latest(client: Client, config: Config, say: Say) -> None:
     manifest = await _manifest(config)
     await migrate(client, manifest, say)
     say("Deleting cert-manager", version=found.current)
-    await side_by_side(partial(_delete, client, one) for one in there if one.kind not in _KEPT)
+    await bounded_gather(partial(_delete, client, one) for one in there if one.kind not in _KEPT)
     await _install(client, config, manifest, say)
 
 
@@ -267,4 +267,4 @@ async def _delete(client: Client, one: Labelled) -> None:
 
 async def _delete_key(client: Client, resource: Resource, key: Key) -> None:
     with suppress(NotFound):
-        await persistently(lambda: client.delete(resource, key))
+        await retry(lambda: client.delete(resource, key))

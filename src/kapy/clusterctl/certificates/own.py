@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.cert_manager import is_built_in
 from kapy.clusterctl.certificates.injection import WEBHOOKS, injected, source, with_bundle
 from kapy.clusterctl.certificates.issuing import OURS, Issued, issued, kept
 from kapy.clusterctl.certificates.wanted import Wanted, asked_by, of_cert_manager
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, SECRETS, Resource
@@ -59,7 +59,7 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
     First the new authority is trusted, beside the old one; then the Secrets are written. What
     was interrupted can be done again. Answers the Secrets' keys. Raises ApiErrors.
     """
-    secrets = (await persistently(partial(client.list, SECRETS, labels=OURS))).items
+    secrets = (await retry(partial(client.list, SECRETS, labels=OURS))).items
     held = {Key.of(one): one for one in secrets}
     asked = [wanted for one in secrets if (wanted := kept(one)) is not None]
     labels = {
@@ -70,18 +70,18 @@ async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Ke
     if found.secrets:
         await _tell(client, found)
     for secret in found.secrets:
-        await persistently(partial(client.patch, SECRETS, Key.of(secret), secret))
+        await retry(partial(client.patch, SECRETS, Key.of(secret), secret))
     return [Key.of(one) for one in found.secrets]
 
 
 async def _tell(client: Client, found: Issued) -> None:
     for resource in TRUSTING:
         try:
-            listed = await persistently(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
+            listed = await retry(partial(client.list, resource, labels=CLUSTERCTL_LABEL))
         except NotFound:
             continue  # not every server has APIServices
         trusting = [{"kind": resource.kind, **one} for one in listed.items]
-        await side_by_side(
+        await bounded_gather(
             partial(_trust, client, resource, one, bundle)
             for one in trusting
             if (bundle := _bundle(one, found)) is not None
@@ -100,7 +100,7 @@ async def _trust(client: Client, resource: Resource, one: Document, bundle: byte
     if told == one:
         return
     field = "webhooks" if resource.kind in WEBHOOKS else "spec"
-    await persistently(partial(client.patch, resource, Key.of(one), {field: told[field]}))
+    await retry(partial(client.patch, resource, Key.of(one), {field: told[field]}))
 
 
 async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
@@ -108,11 +108,11 @@ async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
 
     async def read(key: Key) -> Document | None:
         try:
-            return await persistently(lambda: client.get(SECRETS, key))
+            return await retry(lambda: client.get(SECRETS, key))
         except NotFound:
             return None
 
-    found = await side_by_side(partial(read, key) for key in keys)
+    found = await bounded_gather(partial(read, key) for key in keys)
     return {Key.of(one): one for one in found if one is not None}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
 
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.contracts import contract_of
@@ -21,7 +22,6 @@ from kapy.clusterctl.inventory import (
     installed_of,
     named,
 )
-from kapy.clusterctl.side_by_side import side_by_side
 from kapy.contract.crd_names import crd_name
 from kapy.kube import Document
 from kapy.kube.names import CRDS
@@ -61,7 +61,7 @@ def _check_new(one: Components, there: Iterable[Installed]) -> None:
 
 async def _check_contracts(queued: Sequence[Components], core: Installed, config: Config) -> None:
     asked = [core, *(installed_of(one.inventory_object) for one in queued)]
-    contracts = await side_by_side(partial(contract_of, one, config) for one in asked)
+    contracts = await bounded_gather(partial(contract_of, one, config) for one in asked)
     for one, contract in zip(asked, contracts, strict=True):
         if contract not in compatible(CONTRACT):
             raise InventoryError(

@@ -9,6 +9,7 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.applying import Applying, NotApplied
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.choice import Issuer
 from kapy.clusterctl.certificates.own import with_own_authority
 from kapy.clusterctl.components import Components
@@ -18,7 +19,6 @@ from kapy.clusterctl.install.running import reason_of
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.waiting import NotInTime, holds, until
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Unreachable
@@ -99,7 +99,7 @@ async def until_available(
     managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
     if managers:
         say("Waiting for providers to be available...")
-    await side_by_side(partial(_available, client, key, within) for key in managers)
+    await bounded_gather(partial(_available, client, key, within) for key in managers)
 
 
 async def _available(client: Client, key: Key, within: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.reading import read_components
 from kapy.clusterctl.config import Config
@@ -15,7 +16,6 @@ from kapy.clusterctl.progress import Say
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.provider_reference import Reference
 from kapy.clusterctl.repository import repository_of
-from kapy.clusterctl.side_by_side import side_by_side
 
 
 async def queue(
@@ -36,7 +36,7 @@ async def queue(
         for of_type, text, reference in asked.references()
         if not _built_in(installed, of_type, reference, say)
     ]
-    found = await side_by_side(
+    found = await bounded_gather(
         partial(
             _read,
             text,

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.images import has_manager
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.waiting import holds, until
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, NODES
@@ -28,7 +28,7 @@ _LASTING: Final = ("NoRuntime: ", "UnsupportedField: ")
 
 async def runs_pods(client: Client) -> bool:
     """Whether there is a Node, so that Deployments get Pods that run."""
-    return bool((await persistently(lambda: client.list(NODES, metadata=True))).items)
+    return bool((await retry(lambda: client.list(NODES, metadata=True))).items)
 
 
 async def until_running(client: Client, queued: Iterable[Components], say: Say) -> None:
@@ -37,7 +37,7 @@ async def until_running(client: Client, queued: Iterable[Components], say: Say) 
     What is not up in time goes on starting; nothing is raised.
     """
     managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
-    told = await side_by_side(partial(_up, client, key, say) for key in managers)
+    told = await bounded_gather(partial(_up, client, key, say) for key in managers)
     for key, why in zip(managers, told, strict=True):
         if why:
             say(f"Deployment {key.name} in {key.namespace} is not up", reason=why)

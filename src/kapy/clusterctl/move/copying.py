@@ -14,14 +14,14 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.content import movable, recreated
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.journal import Journal, Made, Prior
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, Planned, Way
-from kapy.clusterctl.move.tell import Tell
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Forbidden, KapyError, NotFound
 from kapy.kube.names import NAMESPACES, Resource
@@ -45,7 +45,7 @@ class Copying:
         self,
         client: Client,
         journal: Journal,
-        tell: Tell,
+        tell: Log,
         *,
         restorable: bool = True,
         updates: bool = True,
@@ -78,12 +78,12 @@ class Copying:
             self._tell(1, self._verb, **{ref.kind: ref.name}, Namespace=ref.namespace)
         await self._ensure_namespaces({ref.namespace for ref in objects})
         self._note_prior(one for ref, one in objects.items() if ref in self._found)
-        written = await side_by_side([partial(self._written, one) for one in objects.values()])
+        written = await bounded_gather([partial(self._written, one) for one in objects.values()])
         if self._restorable:
             made = [(ref, uid) for ref, uid, ours in written if ours]
             new = tuple(one for one in made if one not in self._journal.state.made.items())
             self._journal.write(*[Made(new)] if new else [])
-        await side_by_side(
+        await bounded_gather(
             [
                 partial(self._restore_owners_of_fields, one)
                 for ref, one in objects.items()
@@ -128,9 +128,9 @@ class Copying:
         """The object, and whether it is certain that it was made just now."""
         wanted = self._wanted(one)
         try:
-            return await persistently(lambda: self._writing.create(one.resource, wanted)), True
+            return await retry(lambda: self._writing.create(one.resource, wanted)), True
         except AlreadyExists:
-            found = await persistently(lambda: self._client.get(one.resource, one.ref.key))
+            found = await retry(lambda: self._client.get(one.resource, one.ref.key))
             self._found[one.ref] = found
             self._note_prior([one])
             return found, False
@@ -149,7 +149,7 @@ class Copying:
                 document["status"] = found["status"]
             return await self._writing.update(one.resource, document)
 
-        return await persistently(work)
+        return await retry(work)
 
     async def _after_deletion(self, one: Planned) -> Document | None:
         """Ends a deletion that this move began; refuses to bring back what others delete."""
@@ -160,7 +160,7 @@ class Copying:
             )
         await unfinalize(self._client, one.resource, one.ref.key)
         with suppress(NotFound):
-            return await persistently(lambda: self._client.get(one.resource, one.ref.key))
+            return await retry(lambda: self._client.get(one.resource, one.ref.key))
         return None
 
     async def _restore_owners_of_fields(self, one: Planned) -> None:
@@ -168,7 +168,7 @@ class Copying:
         fields = one.document["metadata"].get("managedFields")
         if fields:
             patch = {"metadata": {"managedFields": fields}}
-            await persistently(lambda: self._client.patch(one.resource, one.ref.key, patch))
+            await retry(lambda: self._client.patch(one.resource, one.ref.key, patch))
 
     def _wanted(self, one: Planned) -> Document:
         return wanted(one, self._found)
@@ -197,7 +197,7 @@ async def present(client: Client, objects: Iterable[Planned]) -> Mapping[Ref, Do
         documents = await _listed(client, at.resource, at.ref.namespace)
         return [(at.ref._replace(name=each["metadata"]["name"]), each) for each in documents]
 
-    found = await side_by_side([partial(one, at) for at in places.values()])
+    found = await bounded_gather([partial(one, at) for at in places.values()])
     return {ref: document for part in found for ref, document in part if ref in planned}
 
 
@@ -226,7 +226,7 @@ async def unfinalize(client: Client, resource: Resource, key: Key) -> None:
     """Let an object that is being deleted go."""
     with suppress(NotFound):
         patch: Document = {"metadata": {"finalizers": None}}
-        await persistently(lambda: client.patch(resource, key, patch))
+        await retry(lambda: client.patch(resource, key, patch))
 
 
 def named(refs: Iterable[object]) -> str:
@@ -238,7 +238,7 @@ def named(refs: Iterable[object]) -> str:
 
 async def _listed(client: Client, resource: Resource, namespace: str) -> Iterable[Document]:
     try:
-        return (await persistently(lambda: client.list(resource, namespace))).items
+        return (await retry(lambda: client.list(resource, namespace))).items
     except NotFound:
         raise MoveError(
             f"the other cluster does not serve {resource.kind} in version "
@@ -246,14 +246,14 @@ async def _listed(client: Client, resource: Resource, namespace: str) -> Iterabl
         ) from None
 
 
-async def _ensure_namespace(client: Client, name: str, tell: Tell) -> None:
+async def _ensure_namespace(client: Client, name: str, tell: Log) -> None:
     try:
-        await persistently(lambda: client.get(NAMESPACES, Key("", name)))
+        await retry(lambda: client.get(NAMESPACES, Key("", name)))
     except NotFound:
         tell(1, "Creating", Namespace=name)
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         with suppress(AlreadyExists):
-            await persistently(lambda: client.create(NAMESPACES, document))
+            await retry(lambda: client.create(NAMESPACES, document))
     except Forbidden as error:
         # Who may not read one namespace may still be allowed to list them.
         with suppress(KapyError):

@@ -20,16 +20,16 @@ from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move import pausing
-from kapy.clusterctl.move.accounts import paused_by, tell_counts, tell_left_behind
 from kapy.clusterctl.move.copying import Copying, present
 from kapy.clusterctl.move.discovery import discovered, kind_of
 from kapy.clusterctl.move.graph import Graph, Ref, ref_of
-from kapy.clusterctl.move.journal import Begun, Journal, Pausing, TurnedBack
+from kapy.clusterctl.move.journal import Begun, Journal, Pausing, RollbackStarted
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, left_behind, planned
 from kapy.clusterctl.move.refusals import check_ready, check_unpaused
 from kapy.clusterctl.move.removal import undo_in_target
-from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.move.summary import paused_by, tell_counts, tell_left_behind
 from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
@@ -38,7 +38,7 @@ _LARGEST: Final = 64 << 20
 """Bytes of a file that a move wrote."""
 
 
-async def begin_saving(source: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
+async def begin_saving(source: Client, begun: Begun, path: Path, tell: Log) -> Journal:
     """The journal of a new move to a directory; nothing is changed yet. Raises MoveError."""
     tell(0, "Moving to directory...")
     _check_folder(Path(begun.target.directory))
@@ -54,7 +54,7 @@ async def begin_saving(source: Client, begun: Begun, path: Path, tell: Tell) -> 
 class Saving:
     """A move to a directory."""
 
-    def __init__(self, source: Client, journal: Journal, tell: Tell) -> None:
+    def __init__(self, source: Client, journal: Journal, tell: Log) -> None:
         self._source = source
         self._journal = journal
         self._tell = tell
@@ -76,7 +76,7 @@ class Saving:
 
     async def roll_back(self) -> None:
         """Let the Clusters work; files that were written stay."""
-        self._journal.write(TurnedBack())
+        self._journal.write(RollbackStarted())
         await pausing.resume(self._source, self._journal.state.paused, self._tell, "source")
         self._journal.end()
 
@@ -94,7 +94,7 @@ class Saving:
             tell_left_behind(one, self._tell, level=0 if one.belongs else 5)
 
 
-async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Tell) -> Journal:
+async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Log) -> Journal:
     """The journal of a new move from a directory, with its plan; nothing is changed yet."""
     tell(0, "Moving from directory...")
     graph = Graph(await moved_kinds(target))
@@ -115,7 +115,7 @@ async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Tell) 
 class Restoring:
     """A move from a directory."""
 
-    def __init__(self, target: Client, journal: Journal, tell: Tell) -> None:
+    def __init__(self, target: Client, journal: Journal, tell: Log) -> None:
         self._target = target
         self._journal = journal
         self._tell = tell
@@ -134,7 +134,7 @@ class Restoring:
 
     async def roll_back(self) -> None:
         """Remove what was created."""
-        self._journal.write(TurnedBack())
+        self._journal.write(RollbackStarted())
         objects = self._journal.state.everything.values()
         await undo_in_target(self._target, self._journal, objects, None, self._tell)
         self._journal.end()

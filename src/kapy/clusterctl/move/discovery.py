@@ -13,6 +13,7 @@ from typing import Any
 
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.inventory import Inventory
 from kapy.clusterctl.move.graph import Graph, class_of, ref_of
@@ -24,23 +25,22 @@ from kapy.clusterctl.move.kinds import (
     moved_kinds,
     resource_of,
 )
+from kapy.clusterctl.move.log import Log, silent
 from kapy.clusterctl.move.plan import LeftBehind
-from kapy.clusterctl.move.tell import Tell, silent
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, SECRETS, GroupKind, Resource, split_api_version
 
 
-async def discovered(client: Client, namespace: str, tell: Tell = silent) -> Graph:
+async def discovered(client: Client, namespace: str, tell: Log = silent) -> Graph:
     """The graph of a namespace ("" is all of them). Raises ApiErrors and Unreachable."""
     tell(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
     places = [(one.resource, namespace) for one in kinds.values()]
-    found = await side_by_side([partial(listed, client, *place) for place in places])
+    found = await bounded_gather([partial(listed, client, *place) for place in places])
     elsewhere = await _provider_secrets(client)
     for (resource, _), documents in zip(places, found, strict=True):
         more = elsewhere if resource is SECRETS else []
@@ -58,10 +58,10 @@ async def discovered(client: Client, namespace: str, tell: Tell = silent) -> Gra
 
 async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
     """The objects of a namespace whose CRDs clusterctl has not labelled."""
-    crds = await persistently(lambda: client.list(CRDS))
+    crds = await retry(lambda: client.list(CRDS))
     foreign = [one for one in map(resource_of, crds.items) if one.group_kind not in kinds]
     chosen = [one for one in foreign if one.namespaced]
-    found = await side_by_side([partial(listed, client, one, namespace) for one in chosen])
+    found = await bounded_gather([partial(listed, client, one, namespace) for one in chosen])
     return [
         LeftBehind(
             ref_of(document),
@@ -76,7 +76,7 @@ async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> l
 async def listed(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
     """All objects of a kind; none where it is not served."""
     try:
-        return (await persistently(lambda: client.list(resource, namespace))).items
+        return (await retry(lambda: client.list(resource, namespace))).items
     except NotFound:
         return ()
 
@@ -87,7 +87,7 @@ async def _provider_secrets(client: Client) -> list[Document]:
         for one in await Inventory(client).installed()
         if one.type is ProviderType.INFRASTRUCTURE
     }
-    found = await side_by_side(
+    found = await bounded_gather(
         [partial(listed, client, SECRETS, one) for one in sorted(namespaces)]
     )
     return [document for documents in found for document in documents]
@@ -103,7 +103,7 @@ async def _foreign_classes(
     keys = {class_of(one.document) for one in graph.of(CLUSTER) if one.document}
     found: list[tuple[Document, MovedKind]] = []
     for key in sorted(one for one in keys if one.name and one.namespace != namespace):
-        cluster_class = await persistently(partial(client.get, kind.resource, key))
+        cluster_class = await retry(partial(client.get, kind.resource, key))
         found.append((cluster_class, kind))
         found += await _templates(client, graph.kinds, cluster_class)
     return found
@@ -121,9 +121,9 @@ async def _templates(
 
     async def one(api_version: str, name: str, of: str) -> tuple[Document, MovedKind]:
         kind = await kind_of({"apiVersion": api_version, "kind": name}, kinds, served)
-        return await persistently(lambda: client.get(kind.resource, Key(namespace, of))), kind
+        return await retry(lambda: client.get(kind.resource, Key(namespace, of))), kind
 
-    return await side_by_side([partial(one, *reference) for reference in sorted(references)])
+    return await bounded_gather([partial(one, *reference) for reference in sorted(references)])
 
 
 async def kind_of(document: Document, kinds: MovedKinds, served: Kinds) -> MovedKind:

@@ -109,7 +109,7 @@ class Removed(msgspec.Struct, frozen=True, tag="removed"):
     """Nothing of it is in the source any more: what follows lets the target work."""
 
 
-class TurnedBack(msgspec.Struct, frozen=True, tag="turned back"):
+class RollbackStarted(msgspec.Struct, frozen=True, tag="turned back"):
     """From here on everything is undone."""
 
 
@@ -127,7 +127,7 @@ Entry = (
     | Made
     | Verified
     | Removed
-    | TurnedBack
+    | RollbackStarted
     | Done
 )
 _DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(Entry)
@@ -276,7 +276,7 @@ def _note(state: State, entry: Any) -> None:
             state.verified.add(entry.leg)
         case Removed():
             state.removed = True
-        case TurnedBack():
+        case RollbackStarted():
             state.turned_back = True
         case Done():
             state.done = True

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
-from kapy.clusterctl.patience import persistently
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, GroupKind, Resource
 
@@ -48,7 +48,7 @@ MovedKinds: TypeAlias = Mapping[GroupKind, MovedKind]
 
 async def moved_kinds(client: Client) -> MovedKinds:
     """The kinds of a management cluster. Raises ApiErrors and Unreachable."""
-    listed = await persistently(lambda: client.list(CRDS, labels=CLUSTERCTL_LABEL))
+    listed = await retry(lambda: client.list(CRDS, labels=CLUSTERCTL_LABEL))
     return kinds_of(listed.items)
 
 

@@ -13,12 +13,20 @@ from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.move import pausing
-from kapy.clusterctl.move.accounts import paused_by
 from kapy.clusterctl.move.copying import Copying
 from kapy.clusterctl.move.discovery import discovered
 from kapy.clusterctl.move.graph import Graph, Node, Ref
-from kapy.clusterctl.move.journal import Journal, Known, Leg, Pausing, Removed, TurnedBack, Verified
+from kapy.clusterctl.move.journal import (
+    Journal,
+    Known,
+    Leg,
+    Pausing,
+    Removed,
+    RollbackStarted,
+    Verified,
+)
 from kapy.clusterctl.move.kinds import CLUSTER, moved_kinds
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, Planned, Way, planned
 from kapy.clusterctl.move.refusals import (
     check_undeleted,
@@ -26,7 +34,7 @@ from kapy.clusterctl.move.refusals import (
     still_changing,
 )
 from kapy.clusterctl.move.removal import remove_from_source, undo_in_target
-from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.move.summary import paused_by
 from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 
@@ -37,7 +45,7 @@ ROUNDS: Final = 5
 class Mover:
     """One move. source, target: administrators of the two management clusters."""
 
-    def __init__(self, source: Client, target: Client, journal: Journal, tell: Tell) -> None:
+    def __init__(self, source: Client, target: Client, journal: Journal, tell: Log) -> None:
         self._source = source
         self._target = target
         self.journal = journal
@@ -52,7 +60,7 @@ class Mover:
             await self.roll_back()
             return
         if "forth" not in state.verified:
-            await self._bring_forth()
+            await self._run_forward()
         if not state.removed:
             await self._take_from_source()
         await pausing.resume(self._target, state.paused, self._tell)
@@ -63,18 +71,18 @@ class Mover:
         """Undo what was done of the move. Raises MoveError, ApiErrors and Unreachable."""
         state = self.journal.state
         if not state.turned_back:
-            self.journal.write(TurnedBack())
+            self.journal.write(RollbackStarted())
         back: Plan | None = None
         if "forth" in state.verified:
             if "back" not in state.verified:
-                await self._bring_back()
+                await self._run_rollback()
             back = state.plans["back"]
         objects = state.everything | (back.objects if back is not None else {})
         await undo_in_target(self._target, self.journal, objects.values(), back, self._tell)
         await pausing.resume(self._source, state.paused, self._tell, "source")
         self.journal.end()
 
-    async def _bring_forth(self) -> None:
+    async def _run_forward(self) -> None:
         if self.journal.state.known is None:
             there = await discovered(self._target, self._namespace)
             self.journal.write(Known(tuple(there.nodes)))
@@ -89,7 +97,7 @@ class Mover:
         await verify(self._target, self.journal.state.plans["forth"])
         self.journal.write(Verified("forth"))
 
-    async def _bring_back(self) -> None:
+    async def _run_rollback(self) -> None:
         await pausing.pause(self._target, self.journal.state.paused, self._tell, "target")
         graph = await discovered(self._target, self._namespace)
         await pausing.unblocked(self._target, filter(self._is_ours, _moving(graph)), self._tell)

@@ -11,12 +11,12 @@ from typing import Final, Protocol
 from kapy.client.client import Client
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.inventory import Inventory
-from kapy.clusterctl.move.beginning import begin
 from kapy.clusterctl.move.directory import Restoring, Saving, begin_restoring, begin_saving
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place, unfinished
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.mover import Mover
+from kapy.clusterctl.move.preflight import begin
 from kapy.clusterctl.move.refusals import identity
-from kapy.clusterctl.move.tell import Tell
 
 _SIDES: Final = {"source": "--kubeconfig", "target": "--to-kubeconfig"}
 
@@ -55,7 +55,7 @@ async def journal_of(
     source: Client | None,
     target: Client | None,
     path: Path,
-    tell: Tell,
+    tell: Log,
     *,
     besides: Collection[str] = (),
 ) -> Journal:
@@ -78,7 +78,7 @@ async def journal_of(
 
 
 def operation(
-    journal: Journal, source: Client | None, target: Client | None, tell: Tell
+    journal: Journal, source: Client | None, target: Client | None, tell: Log
 ) -> Operation:
     """What goes on with a journal."""
     mode = journal.state.begun.mode

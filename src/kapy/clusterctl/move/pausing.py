@@ -10,13 +10,13 @@ from typing import Final
 
 from kapy.api.names import Annotation
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.copying import named
 from kapy.clusterctl.move.graph import Node, Ref
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS
-from kapy.clusterctl.move.tell import Tell
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.move.log import Log
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.waiting import until
 from kapy.kube import Document
 from kapy.kube.errors import NotFound
@@ -39,7 +39,7 @@ def is_paused(document: Document) -> bool:
     return bool((document.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations
 
 
-async def pause(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "source") -> None:
+async def pause(client: Client, refs: Iterable[Ref], tell: Log, where: str = "source") -> None:
     """Pause what is there of these Clusters, then ClusterClasses. Can be done again."""
     chosen = sorted(refs)
     tell(1, f"Pausing the {where} cluster")
@@ -48,7 +48,7 @@ async def pause(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "s
     await _set(client, chosen, CLUSTER_CLASS, tell, paused=True)
 
 
-async def resume(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "target") -> None:
+async def resume(client: Client, refs: Iterable[Ref], tell: Log, where: str = "target") -> None:
     """Let the controllers work on these ClusterClasses, then Clusters. Can be done again."""
     chosen = sorted(refs)
     tell(1, "Resuming the target ClusterClasses")
@@ -57,7 +57,7 @@ async def resume(client: Client, refs: Iterable[Ref], tell: Tell, where: str = "
     await _set(client, chosen, CLUSTER, tell, paused=False)
 
 
-async def unblocked(client: Client, nodes: Iterable[Node], tell: Tell) -> bool:
+async def unblocked(client: Client, nodes: Iterable[Node], tell: Log) -> bool:
     """Wait until no object blocks the move; whether one did. Raises MoveError when it takes too
     long."""
     blocking: list[Node] = []
@@ -74,7 +74,7 @@ async def unblocked(client: Client, nodes: Iterable[Node], tell: Tell) -> bool:
         )
     try:
         async with asyncio.timeout(BLOCKED_FOR):
-            await side_by_side([partial(_until_ready, client, node) for node in blocking])
+            await bounded_gather([partial(_until_ready, client, node) for node in blocking])
     except TimeoutError:
         names = named(node.ref for node in blocking)
         raise MoveError(
@@ -100,7 +100,7 @@ def _blocks(document: Document | None) -> bool:
 
 
 async def _set(
-    client: Client, refs: Iterable[Ref], kind: GroupKind, tell: Tell, *, paused: bool
+    client: Client, refs: Iterable[Ref], kind: GroupKind, tell: Log, *, paused: bool
 ) -> None:
     patch = _PATCHES[kind](paused)
     chosen = [ref for ref in refs if ref.group_kind == kind]
@@ -111,12 +111,12 @@ async def _set(
         else:
             what = "Set Paused annotation" if paused else "Remove Paused annotation"
             tell(5, what, ClusterClass=ref.name, Namespace=ref.namespace)
-    await side_by_side([partial(_patched, client, ref, patch) for ref in chosen])
+    await bounded_gather([partial(_patched, client, ref, patch) for ref in chosen])
 
 
 async def _patched(client: Client, ref: Ref, patch: Document) -> None:
     with suppress(NotFound):
-        await persistently(lambda: client.patch(_RESOURCES[ref.group_kind], ref.key, patch))
+        await retry(lambda: client.patch(_RESOURCES[ref.group_kind], ref.key, patch))
 
 
 def _pause_cluster(paused: bool) -> Document:  # noqa: FBT001

@@ -9,16 +9,16 @@ from functools import partial
 from typing import Final
 
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.content import essence, movable
 from kapy.clusterctl.move.copying import is_made, named, present, unfinalize
 from kapy.clusterctl.move.journal import Journal
 from kapy.clusterctl.move.kinds import MovedKinds
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, Planned, Way
 from kapy.clusterctl.move.refusals import still_changing
-from kapy.clusterctl.move.tell import Tell
-from kapy.clusterctl.patience import persistently
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import Resource
@@ -33,7 +33,7 @@ CopyAgain = Callable[[Planned, Document], Awaitable[None]]
 
 
 async def remove_from_source(
-    client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, tell: Tell
+    client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, tell: Log
 ) -> None:
     """Remove what was moved, dependents first. Raises MoveError; can be done again.
 
@@ -42,7 +42,7 @@ async def remove_from_source(
     remover = _Remover(client, kinds, copy_again, tell)
     for group in reversed(plan.groups()):
         moved = [one for one in group if one.way is Way.MOVED]
-        await side_by_side([partial(remover.remove, one) for one in moved])
+        await bounded_gather([partial(remover.remove, one) for one in moved])
     left = await present(client, plan.of(Way.MOVED))
     if left:
         raise MoveError(
@@ -53,9 +53,7 @@ async def remove_from_source(
 
 
 class _Remover:
-    def __init__(
-        self, client: Client, kinds: MovedKinds, copy_again: CopyAgain, tell: Tell
-    ) -> None:
+    def __init__(self, client: Client, kinds: MovedKinds, copy_again: CopyAgain, tell: Log) -> None:
         self._client = client
         self._kinds = kinds
         self._copy_again = copy_again
@@ -82,11 +80,11 @@ class _Remover:
                 return False
             return True
 
-        return await persistently(work)
+        return await retry(work)
 
     async def _looked_at(self, one: Planned) -> str:
         """The version of an object that was written meanwhile, when what it says is copied."""
-        found = await persistently(lambda: self._client.get(one.resource, one.ref.key))
+        found = await retry(lambda: self._client.get(one.resource, one.ref.key))
         metadata = found["metadata"]
         if metadata["uid"] != one.uid:
             raise MoveError(
@@ -103,7 +101,7 @@ class _Remover:
 
 
 async def undo_in_target(
-    client: Client, journal: Journal, objects: Iterable[Planned], back: Plan | None, tell: Tell
+    client: Client, journal: Journal, objects: Iterable[Planned], back: Plan | None, tell: Log
 ) -> None:
     """Give the target what it had under these names before the move. Can be done again.
 
@@ -117,7 +115,7 @@ async def undo_in_target(
             for one in group
             if one.ref in found
         ]
-        await side_by_side(works)
+        await bounded_gather(works)
 
 
 async def force_delete(
@@ -147,7 +145,7 @@ async def _undone(
     one: Planned,
     found: Document,
     back: Plan | None,
-    tell: Tell,
+    tell: Log,
 ) -> None:
     ref = one.ref
     prior = journal.state.prior.get(ref)
@@ -167,7 +165,7 @@ async def _deleted(client: Client, one: Planned, uid: str) -> None:
             await force_delete(client, one.resource, one.ref.key, uid, version)
 
     with suppress(NotFound):
-        await persistently(work)
+        await retry(work)
 
 
 def _followed(one: Planned, back: Plan | None) -> bool:
@@ -190,7 +188,7 @@ async def _restored(client: Client, one: Planned, prior: Document) -> None:
             await client.patch(one.resource, one.ref.key, patch)
 
     with suppress(NotFound):
-        await persistently(work)
+        await retry(work)
 
 
 def _as_copied(document: Document) -> Document:

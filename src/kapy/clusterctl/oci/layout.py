@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy._aio.plain_tar import PlainInfo, members
+from kapy.clusterctl.atomic_file import atomic_write
 from kapy.clusterctl.errors import BundleError
 from kapy.clusterctl.oci.artifact import (
     INDEX,
@@ -24,7 +25,6 @@ from kapy.clusterctl.oci.artifact import (
     digest_of,
     titled,
 )
-from kapy.clusterctl.whole_file import whole_file
 from kapy.kube.foreign_json import decoded
 
 REFERENCE: Final = "org.opencontainers.image.ref.name"
@@ -51,7 +51,7 @@ def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -
         {"schemaVersion": 2, "mediaType": INDEX, "manifests": index}
     )
     try:
-        with whole_file(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
+        with atomic_write(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
             for name, content in members.items():
                 member = tarfile.TarInfo(name)
                 member.size = len(content)

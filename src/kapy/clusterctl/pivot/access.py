@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kapy.client.client import Client
+from kapy.clusterctl.atomic_file import atomic_write
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.kubeconfig import NoKubeconfig, admin_kubeconfig
 from kapy.clusterctl.move.refusals import identity
-from kapy.clusterctl.whole_file import whole_file
 from kapy.kube import Key
 
 
@@ -35,5 +35,5 @@ async def kubeconfig_file(source: Client, cluster: Key, folder: Path) -> Path:
 
 def _keep(path: Path, text: str) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with whole_file(path, mode=0o600) as file:
+    with atomic_write(path, mode=0o600) as file:
         file.write(text.encode())

@@ -10,11 +10,11 @@ from typing import Final
 
 from kapy.apiserver.controllers.workloads.pod_conditions import trouble
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.components.images import has_manager
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.waiting import NotInTime, holds, until
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, NotFound, Unreachable
@@ -39,7 +39,7 @@ async def until_managers_run(
     local: programs by the labels of providers that the other management cluster runs as local
     programs. Raises NotInTime.
     """
-    listed = await persistently(lambda: client.list(DEPLOYMENTS, labels=PROVIDER_LABEL))
+    listed = await retry(lambda: client.list(DEPLOYMENTS, labels=PROVIDER_LABEL))
     chosen = [
         one
         for one in listed.items
@@ -48,7 +48,7 @@ async def until_managers_run(
     waiting = [one for one in chosen if not holds(one, "Available")]
     if waiting:
         say("Waiting for providers to be available...")
-    await side_by_side(
+    await bounded_gather(
         partial(_available, client, one, local.get(_label(one), ""), within, say) for one in waiting
     )
 
@@ -100,7 +100,7 @@ class _Pods:
 
     async def _follow(self) -> None:
         namespace = self._key.namespace
-        listed = await persistently(lambda: self._client.list(PODS, namespace))
+        listed = await retry(lambda: self._client.list(PODS, namespace))
         for one in listed.items:
             self._look(one)
         async with self._client.watch(

@@ -11,21 +11,21 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.clusterctl import install
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.choice import Choice
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.install.queue import queue
 from kapy.clusterctl.inventory import Installed, Inventory
-from kapy.clusterctl.move.beginning import check_source, rehearse
 from kapy.clusterctl.move.discovery import listed
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place, unfinished
 from kapy.clusterctl.move.kinds import resource_of
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.mover import Mover
 from kapy.clusterctl.move.operation import begun, journal_of, new_path
+from kapy.clusterctl.move.preflight import check_source, rehearse
 from kapy.clusterctl.move.refusals import identity
-from kapy.clusterctl.move.tell import Tell
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.pivot.host import (
     CLUSTERS,
     check_cluster,
@@ -36,7 +36,7 @@ from kapy.clusterctl.pivot.host import (
 from kapy.clusterctl.pivot.managers import until_managers_run
 from kapy.clusterctl.pivot.needed import Needed, needed
 from kapy.clusterctl.progress import Say
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.waiting import NotInTime, holds, until
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
@@ -65,7 +65,7 @@ class Way:
     clock: Clock
     journals: Path
     say: Say
-    tell: Tell
+    tell: Log
     wait: float = install.providers.WAIT
     certificates: Choice = "auto"
     local: Mapping[str, str] = field(default_factory=dict)
@@ -163,20 +163,20 @@ class Pivot:
 
     async def _found(self, side: Side) -> Document | None:
         try:
-            return await persistently(partial(side.client.get, CLUSTERS, self._cluster))
+            return await retry(partial(side.client.get, CLUSTERS, self._cluster))
         except NotFound:
             return None
 
     async def _checked(self) -> Needed:
         """The providers that the cluster needs. Raises MoveError where it cannot be pivoted now."""
         plane, itself = self._plane.client, self._itself.client
-        cluster = await persistently(partial(plane.get, CLUSTERS, self._cluster))
+        cluster = await retry(partial(plane.get, CLUSTERS, self._cluster))
         check_cluster(cluster)
         await check_not_in_memory(plane, cluster)
         await check_nodes(itself, self._cluster.name, self._itself.kubeconfig)
         await check_source(plane, self._cluster.namespace)
         source = await Inventory(plane, reached=True).installed()
-        used = await side_by_side(partial(self._uses, one) for one in source if one.built_in)
+        used = await bounded_gather(partial(self._uses, one) for one in source if one.built_in)
         labels = {label for label in used if label}
         found = needed(source, await self._installed_there(), labels)
         for one in found.unused:
@@ -191,7 +191,7 @@ class Pivot:
         """The label of a provider that has objects here, "" without any."""
         client = self._plane.client
         selector = f"{PROVIDER_LABEL}={provider.label}"
-        crds = await persistently(partial(client.list, CRDS, labels=selector))
+        crds = await retry(partial(client.list, CRDS, labels=selector))
         for one in crds.items:
             if await listed(client, resource_of(one), ""):
                 return provider.label

@@ -19,9 +19,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kapy.clusterctl.atomic_file import atomic_write
 from kapy.clusterctl.errors import FileMissing
 from kapy.clusterctl.oci.artifact import DIGEST, digest_of
-from kapy.clusterctl.whole_file import whole_file
 
 T = TypeVar("T")
 Key = tuple[str, ...]
@@ -101,5 +101,5 @@ class Cache:
 
 def _write(path: Path, content: bytes) -> None:
     """Keep content; where that cannot be done, it is not kept."""
-    with suppress(OSError), whole_file(path) as file:
+    with suppress(OSError), atomic_write(path) as file:
         file.write(content)

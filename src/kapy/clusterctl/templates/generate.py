@@ -16,8 +16,8 @@ from kapy.clusterctl.provider_reference import parse_reference
 from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.templates import Template, listed, template_of
 from kapy.clusterctl.templates.classes import Release, with_classes
+from kapy.clusterctl.templates.options import TemplateOptions, set_variables
 from kapy.clusterctl.templates.sources import DEFAULT_KEY, text_at, text_of_config_map
-from kapy.clusterctl.templates.wishes import Wishes, set_variables
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ Source: TypeAlias = FromRepository | FromPlace | FromConfigMap
 
 async def cluster_template_of(
     source: Source,
-    wishes: Wishes,
+    wishes: TemplateOptions,
     config: Config,
     reach: Reach,
     *,
@@ -107,7 +107,9 @@ def _current_namespace(reach: Reach) -> str:
         ) from error
 
 
-def _read(text: str, wishes: Wishes, config: Config, name: str, *, list_only: bool) -> Template:
+def _read(
+    text: str, wishes: TemplateOptions, config: Config, name: str, *, list_only: bool
+) -> Template:
     return (
         listed(text) if list_only else template_of(text, config.variables, wishes.namespace, name)
     )
@@ -122,7 +124,12 @@ async def _from_config_map(source: FromConfigMap, reach: Reach) -> str:
 
 
 async def _from_repository(
-    source: FromRepository, wishes: Wishes, config: Config, reach: Reach, *, list_only: bool
+    source: FromRepository,
+    wishes: TemplateOptions,
+    config: Config,
+    reach: Reach,
+    *,
+    list_only: bool,
 ) -> Template:
     provider, version = await _provider(source.infrastructure, config, reach)
     repository = repository_of(provider, config)

@@ -13,6 +13,7 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy.client.client import Client
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.certificates.choice import Issuer
 from kapy.clusterctl.certificates.issuing import OURS
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL, Components
@@ -22,10 +23,9 @@ from kapy.clusterctl.delete import Deletion, remove
 from kapy.clusterctl.install.providers import install
 from kapy.clusterctl.inventory import PROVIDERS, Installed
 from kapy.clusterctl.labelled import Labelled, components_in
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.progress import Say, of_provider
 from kapy.clusterctl.repository import repository_of
-from kapy.clusterctl.side_by_side import side_by_side
+from kapy.clusterctl.retry import retry
 from kapy.clusterctl.upgrade.plan import Plan
 from kapy.clusterctl.waiting import NotInTime, until
 from kapy.kube import Document, Key
@@ -38,7 +38,7 @@ DOWN_WITHIN: Final = 60.0
 async def components_for(plan: Plan, config: Config) -> list[Components]:
     """The components of all target versions, in the order of installation."""
     items = sorted(plan.items, key=lambda one: one.provider.type.order)
-    return await side_by_side(
+    return await bounded_gather(
         partial(_components, one.provider, one.next_version, config) for one in items
     )
 
@@ -85,17 +85,15 @@ async def _scale_down(client: Client, provider: Installed, say: Say) -> None:
     """End the old version: what it converts, no other may be asked for while two are there."""
     say("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
-    listed = await persistently(
-        lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector)
-    )
-    await side_by_side(partial(_to_zero, client, one) for one in listed.items)
+    listed = await retry(lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector))
+    await bounded_gather(partial(_to_zero, client, one) for one in listed.items)
 
 
 async def _to_zero(client: Client, deployment: Document) -> None:
     key = Key.of(deployment)
     if deployment["spec"].get("replicas") != 0:
         none = {"spec": {"replicas": 0}}
-        await persistently(lambda: client.patch(DEPLOYMENTS, key, none))
+        await retry(lambda: client.patch(DEPLOYMENTS, key, none))
     try:
         await until(client, DEPLOYMENTS, key, _is_down, within=DOWN_WITHIN)
     except TimeoutError:

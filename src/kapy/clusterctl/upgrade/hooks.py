@@ -15,10 +15,10 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import FileMissing, InventoryError
 from kapy.clusterctl.migration import storage_version
-from kapy.clusterctl.patience import persistently
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.provider_files import text_of
 from kapy.clusterctl.repository import repository_of
+from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, Resource, split_api_version
@@ -116,7 +116,7 @@ def _annotated(objects: Iterable[Document]) -> frozenset[str] | None:
 async def extensions(client: Client) -> list[Document]:
     """The ExtensionConfigs of a management cluster."""
     try:
-        crd = await persistently(lambda: client.get(CRDS, _EXTENSIONS))
+        crd = await retry(lambda: client.get(CRDS, _EXTENSIONS))
     except NotFound:
         return []
     spec = crd["spec"]
@@ -127,4 +127,4 @@ async def extensions(client: Client) -> list[Document]:
         spec["names"]["kind"],
         namespaced=False,
     )
-    return list((await persistently(lambda: client.list(resource))).items)
+    return list((await retry(lambda: client.list(resource))).items)

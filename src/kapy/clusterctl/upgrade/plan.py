@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.inventory import CONTRACT, Installed, compatible, core_of
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.side_by_side import side_by_side
 from kapy.clusterctl.upgrade.releases import Releases, releases_of, version_of
 
 _LOCKSTEP: Final = {
@@ -120,7 +120,7 @@ def check_steps(plan: Plan) -> None:
 
 
 async def _releases(installed: Sequence[Installed], config: Config) -> list[Releases]:
-    return await side_by_side(partial(releases_of, one, config) for one in installed)
+    return await bounded_gather(partial(releases_of, one, config) for one in installed)
 
 
 def _of(provider: Installed, releases: Sequence[Releases]) -> Releases:

@@ -1,7 +1,7 @@
-"""Cluster: one workload cluster, made of an infrastructure, a control plane and workers.
+"""Cluster: one workload cluster with its infrastructure, control plane and workers.
 
-This controller makes the referenced infrastructure and control plane the Cluster's own, takes the
-endpoint and the failure domains over from them, tells when each was ready for the first time
-(never taking it back), and sums up what all parts say of themselves in conditions and counters. A
-Cluster goes in order: workers, control plane, infrastructure.
+This controller owns the referenced infrastructure and control plane, copies the endpoint and the
+failure domains from them, records when each was ready for the first time (and never unsets that),
+and aggregates conditions and counters. A Cluster is deleted in this order: workers, control plane,
+infrastructure.
 """

@@ -1,5 +1,6 @@
-"""Checks of a Cluster's topology that read other objects: its ClusterClass, and on an upgrade
-what is still busy with the version before."""
+"""Checks of a Cluster's topology that read other objects: its ClusterClass and, on an upgrade, the
+objects that are still being upgraded.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from kapy.api.validation.topology_change import (
     version_change_errors,
 )
 from kapy.client.client import Client
-from kapy.core.cluster.upgrade import unsettled
+from kapy.core.cluster.upgrade import pending_upgrades
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
@@ -27,7 +28,7 @@ from kapy.topology.cluster_variables import Misshapen, is_reconciled, with_varia
 
 
 class Findings(NamedTuple):
-    """What is wrong, and what is said of it besides."""
+    """Errors and warnings."""
 
     errors: list[FieldError]
     warnings: list[str]
@@ -36,9 +37,10 @@ class Findings(NamedTuple):
 async def topology_defaults(
     client: Client, new: Document, old: Document | None
 ) -> tuple[Document, list[FieldError]]:
-    """A Cluster with the variables that its class has defaults for, and what is wrong with its
-    variables. One that the schema will refuse stays as it is, as does one whose class is not there
-    or not known in full yet."""
+    """Return a Cluster with default values of its class's variables, and the errors in its
+    variables. A Cluster that the schema will refuse is unchanged, as is one whose class does not
+    exist or is not reconciled.
+    """
     ref = value_at(new, ("spec", "topology", "classRef"))
     if not isinstance(ref, dict) or not isinstance(ref.get("name"), str):
         return new, []
@@ -56,7 +58,7 @@ async def topology_defaults(
 
 
 async def topology_findings(client: Client, new: Cluster, old: Cluster | None) -> Findings:
-    """What a Cluster with a topology asks of its class, and of what there is of it already."""
+    """Check a Cluster with a topology against its class and its existing objects."""
     topology, key, found = new.spec.topology, class_key(new), Findings([], [])
     if topology is None or key is None:
         return found
@@ -84,7 +86,11 @@ async def _change_errors(
     assert before is not None
     assert after is not None
     spec = cluster_class.spec
-    busy = await unsettled(client, old, before.version) if changes_version(before, after) else []
+    busy = (
+        await pending_upgrades(client, old, before.version)
+        if changes_version(before, after)
+        else []
+    )
     errors = version_change_errors(
         new,
         before,
@@ -109,7 +115,7 @@ async def _change_errors(
 
 
 async def _class_of(client: Client, key: Key, warnings: list[str]) -> ClusterClass | None:
-    """The class, as far as it is there; warnings are added about one that is not, or not yet."""
+    """Return the class if it exists; add a warning if it does not exist or is not reconciled."""
     refers = f"Cluster refers to ClusterClass {key}, but this ClusterClass"
     partly = "Cluster topology has not been fully validated."
     try:

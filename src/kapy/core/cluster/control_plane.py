@@ -1,31 +1,31 @@
-"""Phase: the control plane of a Cluster (ControlPlane contract)."""
+"""Phase: reconcile the control plane of a Cluster (ControlPlane contract)."""
 
 from __future__ import annotations
 
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.cluster.infrastructure import Vanished
-from kapy.core.cluster.owned import owned, take_endpoint, take_failures
+from kapy.core.cluster.infrastructure import ReferencedObjectDeleted
+from kapy.core.cluster.owned import get_owned, take_endpoint, take_failures
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 
 
 async def reconcile_control_plane(scope: ClusterScope) -> Result:
-    """Own the control plane, and note when it is initialized, which never goes back.
+    """Own the control plane, and record its initialization, which is never unset.
 
-    One that does not exist yet wakes the Cluster when it appears.
+    If it does not exist yet, its creation enqueues the Cluster.
     """
     cluster = scope.cluster
     ref, done = cluster.spec.control_plane_ref, cluster.status.initialization
     if ref is None:
         return DONE
-    scope.control_plane = await owned(scope, ref, ControlPlane)
+    scope.control_plane = await get_owned(scope, ref, ControlPlane)
     match scope.control_plane:
         case Unreadable(error):
             raise error
         case Absent() if done.control_plane_initialized and not cluster.deleting:
-            raise Vanished(f"{ref.kind} has been deleted after being initialized")
+            raise ReferencedObjectDeleted(f"{ref.kind} has been deleted after being initialized")
         case Found(control_plane):
             try:
                 take_failures(scope, control_plane)

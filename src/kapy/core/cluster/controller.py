@@ -1,4 +1,4 @@
-"""What wakes a Cluster: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the Cluster controller."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from typing import Any, Final
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import Label
 from kapy.contract.classes import clusters_of_class
+from kapy.contract.cluster_objects import (
+    ClusterObjects,
+    Path,
+    by_reference,
+    cluster_of,
+    on_create_or_delete,
+    on_update,
+)
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet, Path, cluster_of, own_change, own_life, referring
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.core.cluster.reconcile import reconcile
 from kapy.core.cluster.scope import Tools
 from kapy.engine.cache import Cache, Change, Informer
@@ -31,11 +38,11 @@ LONGEST: Final = 1.0
 def add_to(
     runtime: Runtime, remote: ClusterCache, *, grace: timedelta = timedelta(seconds=50)
 ) -> Controller:
-    """Run the Cluster controller in `runtime`.
+    """Add the Cluster controller to a runtime.
 
-    grace: silence of a workload cluster after which RemoteConnectionProbe says so.
+    grace: how long a workload cluster may be unreachable before RemoteConnectionProbe is False.
     """
-    fleet = Fleet(runtime.cache)
+    objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
     gates = runtime.options.gates
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
@@ -43,36 +50,37 @@ def add_to(
         client=runtime.client,
         external=external,
         remote=remote,
-        fleet=fleet,
+        fleet=objects,
         classes=classes,
         events=runtime.events.named("cluster-controller"),
         clock=runtime.clock,
         keys=runtime.private_keys,
         grace=grace,
-        asks_first=gates.runtime_sdk and gates.cluster_topology,
+        has_delete_hooks=gates.runtime_sdk and gates.cluster_topology,
     )
-    clusters = runtime.cache.informer(fleet.clusters.resource)
+    clusters = runtime.cache.informer(objects.clusters.resource)
     controller = Controller("cluster", partial(reconcile, tools))
-    unhurried = patience_with(clusters)
-    controller.watch(clusters, own_life)
-    controller.watch(clusters, awaited(own_change), debounce=STATUS_DEBOUNCE)
-    controller.watch(clusters, own_change, debounce=unhurried)
+    unhurried = debounce_for(clusters)
+    controller.watch(clusters, on_create_or_delete)
+    controller.watch(clusters, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
+    controller.watch(clusters, on_update, debounce=unhurried)
     controller.watch(classes, of_class(runtime.cache), debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.deployments, cluster_keys, debounce=unhurried)
-    controller.watch(fleet.pools, cluster_keys, debounce=unhurried)
-    controller.watch(fleet.machine_sets, of_machine_set, debounce=unhurried)
-    controller.watch(fleet.machines, of_machine, debounce=unhurried)
+    controller.watch(objects.deployments, cluster_keys, debounce=unhurried)
+    controller.watch(objects.pools, cluster_keys, debounce=unhurried)
+    controller.watch(objects.machine_sets, of_machine_set, debounce=unhurried)
+    controller.watch(objects.machines, of_machine, debounce=unhurried)
     controller.watch(remote.secrets, of_authority)
-    referred = referring(clusters, *REFERENCES)
-    external.wake(controller, awaited(referred), gather=STATUS_DEBOUNCE)
+    referred = by_reference(clusters, *REFERENCES)
+    external.wake(controller, unblocking_only(referred), gather=STATUS_DEBOUNCE)
     external.wake(controller, referred, gather=unhurried)
     remote.subscribe(controller.enqueue)
     return runtime.add(controller, clusters)
 
 
-def patience_with(clusters: Informer[Document]) -> Callable[[Key], float]:
-    """How long changes of a Cluster's parts are gathered: longer the more workers it has, so that
-    a rollout of many Machines, one by one, does not have all of them summed up at each step."""
+def debounce_for(clusters: Informer[Document]) -> Callable[[Key], float]:
+    """Return the debounce time for changes of a Cluster's parts: it grows with the number of
+    workers, so that a rollout does not aggregate all Machines at each step.
+    """
 
     def seconds(cluster: Key) -> float:
         document = clusters.raw(cluster) or {}
@@ -83,7 +91,7 @@ def patience_with(clusters: Informer[Document]) -> Callable[[Key], float]:
 
 
 def of_class(cache: Cache) -> Mapper:
-    """Maps a ClusterClass whose availability gates have changed to its Clusters."""
+    """Return a mapper from a ClusterClass whose availability gates changed to its Clusters."""
     clusters_of = clusters_of_class(cache)
 
     def keys(change: Change) -> Iterable[Key]:
@@ -99,13 +107,15 @@ def _gates(cluster_class: Document | None) -> Any:
 
 
 def cluster_keys(change: Change) -> Iterable[Key]:
-    """The Cluster that one of our objects belongs to."""
+    """Map an object to its Cluster."""
     cluster = cluster_of(change.document)
     return () if cluster is None else (cluster,)
 
 
 def of_authority(change: Change) -> Iterable[Key]:
-    """The Cluster whose CA appeared or was put right: its kubeconfig can be made."""
+    """Map a CA Secret that was created or repaired to its Cluster: the kubeconfig can be
+    made now.
+    """
     metadata = change.document["metadata"]
     name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
     is_news = change.old is None or change.old.get("data") != change.document.get("data")
@@ -114,9 +124,9 @@ def of_authority(change: Change) -> Iterable[Key]:
 
 
 def of_machine_set(change: Change) -> Iterable[Key]:
-    """The Cluster of a set that stands alone, or is gone.
+    """Map a standalone or deleted MachineSet to its Cluster.
 
-    What has an owner of its own wakes the Cluster through that owner's status, but for its end.
+    An owned set affects the Cluster through its owner's status, except for its deletion.
     """
     if change.new is None or _is_child_of_cluster(change.document):
         return cluster_keys(change)
@@ -124,7 +134,7 @@ def of_machine_set(change: Change) -> Iterable[Key]:
 
 
 def of_machine(change: Change) -> Iterable[Key]:
-    """The Cluster of a Machine that stands alone, is gone, or is the first of a control plane."""
+    """Map a Machine that is standalone, deleted, or the first of a control plane to its Cluster."""
     if change.new is None or _is_child_of_cluster(change.document) or _hosts_first_node(change):
         return cluster_keys(change)
     return ()
@@ -136,7 +146,7 @@ def _is_child_of_cluster(document: Document) -> bool:
 
 
 def _hosts_first_node(change: Change) -> bool:
-    """Whether a Machine of the control plane has just got its Node."""
+    """Return whether a control plane Machine has just got its Node."""
     if change.new is None or Label.CONTROL_PLANE not in (
         change.new["metadata"].get("labels") or {}
     ):

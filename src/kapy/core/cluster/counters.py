@@ -1,4 +1,4 @@
-"""The replica counters of a Cluster. Pure."""
+"""The replica counters of a Cluster (pure functions)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Scaled: TypeAlias = MachineDeployment | MachinePool | MachineSet
 
 
 def count_control_plane(scope: ClusterScope) -> None:
-    """Set `status.controlPlane`, from the provider's object or from stand-alone Machines."""
+    """Set `status.controlPlane` from the provider's object or from standalone Machines."""
     cluster = scope.cluster
     status = cluster.status.control_plane or ClusterControlPlaneStatus()
     cluster.status.control_plane = status
@@ -51,9 +51,9 @@ def _count_machines(status: ClusterControlPlaneStatus, machines: list[Machine]) 
 
 
 def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> ContractError | None:
-    """What the provider reports; what it does not report (or wrongly) stays as it was.
+    """Copy the counters that the provider reports; missing or invalid ones stay unchanged.
 
-    Returns how it breaks the contract, if it does.
+    Returns the contract violation, if there is one.
     """
     problems = list[ContractError]()
 
@@ -83,14 +83,16 @@ def _count_reported(status: ClusterControlPlaneStatus, view: ControlPlane) -> Co
 
 
 def _available(desired: int | None, unavailable: int | None) -> int | None:
-    """The v1beta1 contract counts what is not available."""
+    """Return the available replicas; the v1beta1 contract reports unavailable ones."""
     if desired is None or unavailable is None:
         return None
     return max(desired - unavailable, 0)
 
 
 def count_workers(scope: ClusterScope) -> None:
-    """Set `status.workers`: MachinePools, MachineDeployments, and what has neither above it."""
+    """Set `status.workers` from MachinePools, MachineDeployments, and sets and Machines without an
+    owner.
+    """
     cluster, descendants = scope.cluster, scope.descendants
     status = cluster.status.workers or WorkersStatus()
     cluster.status.workers = status
@@ -119,7 +121,7 @@ def _versions(scaled: Iterable[Scaled], alone: Iterable[Machine]) -> Iterable[St
 
 
 def _true(machines: Iterable[Machine], of: str) -> int | None:
-    """How many Machines report the condition as True; not known when none does."""
+    """Return how many Machines have the condition True; None if none reports it."""
     return sum(is_true(machine.status.conditions, of) for machine in machines) or None
 
 

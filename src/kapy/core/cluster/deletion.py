@@ -1,4 +1,4 @@
-"""Phase: a Cluster goes away: workers, then the control plane, then the infrastructure."""
+"""Phase: delete a Cluster: workers, then the control plane, then the infrastructure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, Finalizer, Reason
 from kapy.api.wording import shortened
 from kapy.contract.fields import View
-from kapy.contract.observed import Absent, Observed, Unreadable, because
+from kapy.contract.observed import Absent, Observed, Unreadable, read_error_reason
 from kapy.core.cluster.scope import ClusterScope, Descendants, is_owned_by
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
@@ -17,16 +17,18 @@ from kapy.kube.meta import Object
 
 
 async def reconcile_delete(scope: ClusterScope) -> Result:
-    """Delete what is next, or let the Cluster go. All that is waited for is watched."""
+    """Delete the next objects, or remove the finalizer. Everything that it waits for is watched."""
     cluster = scope.cluster
-    if scope.tools.asks_first and not _may_go(cluster):
-        scope.waits(Reason.WAITING_FOR_BEFORE_DELETE_HOOK, "Waiting for BeforeClusterDelete hook")
+    if scope.tools.has_delete_hooks and not _may_go(cluster):
+        scope.set_deleting_condition(
+            Reason.WAITING_FOR_BEFORE_DELETE_HOOK, "Waiting for BeforeClusterDelete hook"
+        )
         return DONE
     try:
         await _delete_children(scope)
         if left := names_left(scope):
             message = "\n".join(f"* {line}" for line in left)
-            scope.waits(Reason.WAITING_FOR_WORKERS_DELETION, message)
+            scope.set_deleting_condition(Reason.WAITING_FOR_WORKERS_DELETION, message)
             return DONE
         for observed, reason in (
             (scope.control_plane, Reason.WAITING_FOR_CONTROL_PLANE_DELETION),
@@ -35,9 +37,9 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
             if not await _gone(scope, observed, reason):
                 return DONE
     except KapyError as error:
-        scope.waits(Reason.INTERNAL_ERROR, because(error))
+        scope.set_deleting_condition(Reason.INTERNAL_ERROR, read_error_reason(error))
         raise
-    scope.waits(Reason.DELETION_COMPLETED, "Deletion completed")
+    scope.set_deleting_condition(Reason.DELETION_COMPLETED, "Deletion completed")
     finalizers = cluster.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.CLUSTER]
     message = f"Cluster {cluster.metadata.name} has been deleted"
@@ -46,14 +48,15 @@ async def reconcile_delete(scope: ClusterScope) -> Result:
 
 
 def _may_go(cluster: Cluster) -> bool:
-    """Whether no extension holds it any more; its topology's controller asks them."""
+    """Return whether no hook blocks the deletion; the topology controller calls the hooks."""
     return cluster.spec.topology is None or Annotation.OK_TO_DELETE in cluster.metadata.annotations
 
 
 def owned_children(scope: ClusterScope) -> Iterable[Object]:
-    """What the Cluster itself has to delete; the rest goes with what owns it.
+    """Return the objects that the Cluster itself has to delete; garbage collection deletes the
+    rest.
 
-    Machines of a control plane are its provider's business, which begins when workers are gone.
+    Control plane Machines are deleted by their provider, after the workers are gone.
     """
     cluster, descendants = scope.cluster, scope.descendants
     children: list[Object] = [
@@ -68,7 +71,9 @@ def owned_children(scope: ClusterScope) -> Iterable[Object]:
 
 
 def names_left(scope: ClusterScope) -> list[str]:
-    """What must go before the control plane may, one line a kind."""
+    """Return the names of the objects that block the control plane's deletion, one line
+    per kind.
+    """
     left: Descendants = scope.descendants
     kinds: list[tuple[str, Iterable[Object]]] = [
         ("MachineDeployments", left.deployments),
@@ -83,7 +88,7 @@ def names_left(scope: ClusterScope) -> list[str]:
 
 
 async def _delete_children(scope: ClusterScope) -> None:
-    """Ask all to go, also after one was refused. Raises the first refusal."""
+    """Delete all children, even after one failed. Raises the first error."""
     refused: list[KapyError] = []
     for child in owned_children(scope):
         if child.deleting:
@@ -103,13 +108,13 @@ async def _gone(
     observed: Observed[View],
     reason: str,
 ) -> bool:
-    """Whether the object that the Cluster refers to is gone; it is asked to go if need be."""
+    """Return whether the referenced object is gone; request its deletion if needed."""
     match observed:
         case Absent():
             return True
         case Unreadable(error):
             # The phase that read it has raised the error already.
-            scope.waits(Reason.INTERNAL_ERROR, because(error))
+            scope.set_deleting_condition(Reason.INTERNAL_ERROR, read_error_reason(error))
             return False
     document = observed.view.document
     if not observed.view.deleting:
@@ -119,5 +124,5 @@ async def _gone(
             await scope.tools.client.delete(resource, Key.of(document), uid=uid)
         except NotFound:
             return True
-    scope.waits(reason, f"Waiting for {observed.view.kind} to be deleted")
+    scope.set_deleting_condition(reason, f"Waiting for {observed.view.kind} to be deleted")
     return False

@@ -1,25 +1,25 @@
-"""Phase: what a Cluster runs on (InfraCluster contract)."""
+"""Phase: reconcile the infrastructure of a Cluster (InfraCluster contract)."""
 
 from __future__ import annotations
 
 from kapy.contract.errors import ContractError
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.cluster.owned import owned, take_endpoint, take_failures
+from kapy.core.cluster.owned import get_owned, take_endpoint, take_failures
 from kapy.core.cluster.scope import ClusterScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
 
 
-class Vanished(KapyError):
-    """An object that the Cluster lives of has been deleted."""
+class ReferencedObjectDeleted(KapyError):
+    """A referenced object that the Cluster needs has been deleted."""
 
 
 async def reconcile_infrastructure(scope: ClusterScope) -> Result:
-    """Own the infrastructure, and take over endpoint and failure domains when it is there.
+    """Own the infrastructure, and copy endpoint and failure domains once it is provisioned.
 
-    One that does not exist yet wakes the Cluster when it appears. `infrastructureProvisioned`
-    never goes back.
+    If it does not exist yet, its creation enqueues the Cluster. `infrastructureProvisioned` is
+    never unset.
     """
     cluster = scope.cluster
     ref, done = cluster.spec.infrastructure_ref, cluster.status.initialization
@@ -27,12 +27,12 @@ async def reconcile_infrastructure(scope: ClusterScope) -> Result:
         if not cluster.deleting:
             done.infrastructure_provisioned = True
         return DONE
-    scope.infrastructure = await owned(scope, ref, InfraCluster)
+    scope.infrastructure = await get_owned(scope, ref, InfraCluster)
     match scope.infrastructure:
         case Unreadable(error):
             raise error
         case Absent() if done.infrastructure_provisioned and not cluster.deleting:
-            raise Vanished(f"{ref.kind} has been deleted after being provisioned")
+            raise ReferencedObjectDeleted(f"{ref.kind} has been deleted after being provisioned")
         case Found(infra):
             try:
                 take_failures(scope, infra)

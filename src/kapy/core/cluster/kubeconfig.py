@@ -1,4 +1,4 @@
-"""Phase: a kubeconfig for Clusters whose control plane has no provider to make one."""
+"""Phase: create the kubeconfig of Clusters whose control plane has no provider."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from kapy.remote.secrets import CLUSTER_CA, KUBECONFIG, key_pair, secret_key
 
 
 async def reconcile_kubeconfig(scope: ClusterScope) -> Result:
-    """Make the Secret once the CA is there, and leave it alone then.
-
-    A CA with the label of its Cluster wakes that; one of a person may lack it, and is read.
+    """Create the Secret once the CA exists (which enqueues the Cluster); it is not changed
+    later.
     """
     cluster, tools = scope.cluster, scope.tools
     if cluster.spec.control_plane_ref is not None or not has_endpoint(cluster):

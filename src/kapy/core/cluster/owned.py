@@ -1,4 +1,4 @@
-"""The objects that a Cluster refers to: read, and made the Cluster's own."""
+"""Read the objects that a Cluster refers to, and set their ownership."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ V = TypeVar("V", bound=View)
 LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
 
 
-async def owned(
+async def get_owned(
     scope: ClusterScope, ref: ContractVersionedObjectReference, view: type[V]
 ) -> Observed[V]:
-    """The object that the Cluster refers to, owned by the Cluster and labelled with its name.
+    """Return the object that the Cluster refers to, owned by the Cluster and labelled with its
+    name.
 
-    With a managed topology the Cluster is its controller; otherwise it leaves room for somebody
-    else's. A Cluster that goes owns nothing more.
+    With a managed topology the Cluster is its controller; otherwise another controller is possible.
+    A Cluster in deletion sets no ownership.
     """
     cluster, external = scope.cluster, scope.tools.external
     if cluster.deleting:
-        return _left(await external.get(ref, scope.namespace, view))
+        return _or_absent_without_definition(await external.get(ref, scope.namespace, view))
     managed = cluster.spec.topology is not None
     owner = owner_reference(cluster, controller=managed, block_deletion=managed or None)
 
     def patch(document: Document) -> Document:
         return ownership_patch(document, owner, cluster=cluster.metadata.name)
 
-    return await external.owned(ref, scope.namespace, view, patch)
+    return await external.get_owned(ref, scope.namespace, view, patch)
 
 
-def _left(found: Observed[V]) -> Observed[V]:
-    """What is left of an object for a deletion: with the definition of a kind its objects go."""
+def _or_absent_without_definition(found: Observed[V]) -> Observed[V]:
+    """Return Absent if the kind is no longer served: with a CRD all its objects are deleted."""
     match found:
         case Unreadable(NotServed()):
             return Absent()
@@ -50,7 +51,7 @@ def _left(found: Observed[V]) -> Observed[V]:
 
 
 def take_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
-    """Take over where the control plane is reached, unless that is known. Raises WrongType."""
+    """Copy the control plane endpoint, unless it is set. Raises WrongType."""
     spec = scope.cluster.spec
     known = spec.control_plane_endpoint
     if known.host and known.port:
@@ -61,7 +62,7 @@ def take_endpoint(scope: ClusterScope, view: InfraCluster | ControlPlane) -> Non
 
 
 def take_failures(scope: ClusterScope, view: InfraCluster | ControlPlane) -> None:
-    """Keep what the provider calls a failure for good, where v1beta1 reported it; it stays there.
+    """Copy the terminal failure that a v1beta1 provider reports; it is never unset.
 
     Raises WrongType.
     """

@@ -1,4 +1,4 @@
-"""One look at a Cluster: the order of the phases, and what is written."""
+"""One reconcile of a Cluster: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane
 from kapy.api.names import Finalizer
+from kapy.conditions.aggregation_input import MemoCache, is_healthy_and_silent
 from kapy.conditions.change import set_condition
 from kapy.conditions.paused import is_paused, paused_condition
-from kapy.conditions.quiet import Memory, is_quiet
 from kapy.core.cluster.control_plane import reconcile_control_plane
 from kapy.core.cluster.deletion import reconcile_delete
 from kapy.core.cluster.infrastructure import reconcile_infrastructure
 from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
-from kapy.core.cluster.scope import ClusterScope, Descendants, Look, Tools
+from kapy.core.cluster.scope import ClusterScope, Descendants, ObservedMachine, Tools
 from kapy.core.cluster.status import until_silent, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_and_write
@@ -33,7 +33,7 @@ DELETION: Final = (*ALWAYS, reconcile_delete)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a Cluster one step further."""
+    """Reconcile a Cluster."""
     document = tools.fleet.clusters.raw(key)
     if document is None:
         tools.forget(key)
@@ -62,23 +62,23 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 
 def descendants(tools: Tools, cluster: Key) -> Descendants:
-    """What belongs to the Cluster, as the cache has it; only to be read."""
-    fleet = tools.fleet
+    """Return the cached objects that belong to the Cluster; read only."""
+    objects = tools.fleet
 
-    def look(document: Document) -> Look:
-        machine = fleet.machine_of(document)
-        return Look(machine, is_quiet(machine))
+    def look(document: Document) -> ObservedMachine:
+        machine = objects.machine_of(document)
+        return ObservedMachine(machine, is_healthy_and_silent(machine))
 
-    deployments, sets = fleet.deployments_of(cluster), fleet.machine_sets_of(cluster)
-    pools, machines = fleet.pools_of(cluster), fleet.machines_of(cluster)
+    deployments, sets = objects.deployments_of(cluster), objects.machine_sets_of(cluster)
+    pools, machines = objects.pools_of(cluster), objects.machines_of(cluster)
     found = Descendants(
-        deployments=[fleet.deployment_of(one) for one in deployments],
-        machine_sets=[fleet.machine_set_of(one) for one in sets],
+        deployments=[objects.deployment_of(one) for one in deployments],
+        machine_sets=[objects.machine_set_of(one) for one in sets],
         pools=[read(one, MachinePool) for one in pools],
         documents=[*deployments, *sets, *pools, *machines],
     )
-    memory = tools.memories.setdefault(cluster, Memory())
-    for machine, quiet in memory.of(machines, None, look):
+    memory = tools.machine_caches.setdefault(cluster, MemoCache())
+    for machine, quiet in memory.map(machines, None, look):
         (found.control_plane if is_control_plane(machine) else found.workers).append(machine)
         if quiet:
             found.quiet.add(id(machine))
@@ -86,9 +86,9 @@ def descendants(tools: Tools, cluster: Key) -> Descendants:
 
 
 def gates(tools: Tools, cluster: Cluster) -> list[ClusterAvailabilityGate]:
-    """The availability gates that hold for the Cluster: its own, or those of its class.
+    """Return the Cluster's availability gates: its own, or those of its class.
 
-    A class that is not there has none: that the Cluster waits for it, its topology tells.
+    A missing class has none: the topology conditions report that.
     """
     topology, own = cluster.spec.topology, cluster.spec.availability_gates
     if own or topology is None:
@@ -107,12 +107,12 @@ async def _work(scope: ClusterScope) -> Result:
 
 
 async def _write(scope: ClusterScope, *, failed: bool) -> Result:
-    """Metadata and spec first: the status then speaks of the generation that they make."""
+    """Write metadata and spec first, so that the status refers to the new generation."""
     await scope.draft.save_spec()
     cluster, before = scope.cluster, scope.cluster.status.phase
     if cluster.deleting and not cluster.metadata.finalizers:
         return DONE
-    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
     if computed.is_current(cluster.key, inputs) and scope.draft.is_clean:
         return until_silent(scope)
     update_status(scope)

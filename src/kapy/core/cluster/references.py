@@ -1,4 +1,4 @@
-"""The conditions of a Cluster that show what a provider's object reports. Pure."""
+"""The conditions of a Cluster that mirror provider objects (pure functions)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from kapy.conditions.foreign import NO_REASON_REPORTED, UnreadableConditions, fo
 from kapy.conditions.lookup import TRUE, false, from_bool, unknown
 from kapy.conditions.mirror import Fallback, mirror_foreign
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable, because, complaint
+from kapy.contract.observed import (
+    Found,
+    Observed,
+    Unreadable,
+    contract_violation,
+    read_error_reason,
+)
 from kapy.core.cluster.scope import ClusterScope
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
@@ -24,10 +30,10 @@ WAITING_FOR_TOPOLOGY: Final = "Waiting for cluster topology to be reconciled"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How one condition speaks of the object that it shows.
+    """The texts of one mirrored condition.
 
-    source: the object's own condition. field: the object's field that says the same without
-    conditions. yes, no: reasons that belong to that field.
+    source: the object's own condition. field: the field that reports the same without conditions.
+    yes, no: the reasons for that field's values.
     """
 
     target: str
@@ -54,7 +60,7 @@ CONTROL_PLANE: Final = Words(
 
 
 def infrastructure_ready(scope: ClusterScope) -> Condition:
-    """InfrastructureReady: what the infrastructure provider reports, or how far it is."""
+    """Return InfrastructureReady: the provider's condition, or the state of provisioning."""
     cluster = scope.cluster
     done = bool(cluster.status.initialization.infrastructure_provisioned)
     ref = cluster.spec.infrastructure_ref
@@ -62,7 +68,7 @@ def infrastructure_ready(scope: ClusterScope) -> Condition:
 
 
 def control_plane_available(scope: ClusterScope) -> Condition:
-    """ControlPlaneAvailable: what the control plane provider reports, or how far it is."""
+    """Return ControlPlaneAvailable: the provider's condition, or the state of initialization."""
     cluster = scope.cluster
     done = bool(cluster.status.initialization.control_plane_initialized)
     ref = cluster.spec.control_plane_ref
@@ -83,10 +89,10 @@ def _shown(
         return false(words.target, Reason.OBJECT_DOES_NOT_EXIST, message)
     if isinstance(observed, Found):
         if observed.problem is not None:
-            return unknown(words.target, Reason.INTERNAL_ERROR, complaint(observed))
+            return unknown(words.target, Reason.INTERNAL_ERROR, contract_violation(observed))
         return _mirrored(observed.view.document, words, ref.kind if ref else "", done=done)
     if isinstance(observed, Unreadable):
-        return unknown(words.target, Reason.INTERNAL_ERROR, because(observed.error))
+        return unknown(words.target, Reason.INTERNAL_ERROR, read_error_reason(observed.error))
     if ref is None:
         # Upstream reports a Cluster without a reference in the same words.
         return unknown(words.target, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
@@ -112,14 +118,14 @@ def _mirrored(document: Document, words: Words, kind: str, *, done: bool) -> Con
 
 @dataclass(slots=True)
 class _Conditions:
-    """A status that holds conditions."""
+    """A status with conditions."""
 
     conditions: list[Condition]
 
 
 @dataclass(slots=True)
 class Reporting:
-    """A provider's object as conditions are summed up over: what it is, and what it reports."""
+    """A provider's object with the conditions that are aggregated."""
 
     RESOURCE: Resource
     metadata: ObjectMeta
@@ -127,7 +133,7 @@ class Reporting:
 
 
 def reporting(observed: Observed[View]) -> Reporting | None:
-    """A provider's object with its conditions, None when there is none or they are unreadable."""
+    """Return a provider's object with its conditions, None if it is absent or unreadable."""
     if not isinstance(observed, Found):
         return None
     document = observed.view.document

@@ -1,4 +1,4 @@
-"""What one reconcile of a Cluster works with: its tools, what it has read and found out."""
+"""The dependencies, inputs and results of one reconcile of a Cluster."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Label
 from kapy.client.client import Client
-from kapy.conditions.quiet import Memory
+from kapy.conditions.aggregation_input import MemoCache
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.observed import Absent, Found, Observed
 from kapy.engine.cache import Informer
@@ -30,8 +30,8 @@ from kapy.kube.meta import Object
 from kapy.remote.cluster_cache import ClusterCache, Health
 
 
-class Look(NamedTuple):
-    """A Machine, and whether all is well with it."""
+class ObservedMachine(NamedTuple):
+    """A Machine, and whether it is healthy with nothing to report."""
 
     machine: Machine
     quiet: bool
@@ -39,37 +39,38 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a Cluster uses.
+    """The dependencies of the Cluster reconciler.
 
-    grace: silence of a workload cluster that nothing is said of yet. memories: what is known of
-    the Machines of each Cluster. computed: from what the status of each was. asks_first: extensions
-    are asked before a Cluster of a class is deleted.
+    grace: how long an unreachable workload cluster is not reported. memories: cached Machine states
+    per Cluster. computed: memoized statuses. asks_first: whether BeforeClusterDelete hooks are
+    called for Clusters with a class.
     """
 
     client: Client
     external: External
     remote: ClusterCache
-    fleet: Fleet
+    fleet: ClusterObjects
     classes: Informer[Document]
     events: Recorder
     clock: Clock
     keys: PrivateKeyPool
     grace: timedelta
-    asks_first: bool
-    memories: dict[Key, Memory[Look]] = field(default_factory=dict)
-    computed: StatusMemo = field(default_factory=StatusMemo)
+    has_delete_hooks: bool
+    machine_caches: dict[Key, MemoCache[ObservedMachine]] = field(default_factory=dict)
+    status_memo: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, cluster: Key) -> None:
-        """The Cluster is gone."""
-        self.memories.pop(cluster, None)
-        self.computed.forget(cluster)
+        """Drop the caches of a deleted Cluster."""
+        self.machine_caches.pop(cluster, None)
+        self.status_memo.forget(cluster)
 
 
 @dataclass(slots=True)
 class Descendants:
-    """Our own kinds that belong to one Cluster, each in the order of names. control_plane, workers:
-    its Machines; quiet: the ids of those with which all is well (`kapy.conditions.quiet`).
-    documents: all of them, as they were read."""
+    """The objects that belong to one Cluster, sorted by name. control_plane, workers: its Machines;
+    quiet: the ids of healthy Machines with nothing to report (`kapy.conditions.aggregation_input`).
+    documents: all of them, as they were read.
+    """
 
     deployments: list[MachineDeployment] = field(default_factory=list)
     machine_sets: list[MachineSet] = field(default_factory=list)
@@ -82,11 +83,11 @@ class Descendants:
 
 @dataclass(slots=True)
 class ClusterScope:
-    """One Cluster, and what belongs to it.
+    """One Cluster and its objects.
 
-    gates: more conditions for Available, the Cluster's own or its class's. infrastructure,
-    control_plane: Absent until their phase has looked (and for a Cluster that refers to none).
-    deleting: reason and message of the Deleting condition.
+    gates: availability gates of the Cluster or its class. infrastructure, control_plane: Absent
+    until their phase has read them (and without a reference). deleting: reason and message of the
+    Deleting condition.
     """
 
     tools: Tools
@@ -109,15 +110,16 @@ class ClusterScope:
 
     @property
     def awaits_topology(self) -> bool:
-        """Whether the Cluster's parts are still to be made of its class."""
+        """Whether the topology controller still has to create the Cluster's objects."""
         spec = self.cluster.spec
         made = spec.control_plane_ref is not None and spec.infrastructure_ref is not None
         return spec.topology is not None and not made and not self.cluster.deleting
 
     @property
-    def inputs(self) -> StatusInputs | None:
-        """What the status is made of, where all is well; None where it is not: there time alone
-        may change what is said."""
+    def status_inputs(self) -> StatusInputs | None:
+        """Return the inputs of the status, used as a memoization key. None if the status depends on
+        time (deletion, lost connection, errors) and must be computed.
+        """
         health, descendants = self.health, self.descendants
         machines = len(descendants.control_plane) + len(descendants.workers)
         if self.cluster.deleting or not health.connected or health.failures:
@@ -132,13 +134,13 @@ class ClusterScope:
             facts.append(observed.view.contract)
         return StatusInputs(objects, tuple(facts))
 
-    def waits(self, reason: str, message: str) -> None:
-        """Say in the Deleting condition what the deletion has come to."""
+    def set_deleting_condition(self, reason: str, message: str) -> None:
+        """Set reason and message of the Deleting condition."""
         self.deleting = (reason, message)
 
 
 def is_owned_by(owned: Object, owner: Object) -> bool:
-    """Whether `owned` refers to `owner` as one of its owners."""
+    """Return whether `owner` is one of the owners of `owned`."""
     return any(
         reference.kind == owner.RESOURCE.kind and reference.name == owner.metadata.name
         for reference in owned.metadata.owner_references
@@ -146,5 +148,5 @@ def is_owned_by(owned: Object, owner: Object) -> bool:
 
 
 def is_of_pool(machine: Machine) -> bool:
-    """Whether the Machine stands for one of a MachinePool's."""
+    """Return whether the Machine represents a machine of a MachinePool."""
     return Label.POOL_NAME in machine.metadata.labels

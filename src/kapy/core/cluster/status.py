@@ -1,4 +1,4 @@
-"""The conditions and the phase of a Cluster. Pure."""
+"""The conditions and the phase of a Cluster (pure functions)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.times import stamp
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.aggregate import aggregate
+from kapy.conditions.aggregation_input import aggregation_input
 from kapy.conditions.change import Conditioned, set_condition
-from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import FALSE, false, has, is_true, true, unknown
+from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.merge import Merge, reasons
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.priority import Priority, by_polarity
-from kapy.conditions.quiet import sums
 from kapy.conditions.summary import summary
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Found, Unreadable
@@ -48,7 +48,7 @@ AVAILABILITY: Final = (
 
 
 def update_status(scope: ClusterScope) -> None:
-    """Write what the phases found out to the Cluster's status."""
+    """Write the results of the phases to the Cluster's status."""
     cluster = scope.cluster
     cluster.status.phase = phase(cluster)
     count_control_plane(scope)
@@ -70,13 +70,13 @@ def phase(cluster: Cluster) -> str:
 
 
 def has_endpoint(cluster: Cluster) -> bool:
-    """Whether it is known where the control plane is reached."""
+    """Return whether the control plane endpoint is known."""
     endpoint = cluster.spec.control_plane_endpoint
     return bool(endpoint.host and endpoint.port)
 
 
 def conditions(scope: ClusterScope) -> Iterator[Condition]:
-    """All conditions that this controller owns, but Available."""
+    """Return all conditions that this controller owns, except Available."""
     cluster, descendants = scope.cluster, scope.descendants
     yield paused_condition(cluster, cluster)
     if (probe := remote_connection(cluster, scope)) is not None:
@@ -86,10 +86,10 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         yield control_plane_initialized(scope)
     yield workers_available(scope)
-    control_plane = sums(descendants.control_plane, descendants.quiet).telling
+    control_plane = aggregation_input(descendants.control_plane, descendants.quiet).representatives
     # Machines of pools do not report all that is summed up here.
     workers = [one for one in descendants.workers if not is_of_pool(one)]
-    workers = sums(workers, descendants.quiet).telling
+    workers = aggregation_input(workers, descendants.quiet).representatives
     yield machines_ready(control_plane, ConditionType.CONTROL_PLANE_MACHINES_READY)
     yield machines_ready(workers, ConditionType.WORKER_MACHINES_READY)
     now = scope.now
@@ -105,7 +105,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
 
 
 def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None:
-    """RemoteConnectionProbe; None while the first connection is still being tried."""
+    """Return RemoteConnectionProbe; None during the first attempts to connect."""
     of, health = ConditionType.REMOTE_CONNECTION_PROBE, scope.health
     if health.last_success is None and health.failures < FAILURES:
         if has(cluster.status.conditions, of):
@@ -121,7 +121,7 @@ def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None
 
 
 def control_plane_initialized(scope: ClusterScope) -> Condition:
-    """ControlPlaneInitialized: once True it stays so."""
+    """Return ControlPlaneInitialized, which stays True."""
     of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
     ref = cluster.spec.control_plane_ref
     if ref is None:
@@ -151,7 +151,7 @@ def _initialized_by_machines(scope: ClusterScope) -> Condition:
 
 
 def workers_available(scope: ClusterScope) -> Condition:
-    """WorkersAvailable: the MachineDeployments' Available conditions as one."""
+    """Return WorkersAvailable, aggregated from the Available conditions of MachineDeployments."""
     of, deployments = ConditionType.WORKERS_AVAILABLE, scope.descendants.deployments
     if not deployments:
         return true(of, Reason.NO_WORKERS)
@@ -160,7 +160,7 @@ def workers_available(scope: ClusterScope) -> Condition:
 
 
 def rolling_out(scope: ClusterScope, plane: Reporting | None) -> Condition:
-    """RollingOut of the control plane and of the MachineDeployments as one."""
+    """Return RollingOut, aggregated from the control plane and the MachineDeployments."""
     of = ConditionType.ROLLING_OUT
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
@@ -174,7 +174,9 @@ def rolling_out(scope: ClusterScope, plane: Reporting | None) -> Condition:
 def scaling(
     scope: ClusterScope, plane: Reporting | None, of: str, words: tuple[str, str, str]
 ) -> Condition:
-    """ScalingUp or ScalingDown of the control plane and of all that owns workers as one."""
+    """Return ScalingUp or ScalingDown, aggregated from the control plane and all owners of
+    workers.
+    """
     cluster, descendants = scope.cluster, scope.descendants
     if isinstance(scope.control_plane, Unreadable):
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
@@ -188,7 +190,7 @@ def scaling(
 
 
 def _if_reported(plane: Reporting | None, of: str) -> list[Reporting]:
-    """The control plane, if it reports the condition: the contract does not ask that of it."""
+    """Return the control plane if it reports the condition, which the contract does not require."""
     return [plane] if plane is not None and has(plane.status.conditions, of) else []
 
 
@@ -210,14 +212,14 @@ def _negative(objects: Sequence[Conditioned], of: str, words: tuple[str, str, st
 
 
 def deleting(cluster: Cluster, reason: str, message: str) -> Condition:
-    """Deleting: what the deletion waits for."""
+    """Return the Deleting condition."""
     if not cluster.deleting:
         return false(ConditionType.DELETING, Reason.NOT_DELETING)
     return true(ConditionType.DELETING, reason or Reason.DELETING, message)
 
 
 def available(cluster: Cluster, gates: Sequence[ClusterAvailabilityGate] = ()) -> Condition:
-    """Available: the Cluster's own conditions and the availability gates, summed up."""
+    """Return Available, summarized from the Cluster's own conditions and its availability gates."""
     negative = [ConditionType.DELETING]
     negative += [gate.condition_type for gate in gates if gate.polarity == "Negative"]
     usual = by_polarity(negative)
@@ -256,7 +258,7 @@ _TOPOLOGY_ISSUES: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_REC
 
 
 def until_silent(scope: ClusterScope) -> Result:
-    """A timer, because nothing changes at the moment when a silence has lasted too long."""
+    """Return a timer for the end of the grace period: there is no event at that moment."""
     health = scope.health
     if health.last_success is None or (health.connected and not health.failures):
         return DONE

@@ -1,7 +1,6 @@
-"""What readers of v1beta1 find in `status.deprecated` of a Cluster. Pure.
+"""The v1beta1 conditions of a Cluster in `status.deprecated` (pure functions).
 
-Like the conditions of today, these show what the last reconcile saw; what it could not read stays
-as it was.
+They show the state at the last reconcile; unreadable parts stay unchanged.
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ NOT_INITIALIZED: Final = (
 
 
 class _Words(NamedTuple):
-    """How one condition speaks of the object that it shows.
+    """The texts of one mirrored condition.
 
-    waiting: the reason until it is done. before: what a deletion waits for before it comes to
-    this object.
+    waiting: the reason until it is done. before: the objects whose deletion comes first.
     """
 
     target: str
@@ -62,7 +60,7 @@ _CONTROL_PLANE: Final = _Words(
 
 
 def update_v1beta1_status(scope: ClusterScope) -> None:
-    """Write the v1beta1 conditions: the parts, then Ready made of them."""
+    """Write the v1beta1 conditions: the parts, then their summary Ready."""
     legacy = conditions_of(scope.cluster)
     for condition in (
         _infrastructure_ready(scope),
@@ -86,7 +84,7 @@ def _infrastructure_ready(scope: ClusterScope) -> V1Beta1Condition | None:
 def _shown(
     scope: ClusterScope, observed: Observed[Any], field: Field[bool], words: _Words
 ) -> V1Beta1Condition | None:
-    """field: says that the object is done, where it reports no conditions."""
+    """Mirror an object. field: reports completion if there are no conditions."""
     deleting = scope.cluster.deleting
     if isinstance(observed, Found):
         try:

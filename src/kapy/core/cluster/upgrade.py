@@ -1,5 +1,6 @@
-"""What of a cluster is still busy with the version that it has: until that is done, there is no
-next one."""
+"""Check whether parts of a cluster are still upgrading to the current version: that blocks the next
+upgrade.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.crd_names import crd_name
-from kapy.contract.resolve import resolved
+from kapy.contract.resolve import resolve
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import CRDS, GroupKind
@@ -23,10 +24,11 @@ _NO_OBJECT: Final = (
 )
 
 
-async def unsettled(client: Client, cluster: Cluster, version: str) -> list[str]:
-    """Sentences about the control plane and the MachineDeployments; none when all are settled.
+async def pending_upgrades(client: Client, cluster: Cluster, version: str) -> list[str]:
+    """Return sentences about the control plane and the MachineDeployments that are still upgrading;
+    none if all are done.
 
-    version: what the Cluster asked for until now.
+    version: the Cluster's current version.
     """
     problems = [
         await _control_plane_problem(client, cluster, version),
@@ -41,16 +43,16 @@ async def _control_plane_problem(client: Client, cluster: Cluster, version: str)
         return f"{_NO_OBJECT}: cannot get object - object reference not set"
     kind = GroupKind(ref.api_group, ref.kind)
     try:
-        where = resolved(kind, await client.get(CRDS, Key("", crd_name(*kind))))
+        where = resolve(kind, await client.get(CRDS, Key("", crd_name(*kind))))
         key = Key(cluster.metadata.namespace, ref.name)
         control_plane = ControlPlane(await client.get(where.resource, key), where.contract)
-        return _busy(control_plane, version)
+        return _is_upgrading(control_plane, version)
     except KapyError as error:
         return f"{_NO_OBJECT}: {error}"
 
 
-def _busy(control_plane: ControlPlane, version: str) -> str:
-    """Raises WrongType."""
+def _is_upgrading(control_plane: ControlPlane, version: str) -> str:
+    """Return whether the control plane is upgrading. Raises WrongType."""
     has = ControlPlane.version.require(control_plane)
     if not _is_same(has, version):
         return (
@@ -75,7 +77,7 @@ async def _deployments_problem(client: Client, cluster: Cluster, version: str) -
 
 
 async def _is_busy(client: Client, deployment: MachineDeployment, version: str) -> bool:
-    """Whether it, or one of its Machines, has another version."""
+    """Return whether the MachineDeployment, or one of its Machines, has another version."""
     wanted = deployment.spec.template.spec.version
     if not _is_same(wanted, version):
         return True

@@ -1,7 +1,6 @@
-"""ClusterClass: what many clusters have in common.
+"""ClusterClass: the shared definition of many clusters.
 
-This controller makes the templates that a class refers to the class's own (they move with it, and
-go with it), tells which references name an old version of their kind, and gathers in the status
-all variables that Clusters may set. Admission asks the Clusters that use a class about its changes
-and its deletion.
+This controller owns the templates that a class refers to (they are moved and deleted with it),
+reports references to old versions of a kind, and collects all variables in the status. Admission
+checks changes and deletion against the Clusters of the class.
 """

@@ -1,4 +1,4 @@
-"""Checks of a ClusterClass that read the Clusters which use it."""
+"""Checks of a ClusterClass that read its Clusters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SHOWN: Final = 3
 
 
 async def change_errors(client: Client, old: ClusterClass, new: ClusterClass) -> list[FieldError]:
-    """What a change would take from Clusters."""
+    """Return the errors of a change that would break Clusters of the class."""
     return in_use_errors(old, new, await _users(client, old.key))
 
 
 async def deletion_problem(client: Client, cluster_class: ClusterClass) -> str:
-    """Why the class cannot be deleted; "" when it can."""
+    """Return why the class cannot be deleted; "" if it can."""
     users = [str(one.key) for one in await _users(client, cluster_class.key)]
     if not users:
         return ""

@@ -1,4 +1,4 @@
-"""What wakes a ClusterClass: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the ClusterClass controller."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kapy.topology.offer import offer
 
 
 def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> Controller:
-    """Run the ClusterClass controller in `runtime`.
+    """Add the ClusterClass controller to a runtime.
 
-    discovery: asks extensions for their variables, None while the RuntimeSDK gate is closed.
+    discovery: gets the variables of extensions; None if the feature gate RuntimeSDK is off.
     """
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     external = External(runtime.client, runtime.cache)
@@ -37,7 +37,7 @@ def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> C
 
 
 def _of_extension(classes: Informer[Document], change: Change) -> Iterable[Key]:
-    """The classes whose patches have variables that an extension tells."""
+    """Return the classes whose patches get variables from an extension."""
     if offer(change.old) == offer(change.new):
         return
     ending = f".{change.document['metadata']['name']}"

@@ -1,4 +1,4 @@
-"""One look at a ClusterClass: the order of the phases, and what is written."""
+"""One reconcile of a ClusterClass: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PHASES: Final[tuple[Phase[ClassScope], ...]] = (reconcile_templates, reconcile_v
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a ClusterClass one step further."""
+    """Reconcile a ClusterClass."""
     document = tools.classes.raw(key)
     if document is None:
         return DONE

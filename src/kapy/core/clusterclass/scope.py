@@ -1,4 +1,4 @@
-"""What one reconcile of a ClusterClass works with: its tools, and what it has found out."""
+"""The dependencies, inputs and results of one reconcile of a ClusterClass."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kapy.topology.discovery import VariableDiscovery
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a ClusterClass uses.
+    """The dependencies of the ClusterClass reconciler.
 
-    discovery: asks extensions for variables, None while the RuntimeSDK gate is closed.
+    discovery: gets the variables of extensions; None if the feature gate RuntimeSDK is off.
     """
 
     client: Client
@@ -32,7 +32,7 @@ class Tools:
 
 
 class Outdated(NamedTuple):
-    """A reference that does not name the newest version of its kind."""
+    """A reference to a version that is not the newest one of its kind."""
 
     kind: str
     name: str
@@ -44,8 +44,8 @@ class Outdated(NamedTuple):
 class ClassScope:
     """One ClusterClass.
 
-    outdated: references that name an old version. unreadable: why templates cannot be read or
-    owned. undiscovered: why the variables are not known.
+    outdated: references to old versions. unreadable: why templates cannot be read or owned.
+    undiscovered: why the variables are not known.
     """
 
     tools: Tools

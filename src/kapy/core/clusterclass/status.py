@@ -1,4 +1,4 @@
-"""The conditions of a ClusterClass. Pure."""
+"""The conditions of a ClusterClass (pure functions)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VARIABLES = ConditionType.VARIABLES_READY
 
 
 def update_status(scope: ClassScope) -> None:
-    """Say what was found out of the templates and the variables."""
+    """Write the state of templates and variables to the status."""
     legacy = v1beta1.conditions_of(scope.cluster_class)
     for condition, old in (_references(scope), _variables(scope)):
         set_condition(scope.cluster_class, condition, scope.now)

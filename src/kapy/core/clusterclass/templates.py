@@ -1,4 +1,4 @@
-"""Phase: the templates that a ClusterClass refers to are its own."""
+"""Phase: own the templates that a ClusterClass refers to."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from kapy.kube.names import GroupKind, split_api_version
 
 
 class Unusable(KapyError):
-    """Templates of a class that cannot be read, or cannot be made its own."""
+    """Templates of a class cannot be read or owned."""
 
 
 async def reconcile_templates(scope: ClassScope) -> Result:
-    """Own every template, also after one could not be; one that comes later is watched for."""
+    """Own every template, even after one failed; the creation of a missing one enqueues
+    the class.
+    """
     problems: list[str] = []
     error_type: type[KapyError] = NotYet
     for ref in template_refs(scope.cluster_class):
@@ -37,9 +39,9 @@ async def reconcile_templates(scope: ClassScope) -> Result:
 
 
 async def _own(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
-    """Raises NotFound, ContractError, and what the client raises."""
+    """Own one template. Raises NotFound, ContractError, and the client's errors."""
     tools, namespace = scope.tools, scope.cluster_class.metadata.namespace
-    template = await tools.external.named(ref.api_version, ref.kind, Key(namespace, ref.name))
+    template = await tools.external.get_version(ref.api_version, ref.kind, Key(namespace, ref.name))
     owner = owner_reference(scope.cluster_class)
 
     def patch(document: Document) -> Document:

@@ -1,4 +1,4 @@
-"""Phase: which variables Clusters of a class may set, and how they are defined."""
+"""Phase: collect the variable definitions of a class."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kapy.topology.discovery import VariableDiscovery, status_variables
 
 
 class DiscoveryFailed(KapyError):
-    """An extension did not tell its variables, or tells such as cannot be used."""
+    """An extension did not return its variables, or returned invalid ones."""
 
 
 async def reconcile_variables(scope: ClassScope) -> Result:
-    """Gather the definitions; those of before stay when not all are known."""
+    """Collect the definitions; the former ones stay if some are unknown."""
     cluster_class = scope.cluster_class
     try:
         discovered = await _discovered(scope.tools.discovery, cluster_class)
@@ -39,7 +39,7 @@ async def reconcile_variables(scope: ClassScope) -> Result:
 async def _discovered(
     discovery: VariableDiscovery | None, cluster_class: ClusterClass
 ) -> Mapping[str, Sequence[ClusterClassVariable]]:
-    """Variables of extensions, by the name of their patch. Raises DiscoveryFailed."""
+    """Return the variables of extensions, by the name of their patch. Raises DiscoveryFailed."""
     if discovery is None:
         return {}
     found: dict[str, Sequence[ClusterClassVariable]] = {}

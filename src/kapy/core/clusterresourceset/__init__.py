@@ -1,7 +1,7 @@
-"""ClusterResourceSet: objects that are put into every workload cluster that a selector selects.
+"""ClusterResourceSet: objects that are applied to every workload cluster that a selector selects.
 
-The objects stand in the values of ConfigMaps and Secrets of the set's namespace. Each cluster has a
-ClusterResourceSetBinding that tells what was put there; with the strategy ApplyOnce an object is
-never touched again after that, with Reconcile it is made equal whenever its source changes.
-Nothing is ever removed from a cluster.
+The objects are values of ConfigMaps and Secrets in the set's namespace. Each cluster has a
+ClusterResourceSetBinding that records what was applied. With the strategy ApplyOnce an object is
+never changed again; with Reconcile it is updated whenever its source changes. Objects are never
+deleted.
 """

@@ -1,4 +1,4 @@
-"""Putting objects into a workload cluster, by the set's strategy."""
+"""Apply objects to a workload cluster by the set's strategy."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ _SERVERS_OWN: Final = frozenset(
 
 
 class NotApplied(KapyError):
-    """Some objects could not be put into the cluster; each with the reason."""
+    """Some objects could not be applied; each with its reason."""
 
 
 class _NoNamespace(KapyError):
-    """An object of a kind that lives in namespaces names none."""
+    """An object of a namespaced kind has no namespace."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """How many of a source's objects were tried in a cluster, over several looks at a slow one;
-    and what was wrong with some of them."""
+    """How many objects of a source were tried in a cluster, over several reconciles of a slow one,
+    and their errors.
+    """
 
     done: int = 0
     problems: list[str] = field(default_factory=list)
 
 
-async def put(
+async def apply_objects(
     client: Client, objects: Sequence[Document], strategy: str, progress: Progress, *, secret: bool
 ) -> None:
-    """Put objects into a cluster, as many as can be. Raises NotApplied; Unreachable and NotYet
-    (NotConnected) at once, as each further object would take as long to fail.
+    """Apply as many objects as possible. Raises NotApplied; raises Unreachable and NotYet
+    (NotConnected) at once, since every other object would fail, too.
 
-    secret: the objects are from a Secret, and errors are told without what a server says of them.
+    secret: the objects are from a Secret, so errors must not quote the server.
     """
     kinds, problems = Kinds(client), progress.problems
     for document in objects[progress.done :]:
         try:
-            kinds = await _put_one(client, kinds, document, strategy)
+            kinds = await _apply_one(client, kinds, document, strategy)
         except (Unreachable, NotYet):
             raise
         except KapyError as error:
@@ -61,8 +62,8 @@ async def put(
         raise NotApplied(message)
 
 
-async def _put_one(client: Client, kinds: Kinds, document: Document, strategy: str) -> Kinds:
-    """Returns what is known of the server's kinds then."""
+async def _apply_one(client: Client, kinds: Kinds, document: Document, strategy: str) -> Kinds:
+    """Apply one object; return the kinds as they are known afterwards."""
     try:
         resource = await kinds.of(document)
     except UnknownKind:
@@ -85,8 +86,9 @@ async def _create(client: Client, resource: Resource, document: Document) -> Non
 
 
 async def _make_equal(client: Client, resource: Resource, document: Document) -> None:
-    """What the object has and the manifest does not say is removed, but for what is the
-    server's."""
+    """Update the object; fields that the manifest lacks are removed, except for fields of the
+    server.
+    """
     key = Key.of(document)
     try:
         current = await client.get(resource, key)

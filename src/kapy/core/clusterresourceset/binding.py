@@ -1,4 +1,4 @@
-"""What a cluster's ClusterResourceSetBinding says of one set. Pure."""
+"""The entries of sets in a ClusterResourceSetBinding (pure functions)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ Change = Callable[[ClusterResourceSetBinding], None]
 
 
 def new_binding(cluster: Key) -> ClusterResourceSetBinding:
-    """A binding of a cluster that no set was put into yet."""
+    """Return an empty binding for a cluster."""
     spec = ClusterResourceSetBindingSpec(cluster_name=cluster.name)
     metadata = ObjectMeta(name=cluster.name, namespace=cluster.namespace)
     return ClusterResourceSetBinding(metadata=metadata, spec=spec)
 
 
 def binding_patch(document: Document, change: Change) -> Document:
-    """The merge patch that makes the change, {} when it changes nothing. Several sets write to one
-    list, so it holds for the state only that it was made from."""
+    """Return the merge patch for a change, {} if nothing changes. Several sets write to one list,
+    so it is valid only for the state from which it was computed.
+    """
     before = read(document, ClusterResourceSetBinding)
     after = read(document, ClusterResourceSetBinding)
     change(after)
@@ -41,27 +42,28 @@ def binding_patch(document: Document, change: Change) -> Document:
 
 
 def entry_of(binding: ClusterResourceSetBinding | None, name: str) -> ResourceSetBinding | None:
-    """What the binding says of a set."""
+    """Return a set's entry in the binding."""
     bindings = binding.spec.bindings if binding is not None else ()
     return next((one for one in bindings if one.cluster_resource_set_name == name), None)
 
 
 def resource_of(entry: ResourceSetBinding | None, ref: ResourceRef) -> ResourceBinding | None:
-    """What became of one source of a set."""
+    """Return the result for one source of a set."""
     resources = entry.resources if entry is not None else ()
     return next((one for one in resources if (one.kind, one.name) == (ref.kind, ref.name)), None)
 
 
 def is_bound(binding: ClusterResourceSetBinding | None, owner: OwnerReference) -> bool:
-    """Whether the set `owner` owns the binding and stands in it."""
+    """Return whether the set `owner` owns the binding and has an entry in it."""
     if binding is None or entry_of(binding, owner.name) is None:
         return False
     return _is_named(binding.metadata.owner_references, owner)
 
 
-def bound(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
-    """Note what became of sources of the set `owner`, which owns the binding then. A new set
-    stands among the others by its name, whichever of them came first."""
+def binding_with(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
+    """Return a change that records results of the set `owner` and sets its ownership. New entries
+    are sorted by name, whichever set came first.
+    """
     changed = list(news)
 
     def change(binding: ClusterResourceSetBinding) -> None:
@@ -87,8 +89,8 @@ def bound(owner: OwnerReference, news: Iterable[ResourceBinding]) -> Change:
     return change
 
 
-def released(name: str) -> Change:
-    """Forget a set."""
+def binding_without(name: str) -> Change:
+    """Return a change that removes a set."""
 
     def change(binding: ClusterResourceSetBinding) -> None:
         spec, metadata = binding.spec, binding.metadata
@@ -101,7 +103,7 @@ def released(name: str) -> Change:
 
 
 def _is_named(references: Iterable[OwnerReference], owner: OwnerReference) -> bool:
-    """Whether one of the references is to the owner, in its present version."""
+    """Return whether one of the references names the owner in its current version."""
     wanted = owner.uid, owner.api_version
     return any((one.uid, one.api_version) == wanted for one in references)
 

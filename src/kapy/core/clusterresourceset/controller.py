@@ -1,4 +1,4 @@
-"""What wakes a ClusterResourceSet: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the ClusterResourceSet controller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BY_SOURCE = "source"
 
 
 def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
-    """Run the ClusterResourceSet controller in `runtime`."""
+    """Add the ClusterResourceSet controller to a runtime."""
     cache = runtime.cache
     sets = cache.informer(ClusterResourceSet.RESOURCE)
     clusters = cache.informer(Cluster.RESOURCE)
@@ -53,7 +53,7 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
 
 
 class _Mapping:
-    """From what changed to the ClusterResourceSets that look at it."""
+    """Maps changes to the ClusterResourceSets that depend on them."""
 
     def __init__(self, sets: Informer[Document], clusters: Informer[Document]) -> None:
         self._sets = sets
@@ -61,20 +61,21 @@ class _Mapping:
         sets.add_index(BY_SOURCE, _sources)
 
     def of(self, cluster: Key) -> Iterable[Key]:
-        """The sets that select a Cluster."""
+        """Return the sets that select a Cluster."""
         document = self._clusters.raw(cluster)
         return () if document is None else self._selecting(document)
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """The sets that select a Cluster which is new to them: what else it tells, its connection
-        tells better."""
+        """Map a Cluster to the sets that newly select it; other changes are seen through its
+        connection.
+        """
         old, new = change.old, change.new
         if new is None or (old is not None and _labels(old) == _labels(new)):
             return ()
         return self._selecting(new)
 
     def of_binding(self, change: Change) -> Iterable[Key]:
-        """The sets of a binding whose owners somebody changed: they own it again."""
+        """Map a binding whose owners were changed to its sets, which restore them."""
         old, new = change.old, change.new
         if old is None or new is None or _owners(old) == _owners(new):
             return
@@ -82,8 +83,9 @@ class _Mapping:
             yield Key(new["metadata"]["namespace"], one["clusterResourceSetName"])
 
     def of_source(self, change: Change) -> Iterable[Key]:
-        """The sets whose objects stand in a ConfigMap or Secret; one that is gone is not missed,
-        as what it held stays where it is."""
+        """Map a ConfigMap or Secret to the sets that use it; its deletion changes nothing in
+        clusters.
+        """
         old, new = change.old, change.new
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()

@@ -1,4 +1,4 @@
-"""Phase: the set's objects are put into one Cluster, and its binding says so."""
+"""Phase: apply the set's objects to one Cluster, and record that in its binding."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
 from kapy.api.times import stamp
 from kapy.contract.ownership import claim
-from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, Progress, put
+from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, Progress, apply_objects
 from kapy.core.clusterresourceset.binding import (
     Change,
     binding_patch,
-    bound,
+    binding_with,
     entry_of,
     is_bound,
     new_binding,
@@ -39,10 +39,10 @@ LONGEST: Final = 10.0
 
 
 async def deliver(scope: SetScope, cluster: Key) -> Outcome:
-    """Put what is due into the Cluster.
+    """Apply the outstanding sources to the Cluster.
 
-    The binding is written after that: whoever is interrupted between the two does it again, which
-    changes nothing. A cluster that cannot be reached gets its binding at once.
+    The binding is written afterwards: an interrupted reconcile applies the objects again, which
+    changes nothing. An unreachable cluster gets its binding at once.
     """
     binding = _binding_of(scope, cluster)
     news, outcome = list[ResourceBinding](), SUCCESS
@@ -60,16 +60,16 @@ async def deliver(scope: SetScope, cluster: Key) -> Outcome:
     owner = owner_reference(scope.set)
     if news or not is_bound(binding, owner):
         try:
-            await _note(scope, cluster, bound(owner, news))
+            await _note(scope, cluster, binding_with(owner, news))
         except KapyError as error:
             return not_updated(error)
     return outcome
 
 
 def is_settled(scope: SetScope, cluster: Key) -> bool:
-    """Whether the Cluster can be reached and has everything, and its binding says so.
+    """Return whether the Cluster is reachable and up to date according to its binding.
 
-    A program that has started has not tried to reach it yet, and goes by the binding.
+    After a start, before the first connection, only the binding counts.
     """
     remote = scope.tools.remote
     try:
@@ -83,7 +83,7 @@ def is_settled(scope: SetScope, cluster: Key) -> bool:
 
 
 def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | None:
-    """The Cluster's binding; shared, read only."""
+    """Return the Cluster's binding; shared, read only."""
     document = scope.tools.bindings.raw(cluster)
     return None if document is None else scope.tools.bindings.shared(document)
 
@@ -91,7 +91,7 @@ def _binding_of(scope: SetScope, cluster: Key) -> ClusterResourceSetBinding | No
 def _due(
     scope: SetScope, binding: ClusterResourceSetBinding | None
 ) -> Iterator[tuple[Source, ResourceBinding | None]]:
-    """The sources to put into the cluster (again), with what the binding says of them."""
+    """Return the sources to apply (again), with their entries in the binding."""
     entry, strategy = entry_of(binding, scope.set.metadata.name), scope.set.spec.strategy
     for source in scope.sources:
         known = resource_of(entry, source.reference)
@@ -100,7 +100,7 @@ def _due(
 
 
 def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool:
-    """Whether the source's objects are to be put into the cluster (again)."""
+    """Return whether the source's objects have to be applied (again)."""
     if known is None or not known.applied:
         return True
     return strategy != APPLY_ONCE and known.hash != source.hash
@@ -109,7 +109,7 @@ def is_due(strategy: str, source: Source, known: ResourceBinding | None) -> bool
 async def _apply(
     scope: SetScope, cluster: Key, source: Source, known: ResourceBinding | None
 ) -> tuple[ResourceBinding | None, Outcome | None]:
-    """What the binding is to say then, None for what it says already; and what failed."""
+    """Return the binding's new entry, None if unchanged, and the error."""
     try:
         if source.problem:
             raise BadManifest(source.problem)
@@ -126,8 +126,9 @@ async def _apply(
 async def _put(
     scope: SetScope, cluster: Key, source: Source, objects: Sequence[Document]
 ) -> Outcome | None:
-    """What is in the way of a source's objects. A slow cluster gets them in several looks, so that
-    the others' turn comes in between."""
+    """Return the error of applying a source's objects. A slow cluster gets them over several
+    reconciles, so that others are not delayed.
+    """
     tools, strategy = scope.tools, scope.set.spec.strategy
     reference = source.reference
     state = _uid(scope, cluster), scope.set.key, reference.kind, reference.name, source.hash
@@ -135,7 +136,9 @@ async def _put(
     secret = reference.kind == "Secret"
     try:
         async with asyncio.timeout(LONGEST):
-            await put(tools.remote.client(cluster), objects, strategy, progress, secret=secret)
+            await apply_objects(
+                tools.remote.client(cluster), objects, strategy, progress, secret=secret
+            )
     except TimeoutError:
         done = f"{progress.done} of {len(objects)} objects were put into cluster {cluster} so far"
         return not_applied(f"{done}: it is slow", goes_on=True)
@@ -149,7 +152,7 @@ async def _put(
 
 
 def _uid(scope: SetScope, cluster: Key) -> str:
-    """What tells the Cluster from another one of its name."""
+    """Return the UID that distinguishes the Cluster from others of its name."""
     document = scope.tools.clusters.raw(cluster)
     return "" if document is None else str(document["metadata"]["uid"])
 

@@ -1,4 +1,4 @@
-"""The objects that a ConfigMap or a Secret holds in its values."""
+"""Parse the objects in the values of a ConfigMap or a Secret."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ REMEMBERED: Final = 32
 
 
 class BadManifest(KapyError):
-    """A value that is not made of objects; the message says which one, and never quotes it."""
+    """A value does not consist of objects; the message names it, and never quotes it."""
 
 
 def values_of(source: Document) -> Values:
-    """The values of a ConfigMap or Secret, by their sorted names. Raises BadManifest."""
+    """Return the values of a ConfigMap or Secret, sorted by key. Raises BadManifest."""
     name, data = f"{source['kind']} {Key.of(source)}", source.get("data")
     if data is None:
         raise BadManifest(f"{name} has no data")
@@ -37,7 +37,7 @@ def values_of(source: Document) -> Values:
 
 
 def hash_of(values: Values) -> str:
-    """What tells that a source has changed: `sha256:` and the digest of all values in order."""
+    """Return `sha256:` and the digest of all values in order, to detect changes of a source."""
     digest = hashlib.sha256()
     for value in values.values():
         digest.update(value)
@@ -45,10 +45,10 @@ def hash_of(values: Values) -> str:
 
 
 def objects_of(values: Values, source: str, *, secret: bool) -> list[Document]:
-    """All objects, in the order in which they are to be created. Raises BadManifest.
+    """Return all objects in the order of their creation. Raises BadManifest.
 
-    A value is YAML of any number of documents, or a JSON list. source: what it is called in
-    errors. secret: of which they tell the place only.
+    A value is YAML with any number of documents, or a JSON list. source: its name in errors.
+    secret: errors name only the place.
     """
     objects = list[Document]()
     for field, value in values.items():
@@ -84,13 +84,13 @@ def _problem(document: Any) -> str:
 
 
 class Manifests:
-    """Parses sources, each state of one only once: many clusters get the same objects."""
+    """Parses each state of a source only once, since many clusters get the same objects."""
 
     def __init__(self) -> None:
         self._parsed: Lru[Sequence[Document]] = Lru(REMEMBERED)
 
     async def of(self, source: Document, values: Values, hash_: str) -> Sequence[Document]:
-        """The objects of a source; shared: read only. Raises BadManifest."""
+        """Return the objects of a source; shared: read only. Raises BadManifest."""
         found = self._parsed.get(hash_)
         if found is None:
             name, secret = f"{source['kind']} {Key.of(source)}", source["kind"] == "Secret"

@@ -1,4 +1,4 @@
-"""One look at a ClusterResourceSet: the order of things, and what is written."""
+"""One reconcile of a ClusterResourceSet: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapy.core.clusterresourceset.deletion import withdraw
 from kapy.core.clusterresourceset.delivery import deliver, is_settled
 from kapy.core.clusterresourceset.scope import SetScope, Tools
 from kapy.core.clusterresourceset.sources import read_sources
-from kapy.core.clusterresourceset.status import SUCCESS, Outcome, no_match, tell
+from kapy.core.clusterresourceset.status import SUCCESS, Outcome, no_match, set_outcome
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
@@ -31,7 +31,7 @@ AT_ONCE: Final = 10
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring every Cluster that the set selects up to date."""
+    """Apply the set to every Cluster that it selects."""
     document = tools.sets.raw(key)
     if document is None:
         return DONE
@@ -56,7 +56,7 @@ async def _work(scope: SetScope) -> Result:
         scope.clusters = list(_selected(scope.tools, scope.set))
     except InvalidSelector as error:
         if not scope.set.deleting:
-            tell(scope, no_match(error))
+            set_outcome(scope, no_match(error))
             await scope.draft.save()
             return DONE
     return await (_delete(scope) if scope.set.deleting else _apply(scope))
@@ -77,7 +77,7 @@ async def _apply(scope: SetScope) -> Result:
     failures = [one for one in outcomes if one.failed]
     if outcomes:
         # Of several Clusters the first that failed is told, the others' turn comes after it.
-        tell(scope, failures[0] if failures else SUCCESS)
+        set_outcome(scope, failures[0] if failures else SUCCESS)
     if not failures:
         scope.set.status.observed_generation = scope.set.metadata.generation
     await scope.draft.save()
@@ -111,8 +111,9 @@ async def _outcomes(scope: SetScope) -> list[Outcome]:
 
 
 def _selected(tools: Tools, found: ClusterResourceSet) -> Iterator[Key]:
-    """The Clusters of the namespace that the set selects and that are not on their way out; an
-    empty selector selects none."""
+    """Return the selected Clusters of the namespace that are not being deleted; an empty selector
+    selects none.
+    """
     selector = selector_of(encode(found.spec.cluster_selector))
     if selector.everything:
         return

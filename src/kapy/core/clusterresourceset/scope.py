@@ -1,4 +1,4 @@
-"""What one reconcile of a ClusterResourceSet works with: its tools, what it has read and found."""
+"""The dependencies, inputs and results of one reconcile of a ClusterResourceSet."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SOURCES: Final = 64
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a ClusterResourceSet uses.
+    """The dependencies of the ClusterResourceSet reconciler.
 
-    source_keys: the sets that a changed ConfigMap or Secret is a source of. progress: how far slow
-    clusters have come. contents: sources as they were read last, by kind and key.
+    source_keys: maps a ConfigMap or Secret to its sets. progress: of slow clusters. contents:
+    sources as they were last read, by kind and key.
     """
 
     client: Client
@@ -48,7 +48,7 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A ConfigMap or Secret that was found. problem: why its values cannot be used."""
+    """An existing ConfigMap or Secret. problem: why its values cannot be used."""
 
     reference: ResourceRef
     document: Document
@@ -59,7 +59,7 @@ class Source:
 
 @dataclass(slots=True)
 class SetScope:
-    """One ClusterResourceSet, the Clusters that it selects, and its sources as far as found."""
+    """One ClusterResourceSet, the Clusters that it selects, and its existing sources."""
 
     tools: Tools
     draft: Draft[ClusterResourceSet]

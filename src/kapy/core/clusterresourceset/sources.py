@@ -1,4 +1,4 @@
-"""Phase: the ConfigMaps and Secrets that hold the set's objects."""
+"""Phase: read the ConfigMaps and Secrets of the set."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ KINDS: Final = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 
 
 async def read_sources(scope: SetScope) -> Outcome | None:
-    """Read the sources and make the set their owner; what keeps the set from going on, if
-    anything does. A source that is missing does not: its appearance wakes us."""
+    """Read the sources and make the set their owner; return the outcome that stops the reconcile,
+    if any. A missing source does not stop it: its creation enqueues the set.
+    """
     found, missing, failed = list[Source](), None, None
     for reference in scope.set.spec.resources:
         try:
@@ -64,8 +65,9 @@ def _version(document: Document) -> object:
 
 
 def _watched(scope: SetScope, resource: Resource) -> Informer[Document]:
-    """All ConfigMaps or Secrets: from the first set on, as a plane without sets needs none. What
-    is in those that no set names is nobody's business here."""
+    """Return the informer of all ConfigMaps or Secrets, started with the first set. Sources that no
+    set names are ignored.
+    """
     informer = scope.tools.cache.informer(resource, metadata=True)
     scope.tools.controller.watch(informer, scope.tools.source_keys)
     return informer

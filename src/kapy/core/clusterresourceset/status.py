@@ -1,4 +1,4 @@
-"""The ResourcesApplied condition of a ClusterResourceSet: what went wrong, or that nothing did."""
+"""The ResourcesApplied condition of a ClusterResourceSet: the error, or success."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be said, in both forms.
+    """A condition in both formats.
 
-    retry: what only another try can mend. goes_on: the cluster is slow, and not all is done yet.
+    retry: the error that a retry may fix. goes_on: the cluster is slow, and not everything is
+    applied yet.
     """
 
     condition: Condition
@@ -38,15 +39,16 @@ class Outcome:
 SUCCESS: Final = Outcome(true(APPLIED, Reason.APPLIED), v1beta1.true(V1Beta1Type.RESOURCES_APPLIED))
 
 
-def tell(scope: SetScope, outcome: Outcome) -> None:
+def set_outcome(scope: SetScope, outcome: Outcome) -> None:
     """Write an outcome to the set's status."""
     set_condition(scope.set, outcome.condition, scope.now)
     v1beta1.set_condition(v1beta1.conditions_of(scope.set), outcome.legacy, scope.now)
 
 
 def wrong_secret_type(name: str) -> Outcome:
-    """A Secret is not of the type that may be put into clusters. Types never change, and a new
-    Secret wakes us."""
+    """Return the outcome for a Secret whose type may not be applied. Types are immutable, and a new
+    Secret enqueues the set.
+    """
     message = f"Secret type of resource {name} is not supported"
     return Outcome(
         false(APPLIED, Reason.WRONG_SECRET_TYPE, message),
@@ -55,7 +57,7 @@ def wrong_secret_type(name: str) -> Outcome:
 
 
 def unreadable(message: str, retry: Exception | None = None) -> Outcome:
-    """A source is missing or cannot be read."""
+    """Return the outcome for a missing or unreadable source."""
     return Outcome(
         false(APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
         _warning(V1Beta1Reason.RETRIEVING_RESOURCE_FAILED, message),
@@ -64,7 +66,7 @@ def unreadable(message: str, retry: Exception | None = None) -> Outcome:
 
 
 def no_match(error: Exception) -> Outcome:
-    """The selector is none, so that no Clusters can be found; another one wakes us."""
+    """Return the outcome for an invalid selector; a change of it enqueues the set."""
     return Outcome(
         false(APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
         _warning(V1Beta1Reason.CLUSTER_MATCH_FAILED, str(error)),
@@ -72,7 +74,7 @@ def no_match(error: Exception) -> Outcome:
 
 
 def not_connected(message: str) -> Outcome:
-    """A workload cluster cannot be reached; the connection wakes us."""
+    """Return the outcome for an unreachable workload cluster; its connection enqueues the set."""
     legacy = v1beta1.false(
         V1Beta1Type.RESOURCES_APPLIED,
         V1Beta1Reason.REMOTE_CLUSTER_CLIENT_FAILED,
@@ -83,7 +85,7 @@ def not_connected(message: str) -> Outcome:
 
 
 def not_applied(message: str, retry: Exception | None = None, *, goes_on: bool = False) -> Outcome:
-    """Objects could not be put into a cluster, or a source does not hold any."""
+    """Return the outcome for objects that could not be applied, or an invalid source."""
     return Outcome(
         false(
             APPLIED, Reason.NOT_APPLIED, "Failed to apply ClusterResourceSet resources to Cluster"
@@ -95,7 +97,7 @@ def not_applied(message: str, retry: Exception | None = None, *, goes_on: bool =
 
 
 def not_updated(error: Exception) -> Outcome:
-    """What was done could not be noted in the cluster's binding."""
+    """Return the outcome for a failed write of the binding."""
     return Outcome(
         false(APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
         _warning(V1Beta1Reason.APPLY_FAILED, str(error)),

@@ -1,4 +1,4 @@
-"""ClusterResourceSetBinding: what ClusterResourceSets have put into one Cluster.
+"""ClusterResourceSetBinding: the record of objects that were applied to one Cluster.
 
-ClusterResourceSets write it; this controller sees to its end, which is its Cluster's.
+ClusterResourceSets write it; this controller deletes it with its Cluster.
 """

@@ -1,4 +1,4 @@
-"""What wakes a ClusterResourceSetBinding: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the ClusterResourceSetBinding controller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapy.remote.cluster_cache import ClusterCache
 
 
 def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
-    """Run the ClusterResourceSetBinding controller in `runtime`."""
+    """Add the ClusterResourceSetBinding controller to a runtime."""
     bindings = runtime.cache.informer(ClusterResourceSetBinding.RESOURCE)
     clusters = runtime.cache.informer(Cluster.RESOURCE)
     tools = Tools(runtime.client, bindings, clusters, runtime.options.gates)
@@ -27,7 +27,7 @@ def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
 
 
 def _going(change: Change) -> Iterable[Key]:
-    """The binding of a Cluster that goes; it has the same name."""
+    """Map a Cluster in deletion to its binding, which has the same name."""
     new = change.new
     if new is None or new["metadata"].get("deletionTimestamp"):
         yield Key.of(change.document)

@@ -1,4 +1,4 @@
-"""One look at a ClusterResourceSetBinding: it goes when its Cluster goes."""
+"""One reconcile of a ClusterResourceSetBinding: it is deleted with its Cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kapy.kube.names import split_api_version
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a ClusterResourceSetBinding uses."""
+    """The dependencies of the ClusterResourceSetBinding reconciler."""
 
     client: Client
     bindings: Informer[Document]
@@ -27,7 +27,7 @@ class Tools:
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Delete the binding of a Cluster that goes or is gone."""
+    """Delete the binding of a Cluster that is being deleted or is gone."""
     document = tools.bindings.raw(key)
     if document is None or Annotation.PAUSED in (document["metadata"].get("annotations") or {}):
         return DONE
@@ -44,8 +44,9 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 
 def reference_patch(document: Document) -> Document:
-    """The merge patch that has `spec.clusterName` say whose binding it is, where an owner
-    reference did so in the past; {} when all is as it should be."""
+    """Return the merge patch that sets `spec.clusterName` where old versions had an owner
+    reference; {} if nothing changes.
+    """
     metadata, spec = document["metadata"], document["spec"]
     owners = metadata.get("ownerReferences") or []
     clusters = [one for one in owners if _is_cluster(one)]
@@ -65,7 +66,7 @@ def _is_cluster(owner: Document) -> bool:
 
 
 def _goes(cluster: Document, gates: FeatureGates) -> bool:
-    """Whether the Cluster is being deleted, and no hook is still to be asked about that."""
+    """Return whether the Cluster is being deleted and no hook blocks that."""
     metadata = cluster["metadata"]
     if not metadata.get("deletionTimestamp"):
         return False

@@ -1,6 +1,6 @@
-"""Phase: the authority of a server's certificate is taken from the Secret that an annotation names.
+"""Phase: inject the CA of a server from the Secret that an annotation names.
 
-It is what cert-manager's injector does for webhooks (upstream's `inject-ca-from-secret`).
+This corresponds to cert-manager's injector for webhooks (upstream's `inject-ca-from-secret`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NoAuthority(KapyError):
 
 
 async def inject_authority(scope: ConfigScope) -> None:
-    """Write the authority into the ExtensionConfig. Raises NoAuthority."""
+    """Write the CA into the ExtensionConfig. Raises NoAuthority."""
     name = scope.config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:
         return
@@ -34,8 +34,9 @@ async def inject_authority(scope: ConfigScope) -> None:
 
 
 async def bundle_of(client: Client, name: str) -> str:
-    """The authority, PEM in base64, in the Secret of a name with its namespace. Raises
-    NoAuthority."""
+    """Return the CA, PEM in base64, from the Secret with that namespaced name. Raises
+    NoAuthority.
+    """
     namespace, _, secret = name.partition("/")
     if not namespace or not secret:
         raise NoAuthority(f'{_FAILED}: secret name "{name}" must be in the form <namespace>/<name>')
@@ -50,7 +51,7 @@ async def bundle_of(client: Client, name: str) -> str:
 
 
 def secret_of(config: Document) -> Key | None:
-    """The Secret that an ExtensionConfig takes its authority from."""
+    """Return the Secret that an ExtensionConfig's annotation names."""
     annotations = config["metadata"].get("annotations") or {}
     namespace, _, name = annotations.get(Annotation.INJECT_CA_FROM_SECRET, "").partition("/")
     return Key(namespace, name) if namespace and name else None

@@ -1,4 +1,4 @@
-"""What wakes an ExtensionConfig: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the ExtensionConfig controller."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kapy.kube.names import SECRETS
 
 
 def add_to(runtime: Runtime, caller: Caller) -> Controller:
-    """Run the ExtensionConfig controller in `runtime`."""
+    """Add the ExtensionConfig controller to a runtime."""
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     tools = Tools(runtime.client, configs, caller, runtime.clock, runtime.random)
     controller = Controller("extensionconfig", partial(reconcile, tools))
-    controller.watch(configs, own_meaning)
+    controller.watch(configs, on_spec_change)
 
     naming = partial(_configs_naming, configs)
 
@@ -37,18 +37,18 @@ def add_to(runtime: Runtime, caller: Caller) -> Controller:
 
 
 def _configs_naming(configs: Informer[Document], change: Change) -> Iterable[Key]:
-    """The ExtensionConfigs that take their authority from a Secret."""
+    """Return the ExtensionConfigs whose annotation names a Secret."""
     secret = Key.of(change.document)
     return [Key.of(one) for one in configs.list() if secret_of(one) == secret]
 
 
-def own_meaning(change: Change) -> Iterable[Key]:
-    """An ExtensionConfig that is meant to be another than before."""
-    if _meaning(change.old) != _meaning(change.new):
+def on_spec_change(change: Change) -> Iterable[Key]:
+    """Map an ExtensionConfig whose spec or relevant metadata changed."""
+    if _spec_of(change.old) != _spec_of(change.new):
         yield Key.of(change.document)
 
 
-def _meaning(document: Document | None) -> Any:
+def _spec_of(document: Document | None) -> Any:
     if document is None:
         return None
     metadata = document["metadata"]

@@ -1,4 +1,4 @@
-"""One look at an ExtensionConfig: its authority, its handlers, what is written."""
+"""One reconcile of an ExtensionConfig: CA, handlers, writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Ask a server for its handlers."""
+    """Discover the handlers of a server."""
     document = tools.configs.raw(key)
     if document is None or document["metadata"].get("deletionTimestamp"):
         tools.failures.pop(key, None)
@@ -43,7 +43,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
 
 
 async def _discover(scope: ConfigScope) -> None:
-    """Handlers that were known before stay where the server does not tell them."""
+    """Discover handlers; former ones stay if the server does not answer."""
     try:
         await inject_authority(scope)
         handlers = await scope.tools.caller.discover(scope.config)
@@ -54,7 +54,7 @@ async def _discover(scope: ConfigScope) -> None:
 
 
 def _until_asked_again(scope: ConfigScope, key: Key) -> Result:
-    """A timer, because nothing tells that a server answers, or answers otherwise."""
+    """Return a timer: there is no event when a server's answer changes."""
     failures, error = scope.tools.failures, scope.undiscovered
     if error is None:
         failures.pop(key, None)

@@ -1,4 +1,4 @@
-"""What one reconcile of an ExtensionConfig works with: its tools, and what it has found out."""
+"""The dependencies, inputs and results of one reconcile of an ExtensionConfig."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kapy.kube.errors import KapyError
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of an ExtensionConfig uses.
+    """The dependencies of the ExtensionConfig reconciler.
 
-    failures: how often each could not be discovered, one after the other.
+    failures: consecutive failures of discovery, by key.
     """
 
     client: Client

@@ -1,4 +1,4 @@
-"""What an ExtensionConfig says: its handlers, and whether it was discovered. Pure."""
+"""The status of an ExtensionConfig: handlers and conditions (pure functions)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kapy.hooks.names import registered_name
 def registered(
     config: ExtensionConfig, handlers: Sequence[discovery.ExtensionHandler]
 ) -> list[ExtensionHandler]:
-    """The handlers of a server under the names by which others know them."""
+    """Return the handlers of a server under their registered names."""
     return [
         ExtensionHandler(
             name=registered_name(one.name, config.metadata.name),
@@ -34,7 +34,7 @@ def registered(
 
 
 def update_status(scope: ConfigScope) -> None:
-    """Say whether the handlers are known, and why not."""
+    """Report whether the handlers are known, and why not."""
     config, now = scope.config, scope.now
     legacy = v1beta1.conditions_of(config)
     if scope.undiscovered is None:
@@ -50,7 +50,7 @@ def update_status(scope: ConfigScope) -> None:
 
 
 def _tell_deprecations(scope: ConfigScope) -> None:
-    """A condition of ours, which is there only while there is something to do."""
+    """Set a kapy-specific condition while deprecated hook versions are in use."""
     config, type_ = scope.config, ConditionType.HOOK_VERSIONS_UP_TO_DATE
     found = deprecations(config.status.handlers, scope.tools.caller.catalog)
     if not found:

@@ -1,4 +1,4 @@
-"""IPAddress: an address that an IPAM provider has taken from a pool for a claim.
+"""IPAddress: an address that an IPAM provider has allocated for a claim.
 
-No controller of core's works on addresses; core checks that an address fits its claim.
+Core has no controller for addresses; it checks that an address fits its claim.
 """

@@ -18,7 +18,9 @@ _OTHER_POOL: Final = (
 
 
 async def claim_errors(client: Client, address: IPAddress) -> list[FieldError]:
-    """Of a new address: it must be from the pool that its claim asks, if that is there yet."""
+    """Return the errors of a new address: it must be from the pool of its claim, if the claim
+    exists.
+    """
     name = address.spec.claim_ref.name
     if not name:
         return [_unread("resource name may not be empty")]

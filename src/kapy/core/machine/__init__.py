@@ -1,7 +1,6 @@
 """Machine: one host that becomes a Node of a workload cluster.
 
-This controller hands the bootstrap data and the infrastructure to each other, waits for the Node,
-keeps its labels, annotations and taints as the Machine wants them, and tells in conditions how far
-all of it is. A Machine goes step by step (`deletion`), and never before what it still holds is
-gone.
+This controller connects bootstrap data and infrastructure, waits for the Node, syncs labels,
+annotations and taints to it, and reports progress in conditions. A Machine is deleted step by step
+(`deletion`), each after its predecessors have finished.
 """

@@ -1,4 +1,4 @@
-"""Phase: the boot data of a Machine (BootstrapConfig contract)."""
+"""Phase: reconcile the bootstrap config of a Machine (BootstrapConfig contract)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.errors import ContractError, FieldProblem
 from kapy.contract.fields import check_readable
 from kapy.contract.observed import Found, Unreadable
-from kapy.core.machine.references import owned
+from kapy.core.machine.references import get_owned
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result
 
 
 async def reconcile_bootstrap(scope: MachineScope) -> Result:
-    """Own the bootstrap config, and take over the name of the data secret when it is made.
+    """Own the bootstrap config, and copy the name of the data Secret once it exists.
 
-    A config that does not exist yet wakes the Machine when it appears.
+    If the config does not exist yet, its creation enqueues the Machine.
     """
     machine = scope.machine
     ref = machine.spec.bootstrap.config_ref
     if ref is None:
         return DONE
-    scope.bootstrap = await owned(scope, ref, BootstrapConfig)
+    scope.bootstrap = await get_owned(scope, ref, BootstrapConfig)
     match scope.bootstrap:
         case Unreadable(error):
             raise error

@@ -1,4 +1,4 @@
-"""Phase: when the certificates of a control plane Machine expire."""
+"""Phase: record when the certificates of a control plane Machine expire."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kapy.kube.errors import KapyError
 
 
 class BadExpiry(KapyError):
-    """The annotation that tells the expiry holds no time."""
+    """The expiry annotation is no valid time."""
 
 
 async def reconcile_certificates(scope: MachineScope) -> Result:
-    """Take the expiry from the Machine's annotation, or else from its bootstrap config's."""
+    """Copy the expiry from the annotation of the Machine or else of its bootstrap config."""
     machine = scope.machine
     if not is_control_plane(machine):
         return DONE

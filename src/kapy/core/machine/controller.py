@@ -1,4 +1,4 @@
-"""What wakes a Machine: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the Machine controller."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from functools import partial
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation, Label
+from kapy.contract.cluster_objects import (
+    BY_NODE,
+    ClusterObjects,
+    by_reference,
+    cluster_of,
+    on_create_or_delete,
+    on_update,
+)
 from kapy.contract.external import External
-from kapy.contract.fleet import BY_NODE, Fleet, cluster_of, own_change, own_life, referring
-from kapy.contract.handover import awaited
-from kapy.core.machine.node_metadata import USUAL, Synced
+from kapy.contract.predicates import unblocking_only
+from kapy.core.machine.in_place_updates import InPlaceUpdater
+from kapy.core.machine.node_metadata import USUAL, SyncedMetadata
 from kapy.core.machine.reconcile import reconcile
 from kapy.core.machine.scope import Tools
-from kapy.core.machine.updates import Updates
-from kapy.core.machine.vigil import Vigils
+from kapy.core.machine.temporary_watches import TemporaryWatches
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -29,28 +36,29 @@ def add_to(
     remote: ClusterCache,
     *,
     gates: FeatureGates = DEFAULT_GATES,
-    synced: Synced = USUAL,
+    synced: SyncedMetadata = USUAL,
     grace: timedelta = timedelta(minutes=5),
-    updates: Updates | None = None,
+    updates: InPlaceUpdater | None = None,
 ) -> Controller:
-    """Run the Machine controller in `runtime`.
+    """Add the Machine controller to a runtime.
 
-    synced: what Nodes get besides the usual. grace: silence of a workload cluster after which
-    nothing is known of its Nodes. updates: who updates Machines in place, None where nobody may.
+    synced: additional labels and annotations for Nodes. grace: how long a workload cluster may be
+    unreachable before Node conditions are Unknown. updates: updates Machines in place; None if the
+    feature is off.
     """
-    fleet = Fleet(runtime.cache)
+    objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
-    mapping = _Mapping(fleet)
+    mapping = _Mapping(objects)
     tools = Tools(
         client=runtime.client,
         external=external,
         remote=remote,
-        fleet=fleet,
+        fleet=objects,
         events=runtime.events.named("machine-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
         drain_rules=runtime.cache.informer(MachineDrainRule),
-        vigils=Vigils(remote),
+        temporary_watches=TemporaryWatches(remote),
         gates=gates,
         synced=synced,
         grace=grace,
@@ -58,17 +66,17 @@ def add_to(
     )
     controller = Controller("machine", partial(reconcile, tools))
     tools.controller = controller
-    controller.watch(fleet.machines, own_life)
-    controller.watch(fleet.machines, awaited(own_change), debounce=STATUS_DEBOUNCE)
-    controller.watch(fleet.machines, own_change, debounce=AGGREGATE_DEBOUNCE)
-    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(objects.machines, on_create_or_delete)
+    controller.watch(objects.machines, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
+    controller.watch(objects.machines, on_update, debounce=AGGREGATE_DEBOUNCE)
+    clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, mapping.of_cluster, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.machine_sets, mapping.of_machine_set)
-    controller.watch(fleet.deployments, mapping.of_deployment)
+    controller.watch(objects.machine_sets, mapping.of_machine_set)
+    controller.watch(objects.deployments, mapping.of_deployment)
     controller.watch(tools.drain_rules, mapping.of_drain_rule)
     references = ("spec", "bootstrap", "configRef"), ("spec", "infrastructureRef")
-    referred = referring(fleet.machines, *references)
-    external.wake(controller, awaited(referred), gather=STATUS_DEBOUNCE)
+    referred = by_reference(objects.machines, *references)
+    external.wake(controller, unblocking_only(referred), gather=STATUS_DEBOUNCE)
     external.wake(controller, referred, gather=AGGREGATE_DEBOUNCE)
 
     def connection_changed(cluster: Key) -> None:
@@ -76,18 +84,18 @@ def add_to(
             controller.enqueue(key)
 
     remote.subscribe(connection_changed)
-    return runtime.add(controller, fleet.machines)
+    return runtime.add(controller, objects.machines)
 
 
 class _Mapping:
-    """From what changed to the Machines that look at it."""
+    """Maps changes to the Machines that depend on them."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._machines = fleet.machines
-        self._fleet = fleet
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._machines = objects.machines
+        self._fleet = objects
 
     def of(self, cluster: Key) -> Iterable[Key]:
-        """All Machines of a Cluster."""
+        """Return all Machines of a Cluster."""
         return [Key.of(one) for one in self._fleet.machines_of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
@@ -116,15 +124,14 @@ class _Mapping:
         ]
 
     def of_drain_rule(self, change: Change) -> Iterable[Key]:
-        """The Machines of the rule's namespace that are being deleted."""
+        """Map a rule to the Machines in deletion in its namespace."""
         if change.initial:
             return ()
         machines = self._machines.list(Key.of(change.document).namespace)
         return [Key.of(one) for one in machines if one["metadata"].get("deletionTimestamp")]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
-        """The Machine of a Node, by its name, or by its provider ID as long as nothing else is
-        known."""
+        """Map a Node to its Machine, by name, or by provider ID if the Node is not recorded yet."""
         node = change.document
         names = [f"{cluster}/{node['metadata']['name']}"]
         if provider_id := (node.get("spec") or {}).get("providerID"):
@@ -137,7 +144,7 @@ class _Mapping:
 
 
 def _matters(change: Change) -> bool:
-    """Whether something of a Cluster changed that its Machines look at."""
+    """Return whether a change of a Cluster affects its Machines."""
     return _seen(change.old) != _seen(change.new)
 
 
@@ -159,7 +166,7 @@ def _seen(cluster: Document | None) -> object:
 
 
 def _template_changed(change: Change) -> bool:
-    """Whether what Machines are compared with changed: template, revision, rollout.after."""
+    """Return whether the inputs of UpToDate changed: template, revision, rollout.after."""
     if change.old is None or change.new is None:
         return True
     return _compared(change.old) != _compared(change.new)

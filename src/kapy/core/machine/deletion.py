@@ -1,8 +1,8 @@
-"""Phase: a Machine goes away, step by step.
+"""Phase: delete a Machine step by step.
 
-pre-drain hooks → drain → volumes detached → pre-terminate hooks → infrastructure → bootstrap
-config → Node → the Machine itself. Each step either is done or says in the Deleting condition
-what it waits for; everything that is waited for is watched. The Node is emptied in `emptying`.
+pre-drain hooks → drain → volumes detached → pre-terminate hooks → infrastructure → bootstrap config
+→ Node → the Machine itself. Each step is either done or reports in the Deleting condition what it
+waits for; everything that it waits for is watched. `drain_steps` drains the Node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.emptying import RETRY, drained, until_reachable, volumes_detached
+from kapy.core.machine.drain_steps import RETRY, detach_volumes, drain_node, until_reachable
 from kapy.core.machine.hooks import pre_drain_hooks, pre_terminate_hooks
 from kapy.core.machine.node import find_node
 from kapy.core.machine.scope import MachineScope
@@ -36,30 +36,30 @@ Step = Callable[[MachineScope], Awaitable[Result | None]]
 
 
 async def reconcile_delete(scope: MachineScope) -> Result:
-    """Go as far as is possible now."""
-    scope.waits(Reason.DELETING, "Deletion started")
+    """Run the steps as far as possible."""
+    scope.set_deleting_condition(Reason.DELETING, "Deletion started")
     try:
         has_node = await _may_touch_node(scope)
     except KapyError:
-        scope.waits(Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+        scope.set_deleting_condition(Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
         raise
     for step in WITH_NODE if has_node else WITHOUT_NODE:
         result = await step(scope)
         if result is not None:
             return result
-    scope.waits(Reason.DELETION_COMPLETED, "Deletion completed")
+    scope.set_deleting_condition(Reason.DELETION_COMPLETED, "Deletion completed")
     finalizers = scope.machine.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE]
     return DONE
 
 
 async def _may_touch_node(scope: MachineScope) -> bool:
-    """Whether there is a Node to drain and delete, and a cluster left to do it in."""
+    """Return whether there is a Node to drain and delete in a cluster that remains."""
     machine, cluster = scope.machine, scope.cluster
     if cluster.deleting:
         return False
     if machine.status.node_ref is None:
-        _look_for_node(scope)
+        _find_node_once_more(scope)
     if machine.status.node_ref is None:
         return False
     if cluster.spec.control_plane_ref is not None:
@@ -79,8 +79,8 @@ async def _may_touch_node(scope: MachineScope) -> bool:
     )
 
 
-def _look_for_node(scope: MachineScope) -> None:
-    """A last attempt; a cluster that cannot be asked does not keep a Machine from going."""
+def _find_node_once_more(scope: MachineScope) -> None:
+    """Look for the Node once more; an unreachable cluster does not block the deletion."""
     machine = scope.machine
     provider_id = machine.spec.provider_id
     if not provider_id and isinstance(scope.infrastructure, Found):
@@ -95,7 +95,7 @@ def _look_for_node(scope: MachineScope) -> None:
 async def _infrastructure_gone(scope: MachineScope) -> Result | None:
     kind = scope.machine.spec.infrastructure_ref.kind
     reason, of = Reason.WAITING_FOR_INFRASTRUCTURE_DELETION, V1Beta1Type.INFRASTRUCTURE_READY
-    return await _gone(scope, scope.infrastructure, kind, reason, of)
+    return await _delete_and_check(scope, scope.infrastructure, kind, reason, of)
 
 
 async def _bootstrap_gone(scope: MachineScope) -> Result | None:
@@ -103,10 +103,10 @@ async def _bootstrap_gone(scope: MachineScope) -> Result | None:
     if ref is None:
         return None
     reason, of = Reason.WAITING_FOR_BOOTSTRAP_DELETION, V1Beta1Type.BOOTSTRAP_READY
-    return await _gone(scope, scope.bootstrap, ref.kind, reason, of)
+    return await _delete_and_check(scope, scope.bootstrap, ref.kind, reason, of)
 
 
-async def _gone(
+async def _delete_and_check(
     scope: MachineScope, observed: Observed[View], kind: str, reason: str, of: str
 ) -> Result | None:
     if isinstance(observed, Absent):
@@ -114,19 +114,19 @@ async def _gone(
         return None
     if isinstance(observed, Found) and not observed.view.deleting:
         try:
-            gone = await _ask_to_go(scope, observed.view)
+            gone = await _request_deletion(scope, observed.view)
         except KapyError:
             message = f"Failed to delete {kind}, please check controller logs for errors"
-            scope.waits(Reason.INTERNAL_ERROR, message)
+            scope.set_deleting_condition(Reason.INTERNAL_ERROR, message)
             raise
         if gone:
             return None
-    scope.waits(reason, f"Waiting for {kind} to be deleted")
+    scope.set_deleting_condition(reason, f"Waiting for {kind} to be deleted")
     return DONE
 
 
-async def _ask_to_go(scope: MachineScope, view: View) -> bool:
-    """Whether it was gone at once."""
+async def _request_deletion(scope: MachineScope, view: View) -> bool:
+    """Request the deletion; return whether the object was gone at once."""
     tools, document = scope.tools, view.document
     resource, key = await tools.external.resource_of(document), Key.of(document)
     try:
@@ -158,7 +158,7 @@ async def _node_gone(scope: MachineScope) -> Result | None:
 def _not_deleted(
     scope: MachineScope, deletion: NodeDeletion, error: KapyError, *, connected: bool
 ) -> Result | None:
-    """When to try again; None when the Node has had its time, and may stay behind."""
+    """Return when to retry; None if the Node's deletion timeout is over."""
     machine, events = scope.machine, scope.tools.events
     events.warning(machine, "FailedDeleteNode", f"error deleting Machine's Node: {error}")
     failed = false(V1Beta1Type.NODE_HEALTHY, V1Beta1Reason.DELETION_FAILED, WARNING)
@@ -167,7 +167,7 @@ def _not_deleted(
     if deletion.is_over(limit, scope.now, connected=connected):
         return None
     message = "Error deleting Node, please check controller logs for errors"
-    scope.waits(Reason.DELETING_NODE, message)
+    scope.set_deleting_condition(Reason.DELETING_NODE, message)
     left = deletion.left(limit, scope.now)
     until = DONE
     if left is not None and left > timedelta(0):
@@ -181,8 +181,8 @@ def _not_deleted(
 WITHOUT_NODE: Final[tuple[Step, ...]] = (pre_terminate_hooks, _infrastructure_gone, _bootstrap_gone)
 WITH_NODE: Final[tuple[Step, ...]] = (
     pre_drain_hooks,
-    drained,
-    volumes_detached,
+    drain_node,
+    detach_volumes,
     *WITHOUT_NODE,
     _node_gone,
 )

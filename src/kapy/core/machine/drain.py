@@ -1,9 +1,8 @@
-"""Draining the Node of a Machine that goes away: who must leave, and in which words to wait.
+"""Plan the drain of a Machine's Node: which Pods to evict or wait for, and the messages.
 
-The plan is pure (Pods in, verdicts out); `evictions` carries it out. Pods that belong to the node
-itself (DaemonSet Pods, static Pods) stay; a Pod says with the label `cluster.x-k8s.io/drain`
-that it is to be skipped or waited for, and for all others MachineDrainRules (`drain_rules`) say
-what becomes of them, and in which order.
+The plan is pure (Pods in, dispositions out); `evictions` executes it. Pods that belong to the Node
+itself (DaemonSet Pods, static Pods) stay. The Pod label `cluster.x-k8s.io/drain` skips a Pod or
+waits for it; for all other Pods MachineDrainRules (`drain_rules`) define disposition and order.
 """
 
 from __future__ import annotations
@@ -34,24 +33,24 @@ class Verdict(Enum):
     WAIT = "WaitCompleted"
 
 
-class Fate(NamedTuple):
-    """What happens to a Pod, and when: lower orders are gone before the next one begins."""
+class PodDisposition(NamedTuple):
+    """What happens to a Pod, and in which order: Pods of lower orders must be gone first."""
 
     verdict: Verdict
     order: int = 0
 
 
-DRAIN: Final = Fate(Verdict.EVICT)
-SKIP: Final = Fate(Verdict.SKIP)
-WAIT: Final = Fate(Verdict.WAIT)
+DRAIN: Final = PodDisposition(Verdict.EVICT)
+SKIP: Final = PodDisposition(Verdict.SKIP)
+WAIT: Final = PodDisposition(Verdict.WAIT)
 
 
 @dataclass(slots=True)
-class Planned:
-    """The Pods of one Node by what is to become of them, each in the order of namespace and name.
+class DrainPlan:
+    """The Pods of one Node by disposition, sorted by namespace and name.
 
-    evict, wait: those whose turn it is; evict_later, wait_later: those of higher orders. leaving:
-    evicted already, and still there.
+    evict, wait: of the current order; evict_later, wait_later: of higher orders. leaving: evicted,
+    but not gone yet.
     """
 
     evict: list[Document] = field(default_factory=list)
@@ -63,31 +62,31 @@ class Planned:
 
     @property
     def done(self) -> bool:
-        """Nobody has to leave any more."""
+        """Whether no Pod has to leave any more."""
         later = self.evict_later or self.wait_later
         return not (self.evict or self.leaving or self.wait or later)
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What the fate of a Pod depends on besides itself.
+class DrainContext:
+    """The inputs of a Pod's disposition besides the Pod.
 
-    daemon_sets: whether a DaemonSet exists (its Pods come back, so evicting them is pointless).
-    unreachable: the kubelet cannot end Pods, those told to end more than a second ago count as
-    gone. rules: what MachineDrainRules say of a Pod.
+    daemon_sets: whether a DaemonSet exists (its Pods would be recreated, so evicting them is
+    pointless). unreachable: the kubelet cannot end Pods; those deleted more than a second ago count
+    as gone. rules: returns the disposition by MachineDrainRules.
     """
 
     now: datetime
     daemon_sets: Callable[[Key], bool]
     unreachable: bool = False
-    rules: Callable[[Document], Fate] = lambda _: DRAIN
+    rules: Callable[[Document], PodDisposition] = lambda _: DRAIN
 
 
-def plan_drain(pods: Iterable[Document], given: Circumstances) -> Planned:
-    """Sort the Pods of a Node."""
-    fates = [(pod, fate(pod, given)) for pod in sorted(pods, key=_full_name)]
+def plan_drain(pods: Iterable[Document], given: DrainContext) -> DrainPlan:
+    """Sort the Pods of a Node by disposition."""
+    fates = [(pod, pod_disposition(pod, given)) for pod in sorted(pods, key=_full_name)]
     turn = min((one.order for _, one in fates if one.verdict is not Verdict.SKIP), default=0)
-    planned = Planned()
+    planned = DrainPlan()
     for pod, (verdict, order) in fates:
         later = order > turn
         match verdict:
@@ -102,8 +101,8 @@ def plan_drain(pods: Iterable[Document], given: Circumstances) -> Planned:
     return planned
 
 
-def fate(pod: Document, given: Circumstances) -> Fate:
-    """What happens to one Pod."""
+def pod_disposition(pod: Document, given: DrainContext) -> PodDisposition:
+    """Return the disposition of one Pod."""
     metadata = pod["metadata"]
     ended = metadata.get("deletionTimestamp")
     if given.unreachable and ended and given.now - moment(ended) >= GONE_AFTER:
@@ -121,7 +120,7 @@ def fate(pod: Document, given: Circumstances) -> Fate:
 
 
 def daemon_set_of(pod: Document) -> Key | None:
-    """The DaemonSet that a running Pod belongs to, by its controller reference."""
+    """Return the DaemonSet of a running Pod, by its controller reference."""
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return None
     for owner in pod["metadata"].get("ownerReferences") or []:
@@ -136,8 +135,8 @@ def _of_daemon_set(pod: Document, exists: Callable[[Key], bool]) -> bool:
 
 
 @dataclass(slots=True)
-class Progress:
-    """What one round of evictions came to. refused: the server's reason → the Pods."""
+class DrainProgress:
+    """The result of one round of evictions. refused: the server's reason → the Pods."""
 
     leaving: list[Document] = field(default_factory=list)
     refused: dict[str, list[Document]] = field(default_factory=dict)
@@ -151,8 +150,8 @@ class Progress:
         return not (self.leaving or self.refused or self.waiting or later)
 
 
-def progress_message(progress: Progress, started: str) -> str:
-    """The message of the Machine's Deleting condition while the drain goes on."""
+def progress_message(progress: DrainProgress, started: str) -> str:
+    """Return the message of the Machine's Deleting condition during the drain."""
     lines = [f"Drain not completed yet (started at {started}):"]
     if progress.leaving:
         lines.append(
@@ -186,7 +185,7 @@ def _refusals(refused: Mapping[str, Sequence[Document]]) -> list[str]:
 
 
 def is_unreachable(node: Document) -> bool:
-    """Whether nobody has heard from the Node's kubelet for a while."""
+    """Return whether the Node's kubelet has been silent for a while."""
     for condition in (node.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Ready":
             return bool(condition.get("status") == "Unknown")

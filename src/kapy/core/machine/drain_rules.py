@@ -1,4 +1,4 @@
-"""MachineDrainRules: what users say of the Pods of certain Machines. Pure."""
+"""MachineDrainRules: users' rules for draining the Pods of Machines (pure functions)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.api.embedded import LabelSelector
 from kapy.api.machine import Machine
 from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.validation.machine_drain_rule import drain_rule_selector_errors
-from kapy.core.machine.drain import DRAIN, Fate, Verdict
+from kapy.core.machine.drain import DRAIN, PodDisposition, Verdict
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.model import encode
@@ -21,21 +21,24 @@ Labels = Mapping[str, str]
 
 
 class InvalidRule(KapyError):
-    """A MachineDrainRule cannot be understood, so that nobody knows which Pods it protects."""
+    """A MachineDrainRule is invalid, so that the Pods which it protects are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodRule:
-    """One rule: its fate for every Pod that any of the pairs of selectors matches (all: none).
+    """One rule: the disposition of every Pod that one of the pairs of selectors matches (without
+    pairs: none).
 
-    Each pair is for the labels of the Pod and those of its namespace.
+    Each pair has a selector for the labels of the Pod and one for those of its namespace.
     """
 
-    fate: Fate
+    fate: PodDisposition
     pods: tuple[tuple[Selector, Selector], ...]
 
     def matches(self, pod: Labels | None, namespace: Labels | None) -> bool:
-        """Whether the rule is for a Pod with these labels in a namespace with these."""
+        """Return whether the rule applies to a Pod with these labels in a namespace with these
+        labels.
+        """
         if not self.pods:
             return True
         return any(own.matches(pod) and its.matches(namespace) for own, its in self.pods)
@@ -43,19 +46,21 @@ class PodRule:
 
 @dataclass(frozen=True, slots=True)
 class DrainRules:
-    """The rules that are for one Machine, by name: the first that matches a Pod counts."""
+    """The rules for one Machine, by name: the first one that matches a Pod applies."""
 
     rules: tuple[PodRule, ...] = ()
 
     @property
     def ask_namespaces(self) -> bool:
-        """Whether the labels of namespaces make a difference."""
+        """Whether a rule depends on namespace labels."""
         return any(not its.everything for rule in self.rules for _, its in rule.pods)
 
-    def fates(self, namespaces: Mapping[str, Labels]) -> Callable[[Document], Fate]:
-        """What the rules say of a Pod. namespaces: the labels of each."""
+    def disposition_of(
+        self, namespaces: Mapping[str, Labels]
+    ) -> Callable[[Document], PodDisposition]:
+        """Return a function for the disposition of a Pod. namespaces: the labels of each."""
 
-        def fate(pod: Document) -> Fate:
+        def fate(pod: Document) -> PodDisposition:
             metadata = pod["metadata"]
             own, its = metadata.get("labels"), namespaces.get(metadata.get("namespace", ""))
             return next((rule.fate for rule in self.rules if rule.matches(own, its)), DRAIN)
@@ -64,7 +69,7 @@ class DrainRules:
 
 
 def rules_for(machine: Machine, cluster: Cluster, rules: Iterable[MachineDrainRule]) -> DrainRules:
-    """The rules of the Machine's namespace that are for it. Raises InvalidRule."""
+    """Return the rules in the Machine's namespace that apply to it. Raises InvalidRule."""
     found = sorted(rules, key=lambda rule: rule.metadata.name)
     for rule in found:
         if errors := drain_rule_selector_errors(rule):
@@ -96,9 +101,9 @@ def _pod_rule(rule: MachineDrainRule) -> PodRule:
     pods = tuple(
         (_selector(one.selector), _selector(one.namespace_selector)) for one in rule.spec.pods
     )
-    return PodRule(Fate(verdict, order), pods)
+    return PodRule(PodDisposition(verdict, order), pods)
 
 
 def _selector(selector: LabelSelector | None) -> Selector:
-    """Here, no selector selects everything, as an empty one does."""
+    """Return the selector; here a missing one selects everything, as an empty one does."""
     return EVERYTHING if selector is None else selector_of(encode(selector))

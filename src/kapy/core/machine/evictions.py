@@ -1,4 +1,4 @@
-"""Carrying out a drain: cordon the Node, evict its Pods, see how far it got."""
+"""Execute a drain: cordon the Node, evict its Pods, report progress."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kapy.api.times import moment
 from kapy.client.client import Client
 from kapy.core.machine.drain import (
     GONE_AFTER,
-    Circumstances,
-    Planned,
-    Progress,
+    DrainContext,
+    DrainPlan,
+    DrainProgress,
     daemon_set_of,
     is_unreachable,
     plan_drain,
@@ -40,10 +40,10 @@ TERMINATING: Final = (
 
 
 async def drain(scope: MachineScope, node_name: str, started: str) -> Result | None:
-    """Drain the Machine's Node as far as is possible now; None when it is drained (or gone).
+    """Drain the Machine's Node as far as possible; return None when it is drained (or gone).
 
-    The Pods of the Node are watched from now on if any has to leave. Raises NotConnected,
-    InvalidRule, and what the workload cluster answers.
+    The Pods of the Node are watched if any has to leave. Raises NotConnected, InvalidRule, and the
+    workload cluster's errors.
     """
     node = watched_nodes(scope).raw(Key("", node_name))
     if node is None:
@@ -58,24 +58,24 @@ async def drain(scope: MachineScope, node_name: str, started: str) -> Result | N
     progress = await _evict(client, planned, grace=1 if unreachable else None)
     if progress.done:
         return None
-    scope.waits(Reason.DRAINING_NODE, progress_message(progress, started))
+    scope.set_deleting_condition(Reason.DRAINING_NODE, progress_message(progress, started))
     result = await _refused(scope, progress)
     return result.earlier_of(_until_gone(scope, progress.leaving)) if unreachable else result
 
 
-async def _refused(scope: MachineScope, progress: Progress) -> Result:
-    """When to ask again for what was refused."""
+async def _refused(scope: MachineScope, progress: DrainProgress) -> Result:
+    """Return when to retry refused evictions."""
     if not progress.refused:
         return DONE
     with suppress(NotFound):  # a server without disruption budgets refuses for other reasons
-        (await scope.look(BUDGETS)).hold()
+        (await scope.snapshot(BUDGETS)).watch()
     # A timer, because a refused eviction is only ever allowed when it is asked for again;
     # disruption budgets, the usual reason, are watched.
     return requeue(after=AGAIN, because="Pods refuse to be evicted")
 
 
 def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
-    """A timer, because Pods that nobody can end count as gone without any change of theirs."""
+    """Return a timer: Pods on an unreachable Node count as gone without an event."""
     ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
     left = max(ends, default=scope.now) + GONE_AFTER - scope.now
     because = "the Node is unreachable, its Pods count as gone soon"
@@ -84,29 +84,29 @@ def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
 
 async def planned_drain(
     scope: MachineScope, node_name: str, *, unreachable: bool, hold: bool
-) -> Planned:
-    """The Pods of a Node by what is to become of them. hold: watch them if any has to leave."""
-    sight = await scope.look(PODS, f"spec.nodeName={node_name}")
-    pods = [pod for pod in sight.items if (pod.get("spec") or {}).get("nodeName") == node_name]
+) -> DrainPlan:
+    """Return the drain plan of a Node. hold: watch the Pods if any has to leave."""
+    snapshot = await scope.snapshot(PODS, f"spec.nodeName={node_name}")
+    pods = [pod for pod in snapshot.items if (pod.get("spec") or {}).get("nodeName") == node_name]
     if not pods:
-        return Planned()
+        return DrainPlan()
     client, tools = scope.tools.remote.client(scope.cluster_key), scope.tools
     rules = rules_for(scope.machine, scope.cluster, tools.drain_rules.list(scope.namespace))
     existing = await _existing(scope, pods)
-    given = Circumstances(
+    given = DrainContext(
         scope.now,
         existing.__contains__,
         unreachable=unreachable,
-        rules=rules.fates(await _namespaces(client, rules)),
+        rules=rules.disposition_of(await _namespaces(client, rules)),
     )
     planned = plan_drain(pods, given)
     if hold and not planned.done:
-        sight.hold()
+        snapshot.watch()
     return planned
 
 
 async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping[str, str]]:
-    """The labels of each namespace, where rules ask for them."""
+    """Return the labels of each namespace, if rules depend on them."""
     if not rules.ask_namespaces:
         return {}
     listed = (await client.list(NAMESPACES)).items
@@ -114,9 +114,9 @@ async def _namespaces(client: Client, rules: DrainRules) -> Mapping[str, Mapping
 
 
 async def _existing(scope: MachineScope, pods: Iterable[Document]) -> set[Key]:
-    """The DaemonSets of these Pods that exist."""
+    """Return the DaemonSets of these Pods that exist."""
     client = scope.tools.remote.client(scope.cluster_key)
-    seen = scope.tools.vigils.daemon_sets(scope.machine.key)
+    seen = scope.tools.temporary_watches.daemon_sets(scope.machine.key)
     owners = {owner for pod in pods if (owner := daemon_set_of(pod)) is not None}
     seen.update([owner for owner in sorted(owners - seen) if await _exists(client, owner)])
     return seen
@@ -130,8 +130,8 @@ async def _exists(client: Client, daemon_set: Key) -> bool:
     return True
 
 
-async def _evict(client: Client, planned: Planned, *, grace: int | None) -> Progress:
-    progress = Progress(
+async def _evict(client: Client, planned: DrainPlan, *, grace: int | None) -> DrainProgress:
+    progress = DrainProgress(
         leaving=list(planned.leaving),
         waiting=planned.wait,
         evict_later=planned.evict_later,
@@ -156,7 +156,7 @@ async def _evict(client: Client, planned: Planned, *, grace: int | None) -> Prog
 
 
 async def evict(client: Client, pod: Document, *, grace: int | None = None) -> None:
-    """Ask for a Pod to be evicted, which respects its disruption budgets."""
+    """Evict a Pod; its disruption budgets are respected."""
     key = Key.of(pod)
     eviction: Document = {
         "apiVersion": "policy/v1",

@@ -1,4 +1,4 @@
-"""Steps of a deletion that wait for somebody else: annotations of the Machine hold it."""
+"""Steps of a deletion that wait for external hooks, which are annotations of the Machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.engine.result import DONE, Result
 
 
 async def pre_drain_hooks(scope: MachineScope) -> Result | None:
-    """Nothing happens to the Node before these are gone."""
+    """Wait until no pre-drain hook is left: the Node is not changed before."""
     hooks = hooks_of(scope, Annotation.PRE_DRAIN_HOOK_PREFIX)
     _report(scope, V1Beta1Type.PRE_DRAIN_DELETE_HOOK_SUCCEEDED, hooks)
     if not hooks:
@@ -21,12 +21,12 @@ async def pre_drain_hooks(scope: MachineScope) -> Result | None:
         scope.now
     )
     message = f"Waiting for pre-drain hooks to succeed (hooks: {','.join(hooks)})"
-    scope.waits(Reason.WAITING_FOR_PRE_DRAIN_HOOK, message)
+    scope.set_deleting_condition(Reason.WAITING_FOR_PRE_DRAIN_HOOK, message)
     return DONE
 
 
 async def pre_terminate_hooks(scope: MachineScope) -> Result | None:
-    """Nothing happens to the infrastructure before these are gone."""
+    """Wait until no pre-terminate hook is left: the infrastructure is not deleted before."""
     hooks = hooks_of(scope, Annotation.PRE_TERMINATE_HOOK_PREFIX)
     _report(scope, V1Beta1Type.PRE_TERMINATE_DELETE_HOOK_SUCCEEDED, hooks)
     if not hooks:
@@ -36,12 +36,12 @@ async def pre_terminate_hooks(scope: MachineScope) -> Result | None:
         times.wait_for_pre_terminate_hook_start_time or stamp(scope.now)
     )
     message = f"Waiting for pre-terminate hooks to succeed (hooks: {','.join(hooks)})"
-    scope.waits(Reason.WAITING_FOR_PRE_TERMINATE_HOOK, message)
+    scope.set_deleting_condition(Reason.WAITING_FOR_PRE_TERMINATE_HOOK, message)
     return DONE
 
 
 def hooks_of(scope: MachineScope, prefix: str) -> list[str]:
-    """The annotations of hooks that still hold the deletion, sorted."""
+    """Return the hook annotations that still block the deletion, sorted."""
     return sorted(one for one in scope.machine.metadata.annotations if one.startswith(prefix))
 
 

@@ -1,9 +1,9 @@
-"""Phase: a Machine that its owner marked is updated by an extension, and not replaced.
+"""Phase: an extension updates a Machine in place that its owner marked for that.
 
-The owner (a control plane or a MachineSet) writes what the Machine and its objects are to be, marks
-them, and at last owes the Machine the hook UpdateMachine. From then on the extension is asked until
-it is done; then the marks are taken away, what is owed last: whoever is interrupted goes on where
-it was.
+The owner (a control plane or a MachineSet) writes the desired state of the Machine and its objects,
+marks them, and finally marks the hook UpdateMachine as pending. From then on the extension is
+called until it is done. Then the marks are removed, the pending hook last, so that an interrupted
+update continues.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
 from kapy.api.names import Annotation, Reason
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
+from kapy.core.machine.in_place_updates import InPlaceUpdater, Progress
 from kapy.core.machine.scope import MachineScope
-from kapy.core.machine.updates import Progress, Updates
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
@@ -32,10 +32,10 @@ CLOSED: Final = (
 
 
 async def reconcile_in_place(scope: MachineScope) -> Result:
-    """Have the Machine updated if its owner wants that; what it waits for wakes it."""
+    """Update the Machine in place if its owner wants that; what it waits for is watched."""
     machine, updates = scope.machine, scope.tools.updates
     if not is_updating_in_place(machine):
-        scope.tools.said.forget(machine.key)
+        scope.tools.update_progress.forget(machine.key)
         return DONE
     if updates is None:
         scope.updating = Reason.IN_PLACE_UPDATING, CLOSED
@@ -61,8 +61,9 @@ def _has_come_up(scope: MachineScope) -> bool:
 
 
 def _desired(scope: MachineScope) -> Document | None:
-    """The Machine and its objects as an extension is told of them; None while they are not all
-    marked, or cannot be read."""
+    """Return the desired objects for the extension; None while they are not all marked, or are
+    unreadable.
+    """
     if isinstance(scope.infrastructure, Absent):
         message = "In-place update not possible: InfraMachine not found"
         scope.updating = Reason.IN_PLACE_UPDATE_FAILED, message
@@ -85,18 +86,18 @@ def _is_marked(view: View) -> bool:
     return Annotation.UPDATE_IN_PROGRESS in (view.document["metadata"].get("annotations") or {})
 
 
-async def _update(scope: MachineScope, updates: Updates, desired: Document) -> Result:
-    machine, said = scope.machine, scope.tools.said
+async def _update(scope: MachineScope, updates: InPlaceUpdater, desired: Document) -> Result:
+    machine, said = scope.machine, scope.tools.update_progress
     about = [
         (one["metadata"]["uid"], one["metadata"].get("generation")) for one in desired.values()
     ]
-    progress = said.of(machine.key, about)
+    progress = said.get(machine.key, about)
     if progress is None:
         progress = await _asked(scope, updates, desired)
         if progress.retry_after <= 0:
             await _complete(scope)
             return DONE
-        said.keep(machine.key, about, progress)
+        said.put(machine.key, about, progress)
     message = f"{IN_PROGRESS}: {progress.message}" if progress.message else IN_PROGRESS
     scope.updating = Reason.IN_PLACE_UPDATING, message
     # A timer, because the extension itself said when to ask again, and nothing else tells.
@@ -104,7 +105,7 @@ async def _update(scope: MachineScope, updates: Updates, desired: Document) -> R
     return requeue(after=after, because="the extension is updating the Machine")
 
 
-async def _asked(scope: MachineScope, updates: Updates, desired: Document) -> Progress:
+async def _asked(scope: MachineScope, updates: InPlaceUpdater, desired: Document) -> Progress:
     try:
         return await updates.update_machine(scope.machine.key, desired)
     except KapyError as error:
@@ -113,7 +114,7 @@ async def _asked(scope: MachineScope, updates: Updates, desired: Document) -> Pr
 
 
 async def _complete(scope: MachineScope) -> None:
-    """Take the marks away, from the Machine first: its owner may go on when the last is gone."""
+    """Remove the marks, from the Machine first: its owner continues when the last one is gone."""
     annotations = scope.machine.metadata.annotations
     if annotations.pop(Annotation.UPDATE_IN_PROGRESS, None) is not None:
         await scope.draft.save_spec()
@@ -126,7 +127,7 @@ async def _complete(scope: MachineScope) -> None:
     else:
         annotations[Annotation.PENDING_HOOKS] = left
     await scope.draft.save_spec()
-    scope.tools.said.forget(scope.machine.key)
+    scope.tools.update_progress.forget(scope.machine.key)
 
 
 async def _unmark(scope: MachineScope, observed: Observed[View]) -> None:

@@ -1,4 +1,4 @@
-"""Phase: the machine behind a Machine (InfraMachine contract)."""
+"""Phase: reconcile the infrastructure of a Machine (InfraMachine contract)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from kapy.contract.errors import ContractError, FieldProblem
 from kapy.contract.fields import check_readable
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.machine.references import owned
+from kapy.core.machine.references import get_owned
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 
 
 async def reconcile_infrastructure(scope: MachineScope) -> Result:
-    """Own the infrastructure machine, and take over where it is when it is provisioned.
+    """Own the infrastructure machine, and copy its fields once it is provisioned.
 
-    One that does not exist (yet, or any more) wakes the Machine when it appears.
+    If it does not exist (yet, or any more), its creation enqueues the Machine.
     """
-    scope.infrastructure = await owned(scope, scope.machine.spec.infrastructure_ref, InfraMachine)
+    scope.infrastructure = await get_owned(
+        scope, scope.machine.spec.infrastructure_ref, InfraMachine
+    )
     match scope.infrastructure:
         case Unreadable(error):
             raise error
@@ -65,9 +67,9 @@ def _take_over(scope: MachineScope, infra: InfraMachine) -> None:
 
 
 def _check_provider_id(scope: MachineScope, provider_id: str) -> None:
-    """A provider ID is for ever, and for one Machine: by it a Node is matched, and deleted.
+    """Check that the provider ID is immutable and unique: Nodes are matched and deleted by it.
 
-    As long as there is no Node, a provider may still think better of it. Raises FieldProblem.
+    Without a Node the provider may still change it. Raises FieldProblem.
     """
     machine, path = scope.machine, InfraMachine.provider_id.path()
     known = machine.spec.provider_id

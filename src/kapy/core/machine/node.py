@@ -1,4 +1,4 @@
-"""Phase: the Node that a Machine became."""
+"""Phase: reconcile the Node of a Machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kapy.api.names import Label
 from kapy.api.template_changes import revision_of
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.node_metadata import Wanted, node_patch
+from kapy.core.machine.node_metadata import NodeMetadataInput, node_patch
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.cache import Informer
 from kapy.engine.result import DONE, Result
@@ -20,13 +20,14 @@ from kapy.remote.nodes import nodes_with
 
 
 class Ambiguous(KapyError):
-    """More than one Node has the Machine's provider ID."""
+    """Several Nodes have the Machine's provider ID."""
 
 
 async def reconcile_node(scope: MachineScope) -> Result:
-    """Find the Node by its provider ID, keep it in line with the Machine, note what it is.
+    """Find the Node by its provider ID, sync its metadata, and record its info.
 
-    Nodes are watched, and so is the connection: whatever is missing wakes the Machine.
+    Nodes and the connection are watched, so that the Machine is enqueued when a missing Node
+    appears.
     """
     machine = scope.machine
     if not machine.spec.provider_id:
@@ -40,12 +41,12 @@ async def reconcile_node(scope: MachineScope) -> Result:
             events.warning(machine, "Failed to retrieve Node by ProviderID", told)
             raise error
         case Found(node):
-            await _keep_in_line(scope, node)
+            await _sync_node(scope, node)
     return DONE
 
 
 def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
-    """The Node with a provider ID, as the cache of the workload cluster has it."""
+    """Return the Node with a provider ID from the workload cluster's cache."""
     try:
         nodes = watched_nodes(scope)
     except KapyError as error:
@@ -58,19 +59,21 @@ def find_node(scope: MachineScope, provider_id: str) -> Observed[Document]:
 
 
 def watched_nodes(scope: MachineScope) -> Informer[Document]:
-    """The Nodes of the Machine's cluster, whose changes wake their Machines."""
+    """Return the informer of the Nodes in the Machine's cluster, whose changes enqueue their
+    Machines.
+    """
     tools = scope.tools
     keys = tools.node_keys
     return tools.remote.watch(tools.controller, scope.cluster_key, NODES, keys)
 
 
-async def _keep_in_line(scope: MachineScope, node: Document) -> None:
+async def _sync_node(scope: MachineScope, node: Document) -> None:
     machine, name = scope.machine, node["metadata"]["name"]
     if machine.status.node_ref is None:
         machine.status.node_ref = MachineNodeReference(name=name)
         scope.tools.events.normal(machine, "SuccessfulSetNodeRef", name)
     machine.status.node_info = node_info(node)
-    wanted = Wanted(
+    wanted = NodeMetadataInput(
         interruptible=is_interruptible(scope),
         outdated=_is_outdated(scope),
         taints=scope.tools.gates.machine_taint_propagation,
@@ -86,8 +89,7 @@ async def _keep_in_line(scope: MachineScope, node: Document) -> None:
 
 
 def node_info(node: Document) -> NodeSystemInfo:
-    """`status.nodeInfo` of a Node; what it does not tell, or tells as something else than text, is
-    empty."""
+    """Return `status.nodeInfo` of a Node; missing or invalid values are empty."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
 
     def text(name: str) -> str:
@@ -112,14 +114,14 @@ def node_info(node: Document) -> NodeSystemInfo:
 
 
 def is_interruptible(scope: MachineScope) -> bool:
-    """Whether the infrastructure may take the machine away at any time."""
+    """Return whether the infrastructure may terminate the machine at any time."""
     if not isinstance(scope.infrastructure, Found):
         return False
     return bool(InfraMachine.interruptible.if_readable(scope.infrastructure.view))
 
 
 def _is_outdated(scope: MachineScope) -> bool:
-    """Whether the Machine's set serves an older revision: its Node should get no new Pods."""
+    """Return whether the Machine's set has an old revision: its Node should get no new Pods."""
     if scope.machine_set is None or scope.deployment is None:
         return False
     return revision_of(scope.machine_set) < revision_of(scope.deployment)

@@ -1,4 +1,4 @@
-"""The conditions of a Machine that tell of its Node. Pure."""
+"""The conditions of a Machine about its Node (pure functions)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PRESSURES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Status, reason and message that both Node conditions get."""
+class NodeConditionResult:
+    """Status, reason and message for both Node conditions."""
 
     status: str
     reason: str
@@ -41,9 +41,9 @@ def node_conditions(
     now: datetime,
     grace: timedelta,
 ) -> list[Condition]:
-    """NodeReady and NodeHealthy; empty when what they said before is still the best answer.
+    """Return NodeReady and NodeHealthy; empty if the former ones are still valid.
 
-    grace: silence of the workload cluster after which they are Unknown.
+    grace: how long the workload cluster may be unreachable before they are Unknown.
     """
     told = _without_node(cluster, machine, node, health, now, grace)
     if told is None and isinstance(node, Found):
@@ -57,7 +57,7 @@ def node_conditions(
 
 
 def until_silent(cluster: Cluster, health: Health, now: datetime, grace: timedelta) -> Result:
-    """A timer, because nothing changes at the moment when a silence has lasted too long."""
+    """Return a timer for the end of the grace period: there is no event at that moment."""
     initialized = get(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
     if health.last_success is None or (health.connected and not health.failures):
         return DONE
@@ -77,8 +77,8 @@ def _without_node(
     health: Health,
     now: datetime,
     grace: timedelta,
-) -> Told | None:
-    """What to say when the Node itself has nothing to say; None to ask it, or to keep."""
+) -> NodeConditionResult | None:
+    """Return the result if the Node's conditions do not apply; None to use or keep them."""
     if not cluster.status.initialization.infrastructure_provisioned:
         return _waiting(
             "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"
@@ -92,23 +92,23 @@ def _without_node(
     if health.last_success is not None:
         since = max(since, health.last_success)
     if now - since > grace:
-        return Told(UNKNOWN, Reason.CONNECTION_DOWN, _last_probe(health))
+        return NodeConditionResult(UNKNOWN, Reason.CONNECTION_DOWN, _last_probe(health))
     if isinstance(node, Unreadable):
         if isinstance(node.error, NotConnected):
             return _unless_known(machine, _last_probe(health))
-        return Told(UNKNOWN, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
+        return NodeConditionResult(UNKNOWN, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)
     return None if isinstance(node, Found) else _absent(machine)
 
 
-def _absent(machine: Machine) -> Told:
+def _absent(machine: Machine) -> NodeConditionResult:
     ref = machine.status.node_ref
     if machine.deleting:
         if ref is None:
-            return Told(UNKNOWN, Reason.NODE_DOES_NOT_EXIST, "Node does not exist")
-        return Told(FALSE, Reason.NODE_DELETED, f"Node {ref.name} has been deleted")
+            return NodeConditionResult(UNKNOWN, Reason.NODE_DOES_NOT_EXIST, "Node does not exist")
+        return NodeConditionResult(FALSE, Reason.NODE_DELETED, f"Node {ref.name} has been deleted")
     if ref is not None:
         gone = f"Node {ref.name} has been deleted while the Machine still exists"
-        return Told(FALSE, Reason.NODE_DELETED, gone)
+        return NodeConditionResult(FALSE, Reason.NODE_DELETED, gone)
     if machine.spec.provider_id:
         wanted = f"spec.providerID {machine.spec.provider_id}"
         return _waiting(f"Waiting for a Node with {wanted} to exist")
@@ -116,7 +116,7 @@ def _absent(machine: Machine) -> Told:
 
 
 def node_ready(node: Document) -> Condition:
-    """The Node's own Ready condition, with its own time."""
+    """Return the Node's own Ready condition, with its own time."""
     of = ConditionType.NODE_READY
     found = _condition(node, "Ready")
     if found is None:
@@ -134,7 +134,9 @@ def node_ready(node: Document) -> Condition:
 
 
 def node_healthy(node: Document) -> Condition:
-    """Ready, and under no pressure: only issues and what is unknown are named."""
+    """Return whether the Node is ready and under no pressure; the message names only issues and
+    unknown conditions.
+    """
     of = ConditionType.NODE_HEALTHY
     lines, told, issues, unknowns = [], [], 0, 0
     for name in ("Ready", *PRESSURES):
@@ -163,7 +165,7 @@ def node_healthy(node: Document) -> Condition:
 
 
 def _condition(node: Document, type_: str) -> Document | None:
-    """The condition of a type, if it says anything that a condition can say."""
+    """Return the condition of a type, if it is valid."""
     found = None
     for condition in (node.get("status") or {}).get("conditions") or []:
         if condition.get("type") == type_ and condition.get("status") in (TRUE, FALSE, UNKNOWN):
@@ -171,16 +173,16 @@ def _condition(node: Document, type_: str) -> Document | None:
     return found
 
 
-def _waiting(message: str) -> Told:
-    return Told(UNKNOWN, Reason.INSPECTION_FAILED, message)
+def _waiting(message: str) -> NodeConditionResult:
+    return NodeConditionResult(UNKNOWN, Reason.INSPECTION_FAILED, message)
 
 
-def _unless_known(machine: Machine, message: str) -> Told | None:
-    """A connection may be back soon: until then the last known state is the best answer."""
+def _unless_known(machine: Machine, message: str) -> NodeConditionResult | None:
+    """Return Unknown unless there is a former state: a connection may be back soon."""
     conditions = machine.status.conditions
     if has(conditions, ConditionType.NODE_READY) and has(conditions, ConditionType.NODE_HEALTHY):
         return None
-    return Told(UNKNOWN, Reason.CONNECTION_DOWN, message)
+    return NodeConditionResult(UNKNOWN, Reason.CONNECTION_DOWN, message)
 
 
 def _last_probe(health: Health) -> str:

@@ -1,9 +1,9 @@
-"""What a Machine writes onto its Node: labels, annotations and taints. Pure.
+"""The labels, annotations and taints that a Machine syncs to its Node (pure functions).
 
-Cluster API manages a few label domains and its own annotations; everything else on the Node is
-left alone. What was taken from the Machine is listed in two annotations of the Node, so that
-what disappears from the Machine disappears from the Node. The uninitialized taint goes when the
-labels are there: workloads must not be scheduled by labels that are still missing.
+Cluster API manages a few label domains and its own annotations; everything else on the Node is left
+unchanged. Synced names are listed in two annotations of the Node, so that names which disappear
+from the Machine disappear from the Node. The uninitialized taint is removed once the labels are
+set: workloads must not be scheduled by missing labels.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ OUTDATED: Document = {
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
-    """Names of labels and annotations that Nodes get from their Machines besides those of the
-    managed domains (`--additional-sync-machine-labels`, `--additional-sync-machine-annotations`).
+class SyncedMetadata:
+    """Names of additional labels and annotations that are synced to Nodes
+    (`--additional-sync-machine-labels`, `--additional-sync-machine-annotations`).
     """
 
     labels: Sequence[Regexp] = ()
     annotations: Sequence[Regexp] = ()
 
 
-USUAL: Final = Synced()
+USUAL: Final = SyncedMetadata()
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a Node gets besides what stands in its Machine.
+class NodeMetadataInput:
+    """Further inputs for a Node's metadata besides its Machine.
 
-    interruptible: the infrastructure may take the machine away at any time. outdated: the
-    Machine belongs to an older revision of its MachineDeployment. taints: the Machine's taints
-    are propagated (feature gate MachineTaintPropagation).
+    interruptible: the infrastructure may terminate the machine at any time. outdated: the Machine
+    belongs to an old revision of its MachineDeployment. taints: the Machine's taints are propagated
+    (feature gate MachineTaintPropagation).
     """
 
     interruptible: bool = False
     outdated: bool = False
     taints: bool = False
-    synced: Synced = USUAL
+    synced: SyncedMetadata = USUAL
 
 
-def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
-    """The merge patch that brings the Node in line with its Machine; {} when it is.
+def node_patch(node: Document, machine: Machine, wanted: NodeMetadataInput) -> Document:
+    """Return the merge patch that syncs the Node with its Machine; {} if nothing changes.
 
-    A patch carries the resourceVersion that it was made from, because the list of taints has
-    other writers.
+    The patch carries the resourceVersion from which it was computed, since taints have other
+    writers.
     """
     before = node["metadata"]
     labels = managed_labels(machine.metadata.labels, wanted.synced.labels)
@@ -106,7 +106,7 @@ def node_patch(node: Document, machine: Machine, wanted: Wanted) -> Document:
 
 
 def managed_labels(labels: dict[str, str], others: Sequence[Regexp] = ()) -> dict[str, str]:
-    """The labels of a Machine that its Node gets: those of three domains, and chosen others."""
+    """Return the labels of a Machine that are synced: three domains, and additional names."""
     return {
         name: value
         for name, value in labels.items()
@@ -118,8 +118,7 @@ def managed_labels(labels: dict[str, str], others: Sequence[Regexp] = ()) -> dic
 
 
 def managed_annotations(machine: Machine, others: Sequence[Regexp] = ()) -> dict[str, str]:
-    """The annotations that a Machine's Node gets: who it belongs to, those of one domain, and
-    chosen others."""
+    """Return the annotations for a Machine's Node: its owner, one domain, and additional names."""
     annotations = {
         Annotation.CLUSTER_NAME: machine.spec.cluster_name,
         Annotation.CLUSTER_NAMESPACE: machine.metadata.namespace,

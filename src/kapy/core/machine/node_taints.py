@@ -1,9 +1,9 @@
-"""The taints that a Node gets from its Machine (`spec.taints`). Pure.
+"""The taints that a Machine propagates to its Node (`spec.taints`; pure functions).
 
-Taints of the propagation Always are the Machine's: an annotation of the Node lists them, so that
-those which disappear from the Machine disappear from the Node. Taints of the propagation
-OnInitialization are put there once, before that annotation is there, and are the Node's from then
-on. A taint is known by its key and effect; its value follows the Machine's.
+Taints with the propagation Always are listed in an annotation of the Node, so that those which
+disappear from the Machine disappear from the Node. Taints with the propagation OnInitialization are
+added once, before that annotation exists, and belong to the Node from then on. A taint is
+identified by key and effect; its value follows the Machine's.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ALWAYS = "Always"
 def propagated(
     taints: Sequence[Document], annotations: Mapping[str, str], wanted: Sequence[MachineTaint]
 ) -> tuple[list[Document], str]:
-    """The taints of the Node, and the value of the annotation that lists the Machine's own.
+    """Return the taints of the Node, and the annotation that lists the Machine's taints.
 
-    taints, annotations: the Node's so far.
+    taints, annotations: the Node's current ones.
     """
     listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
     owned = {_name(one) for one in wanted if one.propagation == ALWAYS}
@@ -36,7 +36,7 @@ def propagated(
 
 
 def same_taint(taint: Document, other: Document) -> bool:
-    """Whether two taints are the same one, whatever their values."""
+    """Return whether two taints have the same key and effect."""
     return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])
 
 

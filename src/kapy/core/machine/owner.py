@@ -1,4 +1,4 @@
-"""Phase: whose a Machine is."""
+"""Phase: set the ownership of a Machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MADE_BY_OTHERS = (Label.SET_NAME, Label.POOL_NAME, Label.CONTROL_PLANE_NAME)
 
 
 async def reconcile_owner(scope: MachineScope) -> Result:
-    """A stand-alone Machine belongs to its Cluster; every Machine has the Cluster's label."""
+    """Make the Cluster own a standalone Machine, and set the Cluster's label on every Machine."""
     machine = scope.machine
     if stands_alone(machine):
         ensure_owner(machine.metadata.owner_references, owner_reference(scope.cluster))
@@ -22,10 +22,10 @@ async def reconcile_owner(scope: MachineScope) -> Result:
 
 
 def stands_alone(machine: Machine) -> bool:
-    """Whether nothing has made the Machine.
+    """Return whether the Machine was created by a user.
 
-    After a restore from a backup the owner of a Machine may come late: its labels tell that
-    there is one.
+    After a restore from a backup the owner reference may come late: the labels show that there is
+    an owner.
     """
     if controller_of(machine) is not None:
         return False

@@ -1,4 +1,4 @@
-"""One look at a Machine: the order of the phases, and what is written."""
+"""One reconcile of a Machine: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ DELETION: Final = (*ALWAYS, reconcile_delete)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a Machine one step further; a Cluster that is missing wakes it when it appears."""
+    """Reconcile a Machine; the creation of a missing Cluster enqueues it."""
     document = tools.fleet.machines.raw(key)
     if document is None:
-        tools.vigils.keep(key)
-        tools.computed.forget(key)
-        tools.said.forget(key)
+        tools.temporary_watches.release_unused(key)
+        tools.status_memo.forget(key)
+        tools.update_progress.forget(key)
         tools.node_deletions.forget(key)
         return DONE
     draft = Draft(tools.client, Machine, document)
@@ -84,7 +84,7 @@ async def _work(scope: MachineScope) -> Result:
 
 
 def _is_first_look(scope: MachineScope) -> bool:
-    """Whether the Machine is new, and what it refers to has only now been made its own."""
+    """Return whether the Machine is new, and its references were owned only now."""
     machine = scope.machine
     if machine.status.conditions or machine.deleting or not scope.claimed:
         return False
@@ -92,7 +92,7 @@ def _is_first_look(scope: MachineScope) -> bool:
 
 
 async def _write(scope: MachineScope, *, failed: bool) -> Result:
-    """Metadata and spec first: the status then speaks of the generation that they make."""
+    """Write metadata and spec first, so that the status refers to the new generation."""
     is_first = _is_first_look(scope)
     await scope.draft.save_spec()
     machine = scope.machine
@@ -101,10 +101,10 @@ async def _write(scope: MachineScope, *, failed: bool) -> Result:
         # the providers have just been woken.
         return requeue(after=FIRST_REPORT, because="the providers have not reported yet")
     if not failed:
-        scope.tools.vigils.keep(machine.key, scope.held)
+        scope.tools.temporary_watches.release_unused(machine.key, scope.watched)
     if machine.deleting and not machine.metadata.finalizers:
         return DONE
-    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
     if computed.is_current(machine.key, inputs) and scope.draft.is_clean:
         return DONE
     again = update_status(scope)

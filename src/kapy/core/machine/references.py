@@ -1,4 +1,4 @@
-"""The objects that a Machine refers to: read, and made the Machine's own."""
+"""Read the objects that a Machine refers to, and set their ownership."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kapy.kube.names import split_api_version
 V = TypeVar("V", bound=View)
 
 
-async def owned(
+async def get_owned(
     scope: MachineScope, ref: ContractVersionedObjectReference, view: type[V]
 ) -> Observed[V]:
-    """The object that the Machine refers to, with the Machine as its only controller.
+    """Return the object that the Machine refers to, with the Machine as its only controller.
 
-    MachineSets and control planes put themselves down as owners of what they clone, because the
-    Machine did not exist then: it takes their place.
+    MachineSets and control planes are owners of their clones at first, because the Machine does not
+    exist then: the Machine replaces them.
     """
     machine = scope.machine
     owner = owner_reference(machine, controller=True, block_deletion=True)
@@ -38,7 +38,7 @@ async def owned(
         scope.claimed = scope.claimed or bool(change)
         return change
 
-    return await scope.tools.external.owned(ref, scope.namespace, view, patch)
+    return await scope.tools.external.get_owned(ref, scope.namespace, view, patch)
 
 
 def _only_until_the_machine_exists(scope: MachineScope, owner: Document) -> bool:

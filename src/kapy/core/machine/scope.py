@@ -1,4 +1,4 @@
-"""What one reconcile of a Machine works with: its tools, what it has read, what it found out."""
+"""The dependencies, inputs and results of one reconcile of a Machine."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ from kapy.api.machine_status import MachineDeletionStatus
 from kapy.api.machines import is_updating_in_place
 from kapy.client.client import Client
 from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.node_metadata import USUAL, Synced
-from kapy.core.machine.updates import Said, Updates
-from kapy.core.machine.vigil import Held, Sight, Vigils, Waiting
+from kapy.core.machine.in_place_updates import InPlaceUpdater, ProgressMemo
+from kapy.core.machine.node_metadata import USUAL, SyncedMetadata
+from kapy.core.machine.temporary_watches import (
+    Snapshot,
+    TemporaryWatches,
+    WaitingMachine,
+    WatchedObjects,
+)
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
@@ -38,43 +43,43 @@ from kapy.remote.node_deletion import NodeDeletions
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a Machine uses.
+    """The dependencies of the Machine reconciler.
 
-    node_keys: the Machines of a changed Node. gates: the feature gates. synced: which labels and
-    annotations Nodes get besides the usual ones. grace: silence of a workload cluster after which
-    nothing is known of its Nodes. computed: from what the status of each Machine was. updates: who
-    updates Machines in place, None where nobody may. said: what they said last. node_deletions:
-    since when Nodes are being deleted.
+    node_keys: maps a Node to its Machines. gates: the feature gates. synced: additional labels and
+    annotations for Nodes. grace: how long a workload cluster may be unreachable before Node
+    conditions are Unknown. computed: memoized statuses. updates: updates Machines in place, None if
+    the feature is off. said: last progress of these updates. node_deletions: running Node
+    deletions.
     """
 
     client: Client
     external: External
     remote: ClusterCache
-    fleet: Fleet
+    fleet: ClusterObjects
     events: Recorder
     clock: Clock
     node_keys: Callable[[Key, Change], Iterable[Key]]
     drain_rules: Informer[MachineDrainRule]
-    vigils: Vigils
+    temporary_watches: TemporaryWatches
     gates: FeatureGates = DEFAULT_GATES
     grace: timedelta = timedelta(minutes=5)
-    synced: Synced = USUAL
-    updates: Updates | None = None
+    synced: SyncedMetadata = USUAL
+    updates: InPlaceUpdater | None = None
     controller: Controller = field(init=False)
-    computed: StatusMemo = field(default_factory=StatusMemo)
-    said: Said = field(default_factory=Said)
+    status_memo: StatusMemo = field(default_factory=StatusMemo)
+    update_progress: ProgressMemo = field(default_factory=ProgressMemo)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
 
 @dataclass(slots=True)
 class MachineScope:
-    """One Machine, and what belongs to it.
+    """One Machine and its objects.
 
-    bootstrap, infrastructure, node: Absent until their phase has looked (and for a Machine that
-    refers to none). claimed: an object that the Machine refers to was made its own just now.
-    deleting: reason and message of the Deleting condition. legacy: conditions of v1beta1 that the
-    steps of a deletion have to report. held: what of the workload cluster is watched until the
-    next look. updating: reason and message of the Updating condition.
+    bootstrap, infrastructure, node: Absent until their phase has read them (and without a
+    reference). claimed: a referenced object was owned in this reconcile. deleting: reason and
+    message of the Deleting condition. legacy: v1beta1 conditions of deletion steps. held:
+    temporarily watched objects that are still needed. updating: reason and message of the Updating
+    condition.
     """
 
     tools: Tools
@@ -91,7 +96,7 @@ class MachineScope:
     deleting: tuple[str, str] = ("", "")
     updating: tuple[str, str] = ("", "")
     legacy: list[V1Beta1Condition] = field(default_factory=list)
-    held: set[Held] = field(default_factory=set)
+    watched: set[WatchedObjects] = field(default_factory=set)
 
     @property
     def machine(self) -> Machine:
@@ -106,9 +111,10 @@ class MachineScope:
         return self.cluster.key
 
     @property
-    def inputs(self) -> StatusInputs | None:
-        """What the status is made of, where all is well; None where it is not: there time alone
-        may change what is said."""
+    def status_inputs(self) -> StatusInputs | None:
+        """Return the inputs of the status, used as a memoization key. None if the status depends on
+        time (deletion, lost connection, errors) and must be computed.
+        """
         health = self.health
         if self.machine.deleting or self.legacy or not health.connected or health.failures:
             return None
@@ -128,19 +134,21 @@ class MachineScope:
         return StatusInputs(objects, tuple(facts))
 
     def deletion_times(self) -> MachineDeletionStatus:
-        """`status.deletion`, made if need be."""
+        """Return `status.deletion`, created if needed."""
         status = self.machine.status
         if status.deletion is None:
             status.deletion = MachineDeletionStatus()
         return status.deletion
 
-    async def look(self, resource: Resource, fields: str = "") -> Sight:
-        """Objects of the workload cluster that say whether the Node can go (`vigil`)."""
+    async def snapshot(self, resource: Resource, fields: str = "") -> Snapshot:
+        """Return a snapshot of objects of the workload cluster that block the Node's deletion
+        (`temporary_watches`).
+        """
         tools, node = self.tools, self.machine.status.node_ref
         assert node is not None
-        waiting = Waiting(self.machine.key, self.cluster_key, node.name, self.held)
-        return await tools.vigils.look(tools.controller, waiting, resource, fields)
+        waiting = WaitingMachine(self.machine.key, self.cluster_key, node.name, self.watched)
+        return await tools.temporary_watches.snapshot(tools.controller, waiting, resource, fields)
 
-    def waits(self, reason: str, message: str) -> None:
-        """Say in the Deleting condition what the deletion has come to."""
+    def set_deleting_condition(self, reason: str, message: str) -> None:
+        """Set reason and message of the Deleting condition."""
         self.deleting = (reason, message)

@@ -1,7 +1,7 @@
 """The conditions and the phase of a Machine.
 
-Pure: what was observed goes in, the Machine's status comes out. The phases act; this module only
-reports, so that the report is right even when a phase failed.
+Pure: observed objects go in, the Machine's status comes out. The phases act; this module only
+reports, so that the report is right even if a phase failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kapy.conditions.priority import Priority, by_polarity
 from kapy.conditions.stale import drain_delays
 from kapy.conditions.summary import summary
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable, complaint
+from kapy.contract.observed import Found, Observed, Unreadable, contract_violation
 from kapy.core.machine.in_place import IN_PROGRESS
 from kapy.core.machine.node_conditions import node_conditions, until_silent
 from kapy.core.machine.scope import MachineScope
@@ -44,7 +44,9 @@ READINESS: Final = (
 
 
 def update_status(scope: MachineScope) -> Result:
-    """Write what the phases found out to the Machine's status; says when it changes by itself."""
+    """Write the results of the phases to the Machine's status; return when it changes without an
+    event.
+    """
     machine, now = scope.machine, scope.now
     update_v1beta1(scope)
     for condition in (
@@ -66,36 +68,36 @@ def update_status(scope: MachineScope) -> Result:
 
 
 def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
-    """BootstrapConfigReady: what the bootstrap provider reports, or how far it is without it."""
+    """Return BootstrapConfigReady: the provider's condition, or the state without one."""
     of, ref = ConditionType.BOOTSTRAP_CONFIG_READY, machine.spec.bootstrap.config_ref
     if ref is None:
         return true(of, Reason.DATA_SECRET_PROVIDED)
     created = bool(machine.status.initialization.bootstrap_data_secret_created)
     match bootstrap:
         case Found(_, problem) if problem is not None:
-            return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
+            return unknown(of, Reason.INTERNAL_ERROR, contract_violation(bootstrap))
         case Found(view):
             field = "status.initialization.dataSecretCreated"
             return provided(view.document, of, done=created, field=field)
         case Unreadable():
-            return unknown(of, Reason.INTERNAL_ERROR, complaint(bootstrap))
+            return unknown(of, Reason.INTERNAL_ERROR, contract_violation(bootstrap))
     if machine.deleting and created:
         return false(of, Reason.OBJECT_DELETED, f"{ref.kind} has been deleted")
     return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{ref.kind} does not exist")
 
 
 def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Condition:
-    """InfrastructureReady: what the infrastructure provider reports, or how far it is."""
+    """Return InfrastructureReady: the provider's condition, or the state without one."""
     of, kind = ConditionType.INFRASTRUCTURE_READY, machine.spec.infrastructure_ref.kind
     provisioned = bool(machine.status.initialization.infrastructure_provisioned)
     match infrastructure:
         case Found(_, problem) if problem is not None:
-            return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
+            return unknown(of, Reason.INTERNAL_ERROR, contract_violation(infrastructure))
         case Found(view):
             field = "status.initialization.provisioned"
             return provided(view.document, of, done=provisioned, field=field)
         case Unreadable():
-            return unknown(of, Reason.INTERNAL_ERROR, complaint(infrastructure))
+            return unknown(of, Reason.INTERNAL_ERROR, contract_violation(infrastructure))
     if not provisioned:
         return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{kind} does not exist")
     gone = f"{kind} has been deleted"
@@ -105,14 +107,14 @@ def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Co
 
 
 def deleting(machine: Machine, reason: str, message: str) -> Condition:
-    """Deleting: what the deletion waits for."""
+    """Return the Deleting condition."""
     if not machine.deleting:
         return false(ConditionType.DELETING, Reason.NOT_DELETING)
     return true(ConditionType.DELETING, reason or Reason.DELETING, message)
 
 
 def updating(machine: Machine, reason: str = "", message: str = "") -> Condition:
-    """Updating: whether the Machine is being changed in place, and how far that is."""
+    """Return the Updating condition, for an update in place."""
     if is_updating_in_place(machine):
         reason = reason or Reason.IN_PLACE_UPDATING
         return true(ConditionType.UPDATING, reason, message or IN_PROGRESS)
@@ -120,10 +122,10 @@ def updating(machine: Machine, reason: str = "", message: str = "") -> Condition
 
 
 def up_to_date(scope: MachineScope) -> Condition | None:
-    """UpToDate, for the Machines of MachineDeployments; None for others, whose owners say it.
+    """Return UpToDate for the Machines of MachineDeployments; None for others, whose owners set it.
 
     It compares the templates of the MachineSet and the MachineDeployment, as the rollout does:
-    what somebody changed on the Machine itself does not count.
+    direct changes of the Machine do not count.
     """
     of, machine = ConditionType.UP_TO_DATE, scope.machine
     machine_set, deployment = scope.machine_set, scope.deployment
@@ -150,7 +152,7 @@ def up_to_date(scope: MachineScope) -> Condition | None:
 
 
 def ready(scope: MachineScope) -> Condition:
-    """Ready: the Machine's own conditions and its readiness gates, summed up."""
+    """Return Ready, summarized from the Machine's own conditions and its readiness gates."""
     machine = scope.machine
     gates = machine.spec.readiness_gates
     negative = [ConditionType.DELETING, ConditionType.UPDATING]
@@ -190,7 +192,9 @@ _EXPECTED_WHILE_DELETING: Final = frozenset(
 
 
 def _deleting_in_short(scope: MachineScope) -> Condition:
-    """Deleting as Ready tells it: few different messages, so that many Machines sum up well."""
+    """Return Deleting with few different messages, so that the conditions of many Machines
+    aggregate well.
+    """
     machine, now = scope.machine, scope.now
     found = get(machine.status.conditions, ConditionType.DELETING)
     message = "Machine deletion in progress"
@@ -204,7 +208,7 @@ def _deleting_in_short(scope: MachineScope) -> Condition:
 
 
 def grouped_control_plane(lines: list[str]) -> list[str]:
-    """One line for all components of a control plane that have the same to say."""
+    """Merge the lines of control plane components that have the same message."""
     components = [line for line in lines if _of_component(line)]
     said = {line.partition(":")[2] for line in components}
     if len(components) < 2 or len(said) != 1:
@@ -221,7 +225,7 @@ def _of_component(line: str) -> bool:
 
 
 def availability(scope: MachineScope) -> tuple[Condition, Result]:
-    """Available: ready for `spec.minReadySeconds`."""
+    """Return Available: ready for `spec.minReadySeconds`."""
     of, machine = ConditionType.AVAILABLE, scope.machine
     found = get(machine.status.conditions, ConditionType.READY)
     if found is None or found.status != TRUE:
@@ -244,7 +248,7 @@ def _set_phase(scope: MachineScope) -> None:
 
 
 def phase_of(machine: Machine) -> str:
-    """How far the Machine is, as `status.phase` says it."""
+    """Return the Machine's `status.phase`."""
     status, done = machine.status, machine.status.initialization
     phase = status.phase or "Pending"
     if done.bootstrap_data_secret_created and not done.infrastructure_provisioned:

@@ -1,7 +1,7 @@
-"""What readers of v1beta1 see of a Machine (`status.deprecated.v1beta1`). Pure.
+"""The v1beta1 conditions of a Machine (`status.deprecated.v1beta1`; pure functions).
 
-What the steps of a deletion have to say comes from them (`MachineScope.legacy`); everything else
-is made here of what the phases have observed.
+The steps of a deletion provide their conditions (`MachineScope.legacy`); all others are computed
+here from the observed objects.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def update_v1beta1(scope: MachineScope) -> None:
 
 
 def ready(machine: Machine, conditions: Iterable[V1Beta1Condition]) -> V1Beta1Condition | None:
-    """Ready; while the machine is made, its message counts the steps."""
+    """Return Ready; during creation its message counts the steps."""
     making = not machine.deleting and not machine.spec.provider_id
     return summary(conditions, SUMMED_UP, counted_only=COUNTED if making else ())
 
@@ -69,7 +69,7 @@ def ready(machine: Machine, conditions: Iterable[V1Beta1Condition]) -> V1Beta1Co
 def bootstrap_ready(
     machine: Machine, bootstrap: Observed[BootstrapConfig]
 ) -> V1Beta1Condition | None:
-    """BootstrapReady: what the bootstrap provider reports, until there is a data secret."""
+    """Return BootstrapReady: the provider's condition, until there is a data Secret."""
     of = V1Beta1Type.BOOTSTRAP_READY
     if machine.spec.bootstrap.config_ref is None or not isinstance(bootstrap, Found):
         return None
@@ -83,7 +83,7 @@ def bootstrap_ready(
 def infrastructure_ready(
     machine: Machine, infrastructure: Observed[InfraMachine]
 ) -> V1Beta1Condition | None:
-    """InfrastructureReady: what the infrastructure provider reports."""
+    """Return InfrastructureReady: the provider's condition."""
     if not isinstance(infrastructure, Found):
         return None
     try:
@@ -103,7 +103,7 @@ def _unless_deleting(machine: Machine, reason: str) -> str:
 def node_healthy(
     machine: Machine, node: Observed[Document], infrastructure: Observed[InfraMachine]
 ) -> V1Beta1Condition | None:
-    """NodeHealthy; None when nothing new can be said of the Node."""
+    """Return NodeHealthy; None if there is no new information about the Node."""
     of = V1Beta1Type.NODE_HEALTHY
     if not machine.spec.provider_id:
         return false(of, V1Beta1Reason.WAITING_FOR_NODE_REF, INFO)
@@ -130,7 +130,9 @@ def _absent(machine: Machine) -> V1Beta1Condition:
 
 
 def _summed_up(node: Document) -> V1Beta1Condition:
-    """False if anything is wrong, Unknown only if nothing at all is known."""
+    """Summarize the Node's conditions: False if anything is wrong, Unknown only if nothing is
+    known.
+    """
     of, reason = V1Beta1Type.NODE_HEALTHY, V1Beta1Reason.NODE_CONDITIONS_FAILED
     issues = [
         (condition["type"], condition.get("status"))
@@ -148,7 +150,7 @@ def _summed_up(node: Document) -> V1Beta1Condition:
 
 
 def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMachine]) -> None:
-    """Take over the terminal failures of what the Machine is made of; they stay."""
+    """Copy the terminal failures of the Machine's objects; they are never unset."""
     for part in parts:
         if not isinstance(part, Found) or not _tells_failure(part.view.document):
             continue
@@ -169,13 +171,13 @@ def _fail(machine: Machine, *parts: Observed[BootstrapConfig] | Observed[InfraMa
 
 
 def _tells_failure(document: Document) -> bool:
-    """Whether there is something to read: hardly ever."""
+    """Return whether there is a failure to copy, which is rare."""
     status = document.get("status") or {}
     return "failureReason" in status or "failureMessage" in status
 
 
 def _fail_vanished(machine: Machine) -> None:
-    """Infrastructure that was there and is gone does not come back."""
+    """Set a failure for infrastructure that existed and is gone: it does not come back."""
     if machine.deleting or not machine.status.initialization.infrastructure_provisioned:
         return
     ref = machine.spec.infrastructure_ref

@@ -1,8 +1,8 @@
-"""Waiting until the volumes of a drained Node are detached.
+"""Find the volumes of a drained Node that are still attached.
 
-Some storage deletes a disk together with the machine that it is still attached to. What is
-attached is told by the Node's status and by VolumeAttachments; volumes of Pods that were not
-drained stay attached and are not waited for.
+Some storage deletes a disk together with the machine that it is attached to. Attached volumes are
+known from the Node's status and from VolumeAttachments; volumes of Pods that were not drained stay
+attached and are not waited for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume",
 
 
 class NoVolumeName(KapyError):
-    """An attached VolumeAttachment does not say which PersistentVolume it attaches."""
+    """An attached VolumeAttachment names no PersistentVolume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,15 @@ class Attached:
 
 
 def names_on_node(node: Document) -> set[str]:
-    """The volumes that the Node's status lists as attached."""
+    """Return the volumes that the Node's status lists as attached."""
     attached = (node.get("status") or {}).get("volumesAttached") or []
     return {str(volume["name"]) for volume in attached}
 
 
 def volumes_attached_to(node_name: str, attachments: Iterable[Document]) -> set[str]:
-    """The PersistentVolumes that VolumeAttachments have attached to the Node. Raises
-    NoVolumeName."""
+    """Return the PersistentVolumes that VolumeAttachments have attached to the Node. Raises
+    NoVolumeName.
+    """
     names = set()
     for attachment in attachments:
         spec = attachment.get("spec") or {}
@@ -92,7 +93,7 @@ def volumes_attached_to(node_name: str, attachments: Iterable[Document]) -> set[
 
 
 def claims_of(pods: Iterable[Document]) -> set[str]:
-    """The PersistentVolumeClaims that Pods use."""
+    """Return the PersistentVolumeClaims that Pods use."""
     return {
         str(Key(pod["metadata"].get("namespace", ""), volume["persistentVolumeClaim"]["claimName"]))
         for pod in pods
@@ -104,7 +105,7 @@ def claims_of(pods: Iterable[Document]) -> set[str]:
 def still_attached(
     on_node: set[str], attached: set[str], volumes: Iterable[Document], ignored: set[str]
 ) -> Attached:
-    """Match what is attached against the PersistentVolumes. ignored: claims not to wait for."""
+    """Match attached volumes against the PersistentVolumes. ignored: claims not to wait for."""
     claims: set[str] = set()
     unclaimed: list[str] = []
     seen_on_node: set[str] = set()

@@ -1,6 +1,6 @@
-"""MachineDeployment: Machines of a template that may change, replaced within a budget.
+"""MachineDeployment: Machines with a changeable template, replaced within a budget.
 
 This controller keeps one MachineSet per template and moves replicas from the old to the new one.
-What moves when is planned by pure functions (`rollout`, `rolling_update`, `on_delete`), equal to
-upstream's in every recorded case; `reconcile` carries the plan out.
+Pure functions plan the moves (`rollout`, `rolling_update`, `on_delete`) as upstream does in every
+recorded case; `reconcile` executes the plan.
 """

@@ -1,4 +1,4 @@
-"""What wakes a MachineDeployment: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the MachineDeployment controller."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from functools import partial
 from typing import Final
 
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
+from kapy.contract.cluster_objects import (
+    ClusterObjects,
+    by_reference,
+    cluster_of,
+    on_create_or_delete,
+    on_update,
+)
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
+from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.core.machinedeployment.reconcile import reconcile
 from kapy.core.machinedeployment.scope import Tools
-from kapy.core.machinedeployment.updates import SetUpdates
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime
@@ -31,32 +37,33 @@ TEMPLATES = (
 def add_to(
     runtime: Runtime, _remote: ClusterCache, *, updates: SetUpdates | None = None
 ) -> Controller:
-    """Run the MachineDeployment controller in `runtime`. updates: who knows which Machines can be
-    updated in place, None where none may be."""
-    fleet = Fleet(runtime.cache)
+    """Add the MachineDeployment controller to a runtime. updates: tells which Machines can be
+    updated in place, None if the feature is off.
+    """
+    objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
     tools = Tools(
         client=runtime.client,
         external=external,
-        fleet=fleet,
+        fleet=objects,
         events=runtime.events.named("machinedeployment-controller"),
         clock=runtime.clock,
         applied=runtime.metrics.remember(SSACache("machinedeployment")),
         updates=updates,
     )
-    mapping = _Mapping(fleet)
+    mapping = _Mapping(objects)
     controller = Controller("machinedeployment", partial(reconcile, tools))
-    controller.watch(fleet.deployments, own_life)
-    controller.watch(fleet.deployments, awaited(own_change), debounce=STATUS_DEBOUNCE)
-    controller.watch(fleet.deployments, own_change, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.deployments, on_create_or_delete)
+    controller.watch(objects.deployments, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
+    controller.watch(objects.deployments, on_update, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
-    controller.watch(fleet.machine_sets, owned, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.machine_sets, mapping.of_orphan)
+    controller.watch(objects.machine_sets, owned, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.machine_sets, mapping.of_orphan)
     if updates is not None:
-        controller.watch(fleet.machines, _of_marked)
-    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
-    external.wake(controller, referring(fleet.deployments, *TEMPLATES))
-    return runtime.add(controller, fleet.deployments)
+        controller.watch(objects.machines, _of_marked)
+    controller.watch(runtime.cache.informer(objects.clusters.resource), mapping.of_cluster)
+    external.wake(controller, by_reference(objects.deployments, *TEMPLATES))
+    return runtime.add(controller, objects.deployments)
 
 
 MARKS: Final = (
@@ -67,7 +74,7 @@ MARKS: Final = (
 
 
 def _of_marked(change: Change) -> Iterable[Key]:
-    """The MachineDeployment of a Machine that was moved, or whose update begins or ends."""
+    """Map a Machine that was moved, or whose update begins or ends, to its MachineDeployment."""
     old, new = change.old, change.new
     if old is None or new is None or _marks(old) == _marks(new):
         return ()
@@ -81,13 +88,13 @@ def _marks(machine: Document) -> list[str | None]:
 
 
 class _Mapping:
-    """From what changed to the MachineDeployments that look at it."""
+    """Maps changes to the MachineDeployments that depend on them."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._fleet = objects
 
     def of_orphan(self, change: Change) -> Iterable[Key]:
-        """The MachineDeployments that may adopt a MachineSet without a controller."""
+        """Return the MachineDeployments that may adopt a MachineSet without a controller."""
         machine_set = change.document
         owners = machine_set["metadata"].get("ownerReferences") or ()
         cluster = cluster_of(machine_set)
@@ -97,7 +104,7 @@ class _Mapping:
         return [Key.of(one) for one in deployments if _selects(one, machine_set)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All MachineDeployments of a Cluster that appears, or is paused or unpaused."""
+        """Map a Cluster that appears or whose pause changes to its MachineDeployments."""
         if change.old is not None and change.new is not None:
             before, after = (one["spec"].get("paused") for one in (change.old, change.new))
             if bool(before) == bool(after):

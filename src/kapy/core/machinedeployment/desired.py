@@ -1,8 +1,9 @@
-"""The MachineSet that a MachineDeployment wants, as a server-side apply says it. Pure.
+"""The desired MachineSets of a MachineDeployment, as server-side apply configurations (pure
+functions).
 
-The template of an existing set stays as it is, but for what is mutable in place: labels,
+The template of an existing set is immutable except for fields that are mutable in place: labels,
 annotations, naming, deletion order, timeouts, readiness gates and taints follow the
-MachineDeployment in all of its sets.
+MachineDeployment in all sets.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ NOT_FOR_SETS: Final = frozenset(
 
 
 class NoTemplateHash(KapyError):
-    """A MachineSet lacks the label that tells its Machines from those of other sets."""
+    """A MachineSet lacks the label that distinguishes its Machines from those of other sets."""
 
 
 def new_set(deployment: MachineDeployment, *slot: object) -> MachineSet:
-    """A set for the MachineDeployment's template, with no replicas yet; its name and its unique
-    label follow from `slot`."""
+    """Return a set for the MachineDeployment's template, with no replicas yet; `slot` determines
+    its name and its unique label.
+    """
     unique = suffix(deployment.metadata.uid, *slot)
     name = f"{deployment.metadata.name}-"[: LONGEST_NAME - LENGTH] + unique
     metadata = ObjectMeta(name=name, finalizers=[Finalizer.MACHINE_SET])
@@ -59,10 +61,10 @@ def new_set(deployment: MachineDeployment, *slot: object) -> MachineSet:
 
 
 def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool) -> MachineSet:
-    """An existing set as it should be, before a plan says how many replicas it gets.
+    """Return the desired state of an existing set, before the plan sets its replicas.
 
-    old: it does not serve the template any more; with the OnDelete strategy it makes no Machines.
-    Raises NoTemplateHash.
+    old: it has an old template; with the OnDelete strategy it creates no Machines. Raises
+    NoTemplateHash.
     """
     hashed = current.metadata.labels.get(Label.MACHINE_TEMPLATE_HASH)
     if hashed is None:
@@ -92,7 +94,7 @@ def updated_set(deployment: MachineDeployment, current: MachineSet, *, old: bool
 
 
 def intent_of(machine_set: MachineSet) -> Document:
-    """What is applied for a desired set."""
+    """Return the apply configuration of a desired set."""
     document = written(machine_set)
     document.pop("status", None)
     for name in ("creationTimestamp", "deletionTimestamp", "generation"):
@@ -101,13 +103,13 @@ def intent_of(machine_set: MachineSet) -> Document:
 
 
 def template_hash(deployment: MachineDeployment) -> int:
-    """A number that changes with what causes a rollout; it only has to tell sets apart."""
+    """Return a hash of the fields that cause a rollout; it only has to distinguish sets."""
     text = json.dumps(encode(deployment.spec.template.spec), sort_keys=True)
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
 
 def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: str) -> MachineSet:
-    """Fill in what every set takes from its MachineDeployment."""
+    """Fill in the fields that every set copies from its MachineDeployment."""
     wanted, metadata, spec = deployment.spec, machine_set.metadata, machine_set.spec
     unique = {Label.MACHINE_TEMPLATE_HASH: hashed}
     metadata.namespace = deployment.metadata.namespace
@@ -133,7 +135,7 @@ def _completed(deployment: MachineDeployment, machine_set: MachineSet, hashed: s
 
 
 def set_annotations(deployment: MachineDeployment) -> dict[str, str]:
-    """The annotations that all sets get: the MachineDeployment's own, and its size."""
+    """Return the annotations of all sets: the MachineDeployment's own, and its size."""
     replicas = deployment.spec.replicas or 0
     own = deployment.metadata.annotations.items()
     return {name: value for name, value in own if name not in NOT_FOR_SETS} | {

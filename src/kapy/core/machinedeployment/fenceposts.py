@@ -1,4 +1,4 @@
-"""How far a rolling update may leave the desired number of replicas, upwards and downwards.
+"""The limits of a rolling update above and below the desired number of replicas.
 
 Fields: `spec.rollout.strategy.rollingUpdate.maxSurge` and `.maxUnavailable`, each a number or a
 percentage of `spec.replicas`.
@@ -23,16 +23,16 @@ DEFAULT_STRATEGY = MachineDeploymentRolloutStrategy(
 
 
 class BadStrategy(KapyError):
-    """The rollout strategy is none that is known; admission should have refused it."""
+    """The rollout strategy is unknown; admission should have refused it."""
 
 
 def fenceposts(
     max_surge: int | str | None, max_unavailable: int | str | None, desired: int
 ) -> tuple[int, int]:
-    """Surge (rounded up) and unavailable (rounded down) as numbers of replicas.
+    """Return surge (rounded up) and unavailable (rounded down) as numbers of replicas.
 
-    Both zero would mean a rollout that can never move: then one replica may be unavailable,
-    because surging may be impossible for want of quota. Raises BadShare.
+    If both are zero, the rollout could never proceed: then one replica may be unavailable, because
+    surging may be impossible for lack of quota. Raises BadShare.
     """
     surge = scaled(max_surge, desired, round_up=True)
     unavailable = scaled(max_unavailable, desired, round_up=False)

@@ -1,7 +1,7 @@
-"""What a rollout will do, step by step, if every Machine becomes available. Pure.
+"""Forecast a rollout step by step, assuming that every Machine becomes available (pure functions).
 
-The planner is the controller's own: a forecast is its plan, carried out on paper, and asked again
-until nothing is left to do.
+It uses the controller's planner: each plan is executed on copies of the sets, and the planner is
+called again until nothing is left to do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kapy.api.times import stamp
 from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
 from kapy.core.machinedeployment.on_delete import plan_on_delete
-from kapy.core.machinedeployment.revisions import Sorted, newest_revision, sort_sets
+from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
 from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
@@ -39,13 +39,12 @@ class Step:
 
 @dataclass(slots=True)
 class Forecast:
-    """What will become of the MachineSets.
+    """The result of a rollout.
 
-    creates: name of the MachineSet that is made, "" for none. olds: names of those that do not
-    serve the template (any more). outdated: why the Machines of a set
-    are replaced, by the set's name. may_stay: some of them could be updated in place instead.
-    waits: OnDelete: old Machines are replaced only when somebody deletes them. sets: as they are in
-    the end.
+    creates: name of the new MachineSet, "" for none. olds: names of the sets with an old template.
+    outdated: why a set's Machines are replaced, by its name. may_stay: some could be updated in
+    place instead. waits: OnDelete: old Machines are replaced only after a user deletes them. sets:
+    at the end.
     """
 
     creates: str = ""
@@ -63,9 +62,9 @@ def forecast(
     machines: Sequence[Machine],
     now: datetime,
 ) -> Forecast:
-    """All steps from `sets` to the end. The objects given are not changed."""
+    """Return all steps from `sets` to the end. The given objects are not changed."""
     deployment, sets = copied(deployment), [copied(one) for one in sets]
-    found = sort_sets(deployment, sets, now)
+    found = classify_sets(deployment, sets, now)
     told = Forecast(
         olds=frozenset(one.metadata.name for one in found.old),
         outdated={
@@ -90,9 +89,9 @@ def forecast(
 
 
 def _because(
-    deployment: MachineDeployment, machine_set: MachineSet, found: Sorted, now: datetime
+    deployment: MachineDeployment, machine_set: MachineSet, found: ClassifiedSets, now: datetime
 ) -> tuple[str, ...]:
-    """Why the Machines of a set are replaced."""
+    """Return why the Machines of a set are replaced."""
     difference = found.differences[machine_set.metadata.name]
     if not difference.up_to_date:
         return difference.condition_messages or difference.log_messages
@@ -102,8 +101,8 @@ def _because(
 def _rest(
     deployment: MachineDeployment, sets: Sequence[MachineSet], now: datetime
 ) -> Sequence[Step]:
-    """The end of a long rollout, at once: a plan moves few Machines in each of its steps."""
-    new = sort_sets(deployment, sets, now).new
+    """Return the end of a long rollout in one step: a plan moves few Machines per step."""
+    new = classify_sets(deployment, sets, now).new
     if new is None:
         return ()
     scale = {one.metadata.name: 0 for one in sets if one is not new}
@@ -118,7 +117,7 @@ def _step(
     now: datetime,
     told: Forecast,
 ) -> tuple[Step | None, list[MachineSet]]:
-    found = sort_sets(deployment, sets, now)
+    found = classify_sets(deployment, sets, now)
     old = [updated_set(deployment, one, old=True) for one in found.old]
     new = _new(deployment, found, {one.metadata.name for one in sets})
     if new is None:
@@ -139,7 +138,9 @@ def _step(
     return (None if step is None else Step(step, notes)), [new, *rollout.old]
 
 
-def _new(deployment: MachineDeployment, found: Sorted, names: set[str]) -> MachineSet | None:
+def _new(
+    deployment: MachineDeployment, found: ClassifiedSets, names: set[str]
+) -> MachineSet | None:
     if found.new is not None:
         return updated_set(deployment, found.new, old=False)
     if deployment.spec.paused:
@@ -162,7 +163,7 @@ def _paused(
 def _taken(
     sets: Sequence[MachineSet], scale: Mapping[str, int]
 ) -> dict[str, tuple[int, int]] | None:
-    """Carry a plan out: Machines come and go at once, and are available."""
+    """Execute a plan: Machines are created and deleted at once, and are available."""
     step = {}
     for one in sets:
         before = one.spec.replicas or 0

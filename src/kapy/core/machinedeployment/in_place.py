@@ -1,7 +1,7 @@
-"""Updating Machines in place: old sets hand Machines to the new one instead of deleting them.
+"""Update Machines in place: old sets move Machines to the new set instead of deleting them.
 
-Two annotations agree on a move (`move-to` on the old set, `receive-from` on the new one), a third
-lists the moved Machines that the MachineDeployment has counted. Off unless the feature is on.
+Two annotations must agree on a move (`move-to` on the old set, `receive-from` on the new one), a
+third lists the moved Machines that the MachineDeployment has counted. It requires a feature gate.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from kapy.kube.meta import controller_of
 
 
 def counted_moves(current: MachineSet | None) -> frozenset[str]:
-    """The names of moved Machines that an earlier plan has counted. current: the new set as it
-    is."""
+    """Return the names of moved Machines that an earlier plan has counted. current: the existing
+    new set.
+    """
     annotations = {} if current is None else current.metadata.annotations
     return frozenset(annotations.get(Annotation.ACKNOWLEDGED_MOVE, "").split(",")) - {""}
 
 
 def candidates(rollout: Rollout) -> list[MachineSet]:
-    """The old sets of which it matters whether they can be updated in place; none once the new set
-    has all that are wanted."""
+    """Return the old sets for which in-place updates matter; none once the new set has all wanted
+    Machines.
+    """
     _, fresh = _moved(rollout)
     if replicas(rollout.new) + len(fresh) >= rollout.desired:
         return []
@@ -38,7 +40,7 @@ def candidates(rollout: Rollout) -> list[MachineSet]:
 
 
 def acknowledge_moves(rollout: Rollout) -> None:
-    """Count Machines that were moved to the new set since the last plan among its replicas."""
+    """Count newly moved Machines among the new set's replicas."""
     if rollout.in_place is None:
         return
     moved, fresh = _moved(rollout)
@@ -52,8 +54,9 @@ def acknowledge_moves(rollout: Rollout) -> None:
 
 
 def prefer_in_place(rollout: Rollout) -> None:
-    """Let old sets that can be updated in place move their Machines, and surge as little as
-    possible: a surged Machine would only be deleted again."""
+    """Let old sets move Machines that can be updated in place, and surge as little as possible: a
+    surged Machine would only be deleted again.
+    """
     if rollout.in_place is None or replicas(rollout.new) >= rollout.desired:
         return
     movers = [old for old in rollout.old if _can_move(rollout, old)]
@@ -69,8 +72,7 @@ def prefer_in_place(rollout: Rollout) -> None:
 
 
 def _moved(rollout: Rollout) -> tuple[list[str], list[str]]:
-    """The Machines that came to the new set and are still marked so: all, and those of them that
-    no plan has counted."""
+    """Return the marked Machines of the new set: all, and those that no plan has counted."""
     moved = sorted(
         machine.metadata.name
         for machine in rollout.machines
@@ -109,7 +111,7 @@ def _surge_less(rollout: Rollout) -> None:
 
 
 def _something_moves(rollout: Rollout) -> bool:
-    """Whether Machines come, go or are being updated: then no surge is needed to make progress."""
+    """Return whether Machines are being moved or updated: then no surge is needed for progress."""
     new = rollout.new
     return (
         replicas(new) != existing(new)

@@ -1,4 +1,4 @@
-"""The MachineSets of a MachineDeployment: read, adopted, applied, deleted."""
+"""Read, adopt, apply and delete the MachineSets of a MachineDeployment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapy.api.names import Finalizer, Label
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machinedeployment.desired import MANAGER, intent_of
 from kapy.core.machinedeployment.rollout import by_age, existing, replicas
-from kapy.core.machinedeployment.scope import Known, MachineDeploymentScope
+from kapy.core.machinedeployment.scope import DeploymentCache, MachineDeploymentScope
 from kapy.engine.result import DONE, Result
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document
@@ -20,12 +20,11 @@ from kapy.kube.selectors import selector_of
 
 
 class EmptySelector(KapyError):
-    """`spec.selector` selects everything; admission does not let that through."""
+    """`spec.selector` selects everything; admission refuses that."""
 
 
 async def read_machine_sets(scope: MachineDeploymentScope) -> Result:
-    """The sets that this MachineDeployment controls; selected ones that nobody controls are
-    adopted."""
+    """Return the sets of this MachineDeployment; selected sets without a controller are adopted."""
     deployment = scope.deployment
     selector = selector_of(encode(deployment.spec.selector))
     if not str(selector):
@@ -73,7 +72,7 @@ async def _adopt(scope: MachineDeploymentScope, document: Document) -> Document 
 
 
 async def _named(scope: MachineDeploymentScope, document: Document) -> Document:
-    """The set with the label that names its MachineDeployment, which others find it by."""
+    """Return the set with the label that names its MachineDeployment."""
     name = scope.deployment.metadata.name
     if (document["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == name:
         return document
@@ -87,10 +86,10 @@ async def _named(scope: MachineDeploymentScope, document: Document) -> Document:
 async def apply_sets(
     scope: MachineDeploymentScope, new: MachineSet | None, old: Sequence[MachineSet]
 ) -> None:
-    """Write the desired sets, the new one first; what is so already is left alone."""
-    before, known = dict(scope.documents), scope.tools.known(scope.deployment)
-    known.settled = {
-        name: agreed for name, agreed in known.settled.items() if name in scope.documents
+    """Apply the desired sets, the new one first; unchanged ones are skipped."""
+    before, known = dict(scope.documents), scope.tools.cache_of(scope.deployment)
+    known.synced = {
+        name: agreed for name, agreed in known.synced.items() if name in scope.documents
     }
     for desired in (new, *old):
         if desired is not None:
@@ -99,19 +98,23 @@ async def apply_sets(
         scope.machine_sets = [read(one, MachineSet) for one in scope.documents.values()]
 
 
-def _is_settled(applied: SSACache, known: Known, before: Document, intent: Document) -> bool:
+def _is_settled(
+    applied: SSACache, known: DeploymentCache, before: Document, intent: Document
+) -> bool:
     name = before["metadata"]["name"]
-    state, agreed = known.settled.get(name, (None, None))
+    state, agreed = known.synced.get(name, (None, None))
     if state is before and agreed == intent:
         applied.hits[MachineSet.RESOURCE.kind] += 1
         return True
     if not applied.is_no_op(before, intent, MANAGER):
         return False
-    known.settled[name] = before, intent
+    known.synced[name] = before, intent
     return True
 
 
-async def _apply(scope: MachineDeploymentScope, desired: MachineSet, known: Known) -> None:
+async def _apply(
+    scope: MachineDeploymentScope, desired: MachineSet, known: DeploymentCache
+) -> None:
     tools, name = scope.tools, desired.metadata.name
     before = scope.documents.get(name)
     intent = intent_of(desired)
@@ -122,10 +125,10 @@ async def _apply(scope: MachineDeploymentScope, desired: MachineSet, known: Know
     except (Conflict, NotFound) as error:
         if desired.deleting:  # gone meanwhile
             return
-        _complain(scope, desired, before, error)
+        _record_failure(scope, desired, before, error)
         raise
     except KapyError as error:
-        _complain(scope, desired, before, error)
+        _record_failure(scope, desired, before, error)
         raise
     scope.documents[name] = after
     _announce(scope, desired, before)
@@ -147,7 +150,7 @@ def _announce(scope: MachineDeploymentScope, desired: MachineSet, before: Docume
     events.normal(deployment, "SuccessfulScale", f"Scaled {what}: {was} -> {count}")
 
 
-def _complain(
+def _record_failure(
     scope: MachineDeploymentScope,
     desired: MachineSet,
     before: Document | None,
@@ -162,7 +165,7 @@ def _complain(
 
 
 async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> None:
-    """Delete the old sets of a finished rollout, as soon as they have no Machines."""
+    """Delete the old sets of a completed rollout once they have no Machines."""
     deployment, tools = scope.deployment, scope.tools
     for one in by_age(old):
         document = scope.documents[one.metadata.name]
@@ -181,7 +184,7 @@ async def clean_up(scope: MachineDeploymentScope, old: Iterable[MachineSet]) -> 
 
 
 async def delete_sets(scope: MachineDeploymentScope) -> Result:
-    """Delete all sets, and let the MachineDeployment go when the last one is gone."""
+    """Delete all sets; remove the MachineDeployment's finalizer when the last one is gone."""
     if scope.machine_sets is None:
         return DONE
     if not scope.machine_sets:
@@ -195,7 +198,7 @@ async def delete_sets(scope: MachineDeploymentScope) -> Result:
 
 
 async def delete_set(scope: MachineDeploymentScope, machine_set: MachineSet) -> None:
-    """Ask for the deletion of this very set."""
+    """Delete this set by its uid."""
     try:
         await scope.tools.client.delete(MachineSet, machine_set.key, uid=machine_set.metadata.uid)
     except NotFound:

@@ -1,5 +1,6 @@
-"""Planning the OnDelete strategy: old Machines go when a person deletes them, or when there are
-more of them than the MachineDeployment wants."""
+"""Plan the OnDelete strategy: old Machines go when a user deletes them, or when there are
+too many.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from kapy.core.machinedeployment.rollout import Rollout, by_age, existing, repli
 
 
 def plan_on_delete(rollout: Rollout) -> None:
-    """Scale the new set up into what was deleted, and old sets down to what still exists."""
+    """Scale the new set up by the number of deleted Machines, and old sets down to
+    existing ones.
+    """
     scale_up_new(rollout)
     if not sum(map(replicas, rollout.old)):
         return
@@ -19,7 +22,7 @@ def plan_on_delete(rollout: Rollout) -> None:
 
 
 def _forget_deleted(rollout: Rollout) -> int:
-    """Replicas without a Machine (deleted, or never made) are no longer asked for."""
+    """Remove replicas without a Machine (deleted, or never created) from the old sets."""
     forgotten = 0
     for old in rollout.old:
         missing = max(replicas(old) - existing(old), 0)

@@ -1,4 +1,4 @@
-"""Phases: whose a MachineDeployment is, and whose the templates are that it refers to."""
+"""Phases: set the ownership of a MachineDeployment and of its templates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.kube.meta import owner_reference
 
 
 async def reconcile_owner(scope: MachineDeploymentScope) -> Result:
-    """A MachineDeployment belongs to its Cluster, and says so."""
+    """Make the Cluster an owner of the MachineDeployment."""
     deployment = scope.deployment
     deployment.metadata.labels[Label.CLUSTER_NAME] = deployment.spec.cluster_name
     ensure_owner(deployment.metadata.owner_references, owner_reference(scope.cluster))
@@ -21,7 +21,7 @@ async def reconcile_owner(scope: MachineDeploymentScope) -> Result:
 
 
 async def reconcile_templates(scope: MachineDeploymentScope) -> Result:
-    """Make the Cluster own the templates; note those that do not exist."""
+    """Make the Cluster own the templates; record those that do not exist."""
     spec, tools = scope.deployment.spec.template.spec, scope.tools
     scope.missing = []
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):

@@ -1,4 +1,4 @@
-"""One look at a MachineDeployment: the order of the phases, and what is written."""
+"""One reconcile of a MachineDeployment: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Finalizer
 from kapy.api.times import moment
 from kapy.conditions.change import set_condition
-from kapy.conditions.moments import look_again
 from kapy.conditions.paused import is_paused, paused_condition
+from kapy.conditions.transitions import next_transition
 from kapy.core.machinedeployment.desired import new_set, template_hash, updated_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
 from kapy.core.machinedeployment.in_place import counted_moves
+from kapy.core.machinedeployment.in_place_checks import decide
 from kapy.core.machinedeployment.machinesets import (
     apply_sets,
     clean_up,
@@ -23,14 +24,13 @@ from kapy.core.machinedeployment.machinesets import (
 )
 from kapy.core.machinedeployment.on_delete import plan_on_delete
 from kapy.core.machinedeployment.owner import reconcile_owner, reconcile_templates
-from kapy.core.machinedeployment.revisions import Sorted, newest_revision, sort_sets
+from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
 from kapy.core.machinedeployment.rolling_update import plan_rolling_update
 from kapy.core.machinedeployment.rollout import Rollout, number_new
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import MachineDeploymentScope, Tools
 from kapy.core.machinedeployment.status import count, update_status
 from kapy.core.machinedeployment.status_v1beta1 import report_rollout, sum_up
-from kapy.core.machinedeployment.updates import decide
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.phases import Phase, run_and_write
@@ -39,7 +39,7 @@ from kapy.kube import Key
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a MachineDeployment one step further; a missing Cluster wakes it when it appears."""
+    """Reconcile a MachineDeployment; the creation of a missing Cluster enqueues it."""
     document = tools.fleet.deployments.raw(key)
     if document is None:
         tools.forget(key)
@@ -58,7 +58,7 @@ async def reconcile(tools: Tools, key: Key) -> Result:
         set_condition(deployment, paused_condition(deployment, cluster), tools.clock())
         await draft.save()
         return DONE
-    looks = tools.looks(deployment, cluster.key)
+    looks = tools.observed_machines(deployment, cluster.key)
     scope = MachineDeploymentScope(
         tools=tools,
         draft=draft,
@@ -76,29 +76,29 @@ async def _work(scope: MachineDeploymentScope) -> Result:
 
 
 async def _write(scope: MachineDeploymentScope, *, failed: bool) -> Result:
-    """Metadata and spec first: the status then speaks of the generation that they make."""
+    """Write metadata and spec first, so that the status refers to the new generation."""
     await scope.draft.save_spec()
     deployment = scope.deployment
     if deployment.deleting and not deployment.metadata.finalizers:
         return DONE
-    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
     if computed.is_current(deployment.key, inputs) and scope.draft.is_clean:
-        return look_again(scope.sums.loud, scope.now)
+        return next_transition(scope.aggregation_input.noteworthy, scope.now)
     update_status(scope)
     sum_up(deployment, scope.now)
     if not failed:
         deployment.status.observed_generation = deployment.metadata.generation
     if not await scope.draft.save() and inputs is not None:
         computed.keep(deployment.key, inputs)
-    return look_again(scope.sums.loud, scope.now)
+    return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
 
 async def roll_out(scope: MachineDeploymentScope) -> Result:
-    """Plan the next step of a rollout (or of scaling, when rollouts are paused) and take it."""
+    """Plan the next step of a rollout (or of scaling, if rollouts are paused) and execute it."""
     deployment, sets = scope.deployment, scope.machine_sets
     if sets is None:
         return DONE
-    found = sort_sets(deployment, sets, scope.now)
+    found = classify_sets(deployment, sets, scope.now)
     old = [updated_set(deployment, one, old=True) for one in found.old]
     new = _new_set(scope, found)
     if new is not None:
@@ -131,8 +131,8 @@ def _known(new: MachineSet | None) -> list[MachineSet]:
     return [] if new is None else [new]
 
 
-def _new_set(scope: MachineDeploymentScope, found: Sorted) -> MachineSet | None:
-    """The desired state of the set that serves the template; None when it may not be made."""
+def _new_set(scope: MachineDeploymentScope, found: ClassifiedSets) -> MachineSet | None:
+    """Return the desired set for the template; None if it may not be created."""
     deployment = scope.deployment
     if found.new is not None:
         return updated_set(deployment, found.new, old=False)
@@ -167,7 +167,7 @@ def _set_replicas(sets: list[MachineSet], sizes: dict[str, int]) -> None:
 
 
 def _is_complete(deployment: MachineDeployment) -> bool:
-    """Whether all wanted Machines are there, up to date and available, and no others."""
+    """Return whether all wanted Machines exist, up to date and available, and no others."""
     status = deployment.status
     wanted = deployment.spec.replicas or 0
     found = (status.replicas, status.up_to_date_replicas, status.available_replicas)
@@ -177,7 +177,7 @@ def _is_complete(deployment: MachineDeployment) -> bool:
 
 
 def _at_rollout_after(scope: MachineDeploymentScope) -> Result:
-    """A timer, because nothing changes at the moment when the rollout is due."""
+    """Return a timer for `rollout.after`: there is no event at that moment."""
     after = scope.deployment.spec.rollout.after
     if after is None or moment(after) <= scope.now:
         return DONE

@@ -1,4 +1,4 @@
-"""Which MachineSet serves a MachineDeployment's template, and which revision each one is. Pure."""
+"""Classify MachineSets by template, and number their revisions (pure functions)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ NONE_EXIST = "no MachineSets exist for the MachineDeployment"
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """new: the set that serves the template now, or None. old: all others. differences: per set,
-    how it differs. because: why a new set must be made (empty when there is one)."""
+class ClassifiedSets:
+    """The classified sets. new: the set with the current template, or None. old: all others.
+    differences: per set, how it differs. because: why a new set must be created (empty if there is
+    one).
+    """
 
     new: MachineSet | None
     old: list[MachineSet]
@@ -33,13 +35,14 @@ class Sorted:
     because: str = ""
 
 
-def sort_sets(
+def classify_sets(
     deployment: MachineDeployment, machine_sets: Sequence[MachineSet], now: datetime
-) -> Sorted:
-    """Find the set that serves the template; after `spec.rollout.after`, only one made since then
-    will do. Of several, the one with most replicas (then the oldest) is taken: fewest changes."""
+) -> ClassifiedSets:
+    """Find the set with the current template; after `spec.rollout.after`, only one created since
+    then. Of several, the one with the most replicas (then the oldest) wins: fewest changes.
+    """
     if not machine_sets:
-        return Sorted(None, [], {}, NONE_EXIST)
+        return ClassifiedSets(None, [], {}, NONE_EXIST)
     matching: list[MachineSet] = []
     old: list[MachineSet] = []
     differences: dict[str, Difference] = {}
@@ -58,13 +61,15 @@ def sort_sets(
         differences[one.metadata.name] = found
     if not matching:
         why = "couldn't find MachineSet matching MachineDeployment spec template: "
-        return Sorted(None, old, differences, why + "; ".join(reasons))
+        return ClassifiedSets(None, old, differences, why + "; ".join(reasons))
     new = _current(deployment, matching, now)
     old += [one for one in matching if one is not new]
     if new is None:
         why = f"spec.rollout.after on MachineDeployment set to {deployment.spec.rollout.after}, "
-        return Sorted(None, old, differences, why + "no MachineSet has been created afterwards")
-    return Sorted(new, old, differences)
+        return ClassifiedSets(
+            None, old, differences, why + "no MachineSet has been created afterwards"
+        )
+    return ClassifiedSets(new, old, differences)
 
 
 def _current(
@@ -83,7 +88,7 @@ def _most_replicas_first(machine_set: MachineSet) -> tuple[float, datetime, str]
 
 
 def newest_revision(machine_sets: Iterable[MachineSet]) -> int:
-    """The highest revision among the sets; what is not a number does not count."""
+    """Return the highest revision among the sets; invalid numbers are ignored."""
     return max((_readable_revision(one) for one in machine_sets), default=0)
 
 
@@ -97,10 +102,10 @@ def _readable_revision(machine_set: MachineSet) -> int:
 def revision_annotations(
     new: MachineSet | None, old: Sequence[MachineSet]
 ) -> tuple[dict[str, str], str]:
-    """The annotations that number the new set above all old ones, and its revision.
+    """Return the annotations that number the new set above all old ones, and its revision.
 
-    A revision never decreases; those that the set had before are kept in its history. Raises
-    ValueError when the set's revision is not a number.
+    A revision never decreases; former revisions of the set are kept in its history. Raises
+    ValueError if the set's revision is no number.
     """
     revision = str(newest_revision(old) + 1)
     annotations: dict[str, str] = {}
@@ -120,7 +125,7 @@ def revision_annotations(
 
 
 def kept_revision_annotations(old: MachineSet) -> dict[str, str]:
-    """The revision and history of an old set, which stay as they are."""
+    """Return the unchanged revision and history of an old set."""
     names = (Annotation.REVISION, Annotation.REVISION_HISTORY)
     annotations = old.metadata.annotations
     return {name: annotations[name] for name in names if name in annotations}

@@ -1,8 +1,8 @@
-"""Planning the RollingUpdate strategy.
+"""Plan the RollingUpdate strategy.
 
-Old Machines go only as far as `maxUnavailable` allows, in the worst case: the MachineSet
-controller may delete an available Machine although an unavailable one is there, so scaling down
-existing replicas always counts as losing available ones.
+Old Machines are deleted only as far as `maxUnavailable` allows in the worst case: the MachineSet
+controller may delete an available Machine although there is an unavailable one, so scaling down
+always counts as losing available ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kapy.core.machinedeployment.rollout import (
 
 
 def plan_rolling_update(rollout: Rollout) -> None:
-    """Grow the new set, shrink the old ones, and break the one deadlock that this can run into."""
+    """Grow the new set, shrink the old ones, and resolve the one possible deadlock."""
     acknowledge_moves(rollout)
     scale_up_new(rollout)
     _shrink_old(rollout)
@@ -52,7 +52,9 @@ def _shrink_old(rollout: Rollout) -> None:
 
 
 class _Budget:
-    """spare: replicas that may still go. available: Machines available in the worst case."""
+    """The deletion budget. spare: replicas that may still be removed. available: available Machines
+    in the worst case.
+    """
 
     def __init__(self, spare: int, available: int, least: int) -> None:
         self.spare = spare
@@ -84,7 +86,9 @@ def _shrink_one(
 
 
 def _within_availability(budget: _Budget, old: MachineSet, now: int, count: int) -> int:
-    """How many of `count` replicas may go; what that may cost is taken from the budget."""
+    """Return how many of `count` replicas may be removed; their worst-case cost is subtracted from
+    the budget.
+    """
     deleted = max(existing(old) - (now - count), 0)
     if deleted == 0:
         return count
@@ -98,9 +102,9 @@ def _within_availability(budget: _Budget, old: MachineSet, now: int, count: int)
 
 
 def _break_deadlock(rollout: Rollout) -> None:
-    """Nothing moves, and only because old Machines are unavailable: let one of them go.
+    """Remove an unavailable old Machine if nothing else can proceed.
 
-    They would never be remediated, since they are on their way out.
+    Such Machines would never be remediated, since their set is being scaled down.
     """
     present = sum(map(existing, rollout.old))
     if present == 0 or present == sum(map(available, rollout.old)):

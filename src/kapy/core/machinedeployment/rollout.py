@@ -1,7 +1,7 @@
-"""A rollout being planned: the sets as they are and should be, and what the plan says so far.
+"""A rollout plan: the current and desired sets, and the planned replicas.
 
-Pure: planning changes nothing but the `Rollout`; applying it is `machinesets`' job. Every intent
-carries notes, so that an operator can read why a set was scaled.
+Planning changes only the `Rollout`; `machinesets` applies it. Every planned change has notes, so
+that an operator can read why a set was scaled.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kapy.kube.shares import scaled
 
 @dataclass(slots=True)
 class Rollout:
-    """What a plan is made of.
+    """The inputs and the state of a plan.
 
     new, old: the desired sets (the planner changes their annotations, never their replicas, except
     for moved Machines). differences: per old set, why it is old. in_place: per old set, whether it
-    can be updated in place; None = the feature is off. acknowledged: names of moved Machines that
-    an earlier plan has counted already.
+    can be updated in place; None: the feature is off. acknowledged: names of moved Machines that an
+    earlier plan has counted.
     """
 
     deployment: MachineDeployment
@@ -54,11 +54,11 @@ class Rollout:
         return [*self.old, self.new]
 
     def intent(self, machine_set: MachineSet) -> int:
-        """Replicas that the set will be asked for, as planned so far."""
+        """Return the planned replicas of a set."""
         return self.scale.get(machine_set.metadata.name, replicas(machine_set))
 
     def note(self, machine_set: MachineSet, why: str) -> None:
-        """Say once why something about the set changes."""
+        """Record once why something about the set changes."""
         notes = self.notes.setdefault(machine_set.metadata.name, [])
         if why not in notes:
             notes.append(why)
@@ -70,34 +70,34 @@ class Rollout:
 
 
 def replicas(machine_set: MachineSet) -> int:
-    """`spec.replicas`: what the set was asked for."""
+    """Return `spec.replicas`."""
     return machine_set.spec.replicas or 0
 
 
 def existing(machine_set: MachineSet) -> int:
-    """`status.replicas`: the Machines that exist."""
+    """Return `status.replicas`."""
     return machine_set.status.replicas or 0
 
 
 def available(machine_set: MachineSet) -> int:
-    """`status.availableReplicas`."""
+    """Return `status.availableReplicas`."""
     return machine_set.status.available_replicas or 0
 
 
 def up_to_date(machine_set: MachineSet) -> int:
-    """`status.upToDateReplicas`."""
+    """Return `status.upToDateReplicas`."""
     return machine_set.status.up_to_date_replicas or 0
 
 
 def by_age(machine_sets: Iterable[MachineSet]) -> list[MachineSet]:
-    """From the oldest to the newest, names break ties."""
+    """Sort from the oldest to the newest; names break ties."""
     return sorted(
         machine_sets, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name)
     )
 
 
 def number_new(rollout: Rollout, current: MachineSet | None, old: Sequence[MachineSet]) -> str:
-    """Give the new set (`current`, as it is now) the highest revision; returns that."""
+    """Give the new set (`current`, its existing state) the highest revision; return that."""
     annotations, revision = revision_annotations(current, old)
     rollout.new.metadata.annotations.update(annotations)
     if current is not None and current.metadata.annotations.get(Annotation.REVISION) != revision:
@@ -106,7 +106,7 @@ def number_new(rollout: Rollout, current: MachineSet | None, old: Sequence[Machi
 
 
 def scale_up_new(rollout: Rollout) -> None:
-    """Bring the new set towards the desired number, as far as surge allows (both strategies).
+    """Scale the new set towards the desired number within the surge limit (both strategies).
 
     Scaling it down never waits for availability.
     """
@@ -125,7 +125,7 @@ def scale_up_new(rollout: Rollout) -> None:
 def new_replicas(
     deployment: MachineDeployment, machine_sets: Sequence[MachineSet], now: int
 ) -> tuple[int, str]:
-    """How many replicas the new set (which has `now`) should have, and why."""
+    """Return how many replicas the new set (which has `now`) should have, and why."""
     desired = deployment.spec.replicas or 0
     strategy = strategy_of(deployment)
     total = sum(max(replicas(one), existing(one)) for one in machine_sets)

@@ -1,7 +1,7 @@
-"""Scaling a MachineDeployment whose rollout is paused: all its sets, in proportion. Pure.
+"""Scale all sets of a MachineDeployment with a paused rollout in proportion (pure functions).
 
-Without a rollout that moves on, growing only the new set (or shrinking only the old ones) would
-finish the rollout by the back door.
+Without a moving rollout, scaling only the new or the old sets would complete the rollout
+implicitly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kapy.core.machinedeployment.rollout import available, replicas
 def proportional_scale(
     deployment: MachineDeployment, new: MachineSet | None, old: Sequence[MachineSet]
 ) -> dict[str, int]:
-    """Replicas by set name, for the sets that must change."""
+    """Return replicas by set name, for the sets that must change."""
     desired = deployment.spec.replicas or 0
     only = _one_active_or_latest(new, old)
     if only is not None:
@@ -56,8 +56,9 @@ def _shared_out(deployment: MachineDeployment, active: list[MachineSet]) -> dict
 def proportion(
     machine_set: MachineSet, deployment: MachineDeployment, to_add: int, added: int
 ) -> int:
-    """The set's share of the `to_add` replicas (negative: to remove) of which `added` are dealt
-    out already."""
+    """Return the set's share of the `to_add` replicas (negative: to remove) of which `added` are
+    distributed already.
+    """
     if replicas(machine_set) == 0 or to_add in (0, added):
         return 0
     share, left = _fraction(machine_set, deployment), to_add - added
@@ -65,7 +66,7 @@ def proportion(
 
 
 def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
-    """How much the set must change to keep its part of the whole."""
+    """Return how much the set must change to keep its proportion."""
     desired, size = deployment.spec.replicas or 0, replicas(machine_set)
     if desired == 0:
         return -size
@@ -76,7 +77,7 @@ def _fraction(machine_set: MachineSet, deployment: MachineDeployment) -> int:
 
 
 def _rounded(dividend: int, divisor: int) -> int:
-    """The nearest whole number, halves away from zero; dividing by nothing gives nothing."""
+    """Round to the nearest integer, halves away from zero; division by zero returns zero."""
     if divisor == 0:
         return 0
     quotient = dividend / divisor
@@ -84,7 +85,7 @@ def _rounded(dividend: int, divisor: int) -> int:
 
 
 def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> MachineSet | None:
-    """The only set that has Machines; when none has, the newest; None when several have."""
+    """Return the only set with Machines; the newest if none has any; None if several have."""
     newest_first = sorted(old, key=lambda one: (made(one), one.metadata.name), reverse=True)
     known = [one for one in (*newest_first, new) if one is not None]
     active = [one for one in known if replicas(one) > 0]
@@ -96,7 +97,9 @@ def _one_active_or_latest(new: MachineSet | None, old: Sequence[MachineSet]) -> 
 
 
 def _is_saturated(deployment: MachineDeployment, machine_set: MachineSet) -> bool:
-    """Whether the set alone serves the MachineDeployment, as both of them see it."""
+    """Return whether the set alone has all replicas, by its own and the
+    MachineDeployment's fields.
+    """
     desired = deployment.spec.replicas or 0
     wanted = _number(machine_set, Annotation.DESIRED_REPLICAS)
     return replicas(machine_set) == wanted == available(machine_set) == desired

@@ -1,4 +1,4 @@
-"""What one reconcile of a MachineDeployment works with: tools, what it has read and found out."""
+"""The dependencies, inputs and results of one reconcile of a MachineDeployment."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.client.client import Client
-from kapy.conditions.quiet import Memory, Sums, is_quiet, sums
+from kapy.conditions.aggregation_input import (
+    AggregationInput,
+    MemoCache,
+    aggregation_input,
+    is_healthy_and_silent,
+)
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
-from kapy.core.machinedeployment.updates import SetUpdates
+from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
@@ -25,72 +30,76 @@ from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
 
-class Look(NamedTuple):
-    """A Machine, and whether all is well with it (`kapy.conditions.quiet`)."""
+class ObservedMachine(NamedTuple):
+    """A Machine, and whether it is healthy with nothing to report
+    (`kapy.conditions.aggregation_input`).
+    """
 
     machine: Machine
     quiet: bool
 
 
 @dataclass(slots=True)
-class Known:
-    """What is known of one MachineDeployment from before. settled: by the name of a MachineSet, its
-    state and the intent that it agreed with."""
+class DeploymentCache:
+    """Cached states of one MachineDeployment. settled: by MachineSet name, its state and the intent
+    that it agreed with.
+    """
 
-    looks: Memory[Look | None] = field(default_factory=Memory)
-    settled: dict[str, tuple[Document, Document]] = field(default_factory=dict)
+    looks: MemoCache[ObservedMachine | None] = field(default_factory=MemoCache)
+    synced: dict[str, tuple[Document, Document]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineDeployment uses. applied: what is known of applies.
-    memories: what is known of each MachineDeployment. computed: from what its status was. updates:
-    who knows which Machines can be updated in place, None where none may be."""
+    """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. memories:
+    cached states per MachineDeployment. computed: memoized statuses. updates: tells which Machines
+    can be updated in place, None if the feature is off.
+    """
 
     client: Client
     external: External
-    fleet: Fleet
+    fleet: ClusterObjects
     events: Recorder
     clock: Clock
     applied: SSACache
     updates: SetUpdates | None = None
-    memories: dict[Key, Known] = field(default_factory=dict)
-    computed: StatusMemo = field(default_factory=StatusMemo)
+    caches: dict[Key, DeploymentCache] = field(default_factory=dict)
+    status_memo: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, deployment: Key) -> None:
-        """The MachineDeployment is gone."""
-        self.memories.pop(deployment, None)
-        self.computed.forget(deployment)
+        """Drop the caches of a deleted MachineDeployment."""
+        self.caches.pop(deployment, None)
+        self.status_memo.forget(deployment)
 
-    def known(self, deployment: MachineDeployment) -> Known:
-        """What is known of a MachineDeployment from before."""
-        return self.memories.setdefault(deployment.key, Known())
+    def cache_of(self, deployment: MachineDeployment) -> DeploymentCache:
+        """Return the cached states of a MachineDeployment."""
+        return self.caches.setdefault(deployment.key, DeploymentCache())
 
-    def looks(self, deployment: MachineDeployment, cluster: Key) -> list[Look]:
-        """The Machines that the MachineDeployment's selector selects."""
+    def observed_machines(
+        self, deployment: MachineDeployment, cluster: Key
+    ) -> list[ObservedMachine]:
+        """Return the Machines that the MachineDeployment's selector selects."""
         selector = selector_of(encode(deployment.spec.selector))
 
-        def look(document: Document) -> Look | None:
+        def look(document: Document) -> ObservedMachine | None:
             if not selector.selects(document):
                 return None
             machine = self.fleet.machine_of(document)
-            return Look(machine, is_quiet(machine))
+            return ObservedMachine(machine, is_healthy_and_silent(machine))
 
-        memory = self.known(deployment).looks
-        looks = memory.of(self.fleet.machines_of(cluster), str(selector), look)
+        memory = self.cache_of(deployment).looks
+        looks = memory.map(self.fleet.machines_of(cluster), str(selector), look)
         return [one for one in looks if one is not None]
 
 
 @dataclass(slots=True)
 class MachineDeploymentScope:
-    """One MachineDeployment, and what belongs to it.
+    """One MachineDeployment and its objects.
 
-    machines: all that its selector selects, shared with others that read them; quiet: the
-    ids of those with which all is well. machine_sets: those
-    that it controls, None until they were read; documents: the same by name, as they were read.
-    missing: kinds of templates that do not exist, bootstrap first. broken: how a template (or its
-    definition) breaks the contract. undecided: why it is not known which Machines can be updated in
-    place.
+    machines: all selected ones, shared with other readers; quiet: the ids of healthy ones with
+    nothing to report. machine_sets: its sets, None before they were read; documents: the same by
+    name. missing: kinds of missing templates, bootstrap first. broken: the contract violation of a
+    template. undecided: why it is unknown which Machines can be updated in place.
     """
 
     tools: Tools
@@ -104,20 +113,21 @@ class MachineDeploymentScope:
     missing: list[str] = field(default_factory=list)
     broken: str = ""
     undecided: str = ""
-    _sums: Sums | None = None
+    _sums: AggregationInput | None = None
 
     @property
     def deployment(self) -> MachineDeployment:
         return self.draft.object
 
     def machine_set(self, name: str) -> MachineSet | None:
-        """One of the sets, as it was read or written last."""
+        """Return one of the sets in its newest known state."""
         return next((one for one in self.machine_sets or () if one.metadata.name == name), None)
 
     @property
-    def inputs(self) -> StatusInputs | None:
-        """What the status is made of, where all is well; None where it is not: there time alone
-        may change what is said."""
+    def status_inputs(self) -> StatusInputs | None:
+        """Return the inputs of the status, used as a memoization key. None if the status depends on
+        time (deletion, errors) and must be computed.
+        """
         if self.deployment.deleting or self.machine_sets is None or self.missing or self.broken:
             return None
         if self.undecided:
@@ -129,8 +139,8 @@ class MachineDeploymentScope:
         )
 
     @property
-    def sums(self) -> Sums:
-        """The Machines to sum up."""
+    def aggregation_input(self) -> AggregationInput:
+        """Return the Machines to aggregate."""
         if self._sums is None:
-            self._sums = sums(self.machines, self.quiet)
+            self._sums = aggregation_input(self.machines, self.quiet)
         return self._sums

@@ -1,4 +1,4 @@
-"""The counters, the conditions and the phase of a MachineDeployment. Pure."""
+"""The counters, the conditions and the phase of a MachineDeployment (pure functions)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.versions import together
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions.change import set_condition
-from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import FALSE, false, get, true, unknown
+from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.paused import paused_condition
 from kapy.conditions.stale import stale_machines
 from kapy.core.machinedeployment.fenceposts import is_rolling, max_unavailable, strategy_of
@@ -38,7 +38,7 @@ def update_status(scope: MachineDeploymentScope) -> None:
 
 
 def count(status: MachineDeploymentStatus, sets: Sequence[MachineSet]) -> None:
-    """Set the replica counters to the sums over all sets; a sum of nothing is not known."""
+    """Set the replica counters to the sums over all sets; a sum over no sets is None."""
     status.replicas = _sum(sets, lambda one: one.status.replicas)
     status.ready_replicas = _sum(sets, lambda one: one.status.ready_replicas)
     status.available_replicas = _sum(sets, lambda one: one.status.available_replicas)
@@ -63,7 +63,7 @@ def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> s
 
 def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
     """All conditions that this controller owns."""
-    telling = scope.sums.telling
+    telling = scope.aggregation_input.representatives
     yield paused_condition(scope.deployment, scope.cluster)
     yield available(scope)
     yield rolling_out(telling, scope.undecided)
@@ -76,7 +76,7 @@ def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
 
 
 def available(scope: MachineDeploymentScope) -> Condition:
-    """Available: not more Machines are missing than `maxUnavailable` tolerates."""
+    """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
     of, deployment = ConditionType.AVAILABLE, scope.deployment
     if (told := _not_known(scope, of)) is not None:
         return told
@@ -99,9 +99,9 @@ def available(scope: MachineDeploymentScope) -> Condition:
 
 
 def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
-    """RollingOut: how many Machines are out of date, and why; a new version is named first.
+    """Return RollingOut: how many Machines are out of date, and why; a new version is named first.
 
-    undecided: what else keeps them so.
+    undecided: why the update of the others is not decided.
     """
     of = ConditionType.ROLLING_OUT
     found = [get(machine.status.conditions, ConditionType.UP_TO_DATE) for machine in machines]
@@ -117,7 +117,7 @@ def rolling_out(machines: Iterable[Machine], undecided: str = "") -> Condition:
 
 
 def scaling_up(scope: MachineDeploymentScope) -> Condition:
-    """ScalingUp: from how many to how many, and what is in the way."""
+    """Return ScalingUp: current and desired replicas, and what blocks it."""
     of, deployment = ConditionType.SCALING_UP, scope.deployment
     if (told := _not_known(scope, of)) is not None:
         return told
@@ -140,7 +140,7 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
 
 
 def scaling_down(scope: MachineDeploymentScope) -> Condition:
-    """ScalingDown: from how many to how many, and which Machines take long."""
+    """Return ScalingDown: current and desired replicas, and which Machines take long."""
     of = ConditionType.SCALING_DOWN
     if (told := _not_known(scope, of)) is not None:
         return told
@@ -152,7 +152,7 @@ def scaling_down(scope: MachineDeploymentScope) -> Condition:
 
 
 def deleting(scope: MachineDeploymentScope) -> Condition:
-    """Deleting: what is still there."""
+    """Return Deleting: the remaining objects."""
     of, sets, machines = ConditionType.DELETING, scope.machine_sets, scope.machines
     if sets is None:
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)

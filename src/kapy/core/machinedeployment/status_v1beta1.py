@@ -1,4 +1,4 @@
-"""What readers of v1beta1 are told of a MachineDeployment (`status.deprecated.v1beta1`). Pure."""
+"""The v1beta1 status of a MachineDeployment (`status.deprecated.v1beta1`; pure functions)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report_rollout(
 ) -> None:
     """Write counters and conditions after a step of a rollout.
 
-    new: the set that serves the template; sets: all of them.
+    new: the set with the current template; sets: all sets.
     """
     legacy = v1beta1.conditions_of(deployment)
     _count(deployment, new, sets)
@@ -31,7 +31,7 @@ def report_rollout(
 
 
 def sum_up(deployment: MachineDeployment, now: datetime) -> None:
-    """Write Ready, made of what was reported so far."""
+    """Write Ready, summarized from the other conditions."""
     if deployment.status.deprecated is not None:
         legacy = v1beta1.conditions_of(deployment)
         v1beta1.set_condition(legacy, v1beta1.summary(legacy, (V1Beta1Type.AVAILABLE,)), now)
@@ -57,7 +57,7 @@ def _told(machine_set: MachineSet) -> MachineSetV1Beta1DeprecatedStatus:
 
 
 def available(deployment: MachineDeployment) -> V1Beta1Condition:
-    """Available: not more Machines are missing than `maxUnavailable` tolerates."""
+    """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
     of, deprecated = V1Beta1Type.AVAILABLE, deployment.status.deprecated
     least = (deployment.spec.replicas or 0) - max_unavailable(deployment)
     told = deprecated.v1beta1 if deprecated is not None else None
@@ -70,7 +70,7 @@ def available(deployment: MachineDeployment) -> V1Beta1Condition:
 
 
 def machine_set_ready(new: MachineSet | None) -> V1Beta1Condition | None:
-    """MachineSetReady: what the set that serves the template says of itself."""
+    """Return MachineSetReady: the condition of the set with the current template."""
     of, waiting = V1Beta1Type.MACHINE_SET_READY, V1Beta1Reason.WAITING_FOR_MACHINE_SET
     if new is None:
         return v1beta1.false(of, waiting, v1beta1.INFO, "MachineSet not found")

@@ -1,7 +1,7 @@
-"""MachineHealthCheck: which Machines are unhealthy, and what happens to them.
+"""MachineHealthCheck: find unhealthy Machines and have them remediated.
 
-This controller looks at Machines and at their Nodes in the workload cluster, says on each Machine
-how it fares (`HealthCheckSucceeded`), and asks its owner to replace an unhealthy one
-(`OwnerRemediated`) or creates a request for somebody else to remedy it; never more of them than
+This controller checks Machines and their Nodes, reports the health on each Machine
+(`HealthCheckSucceeded`), and asks its owner to replace an unhealthy one (`OwnerRemediated`) or
+creates a request for external remediation; never for more Machines than
 `spec.remediation.triggerIf` allows. It deletes no Machine itself.
 """

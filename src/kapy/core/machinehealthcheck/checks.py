@@ -1,4 +1,4 @@
-"""Whether a Machine is healthy. Pure: what was observed goes in, a verdict comes out."""
+"""Check whether a Machine is healthy (pure: observed state in, verdict out)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Healthy:
-    """Nothing is known against the Machine, and its Node is there."""
+    """The Machine has no problem, and its Node exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Not known yet; in `again` (None: when something changes) it can be told."""
+    """The health is not known yet; again: when to check (None: on the next change)."""
 
     again: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unhealthy:
-    """It needs remediation. legacy_…: the same for v1beta1."""
+    """The Machine needs remediation. legacy_…: the same for v1beta1."""
 
     reason: str
     message: str
@@ -63,10 +63,10 @@ _LEGACY: Final = {
 }
 
 
-class Surroundings(NamedTuple):
-    """What of a Cluster bears on its Machines' health.
+class ClusterFacts(NamedTuple):
+    """The state of a Cluster that affects its Machines' health.
 
-    since: when the last of the two came true that a Machine needs to become a Node.
+    since: when the later of the two preconditions for Nodes became true.
     """
 
     initialized: bool
@@ -74,7 +74,7 @@ class Surroundings(NamedTuple):
     since: datetime
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Surroundings:
+    def of(cls, cluster: Cluster) -> ClusterFacts:
         conditions = cluster.status.conditions
         found = [
             get(conditions, of)
@@ -90,7 +90,7 @@ class Surroundings(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """reason: "" as long as there are no problems. again: when there may be some."""
+    """The result of one check. reason: "" if there is no problem. again: when there may be one."""
 
     reason: str = ""
     problems: tuple[str, ...] = ()
@@ -98,12 +98,12 @@ class _Finding(NamedTuple):
 
 
 def verdict(
-    target: Target, checks: HealthChecks, surroundings: Surroundings, now: datetime
+    target: Target, checks: HealthChecks, surroundings: ClusterFacts, now: datetime
 ) -> Verdict:
-    """What is to be said of one Machine.
+    """Return the verdict about one Machine.
 
-    Nothing is held against a Machine whose cluster is not ready for it; control plane Machines
-    count before the control plane is there, so that the first one can be replaced.
+    A Machine whose cluster is not ready for it has no problem; control plane Machines are checked
+    before the control plane is available, so that the first one can be replaced.
     """
     machine = target.machine
     if Annotation.REMEDIATE_MACHINE in machine.metadata.annotations:
@@ -143,7 +143,7 @@ def _machine_finding(machine: Machine, checks: HealthChecks, now: datetime) -> _
 
 
 def _node_finding(
-    target: Target, checks: HealthChecks, surroundings: Surroundings, now: datetime
+    target: Target, checks: HealthChecks, surroundings: ClusterFacts, now: datetime
 ) -> _Finding:
     match target.node:
         case Absent():
@@ -166,9 +166,9 @@ def _node_finding(
 
 
 def _startup_finding(
-    machine: Machine, checks: HealthChecks, surroundings: Surroundings, now: datetime
+    machine: Machine, checks: HealthChecks, surroundings: ClusterFacts, now: datetime
 ) -> _Finding:
-    """The time to become a Node begins when all is there that the Machine needs for it."""
+    """Check the startup timeout, which begins when all preconditions for the Node are met."""
     seconds = checks.node_startup_timeout_seconds
     allowed = STARTUP if seconds is None else timedelta(seconds=seconds)
     if not allowed:
@@ -197,7 +197,7 @@ def _lasting(
     reason: str,
     now: datetime,
 ) -> _Finding:
-    """Which bad conditions last for too long, or when the first of them will have."""
+    """Find bad conditions that have lasted too long, or when the first of them will have."""
     problems, waits = list[str](), list[timedelta]()
     for one in wanted:
         seen = find(one.type)
@@ -221,7 +221,7 @@ _NOTHING: Final = _Finding()
 
 
 def _moment(text: str | None) -> datetime:
-    """A time that is missing, or no time, counts as long ago: whoever says so has lasted."""
+    """Parse a time; a missing or invalid time counts as long ago."""
     try:
         return moment(text) if text else LONG_AGO
     except ValueError:

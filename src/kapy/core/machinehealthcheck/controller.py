@@ -1,4 +1,4 @@
-"""What wakes a MachineHealthCheck: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the MachineHealthCheck controller."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import partial
 
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import ConditionType
-from kapy.contract.fleet import (
+from kapy.contract.cluster_objects import (
     BY_CLUSTER,
     BY_NODE,
-    Fleet,
+    ClusterObjects,
     by_cluster,
     cluster_of,
-    own_change,
-    own_life,
+    on_create_or_delete,
+    on_update,
 )
 from kapy.core.machinehealthcheck.reconcile import reconcile
 from kapy.core.machinehealthcheck.scope import Tools
@@ -28,15 +28,15 @@ from kapy.remote.cluster_cache import ClusterCache
 
 
 def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
-    """Run the MachineHealthCheck controller in `runtime`."""
-    fleet = Fleet(runtime.cache)
+    """Add the MachineHealthCheck controller to a runtime."""
+    objects = ClusterObjects(runtime.cache)
     checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
-    mapping = _Mapping(fleet, checks)
+    mapping = _Mapping(objects, checks)
     tools = Tools(
         client=runtime.client,
         cache=runtime.cache,
         remote=remote,
-        fleet=fleet,
+        fleet=objects,
         checks=checks,
         events=runtime.events.named("machinehealthcheck-controller"),
         clock=runtime.clock,
@@ -46,10 +46,10 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     )
     controller = Controller("machinehealthcheck", partial(reconcile, tools))
     tools.controller = controller
-    controller.watch(checks, own_life)
-    controller.watch(checks, own_change, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.machines, mapping.of_machine, debounce=AGGREGATE_DEBOUNCE)
-    clusters = runtime.cache.informer(fleet.clusters.resource)
+    controller.watch(checks, on_create_or_delete)
+    controller.watch(checks, on_update, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.machines, mapping.of_machine, debounce=AGGREGATE_DEBOUNCE)
+    clusters = runtime.cache.informer(objects.clusters.resource)
     controller.watch(clusters, mapping.of_cluster, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(runtime.cache.informer(CRDS), mapping.of_crd)
 
@@ -62,15 +62,15 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
 
 
 class _Mapping:
-    """From what changed to the MachineHealthChecks that look at it."""
+    """Maps changes to the MachineHealthChecks that depend on them."""
 
-    def __init__(self, fleet: Fleet, checks: Informer[Document]) -> None:
-        self._machines = fleet.machines
+    def __init__(self, objects: ClusterObjects, checks: Informer[Document]) -> None:
+        self._machines = objects.machines
         self._checks = checks
         checks.add_index(BY_CLUSTER, by_cluster)
 
     def of(self, cluster: Key) -> Iterable[Key]:
-        """All checks of a Cluster."""
+        """Return all checks of a Cluster."""
         return [Key.of(one) for one in self._of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
@@ -80,7 +80,7 @@ class _Mapping:
         return self.of(Key.of(change.document))
 
     def of_machine(self, change: Change) -> Iterable[Key]:
-        """The checks that watch the Machine, or did so before it changed."""
+        """Return the checks that select the Machine, or did before the change."""
         old, new = change.old, change.new
         cluster = cluster_of(change.document)
         checks = self._of(cluster) if cluster else ()
@@ -92,7 +92,7 @@ class _Mapping:
         return [Key.of(check) for check in checks if any(_watches(check, one) for one in states)]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
-        """The checks that watch the Machine of a Node whose conditions changed."""
+        """Return the checks that select the Machine of a Node whose conditions changed."""
         old, new = change.old, change.new
         if old is not None and new is not None and _states(old) == _states(new):
             return
@@ -101,7 +101,7 @@ class _Mapping:
             yield from self.of_machine(Change(None, machine))
 
     def of_template(self, change: Change) -> Iterable[Key]:
-        """The checks that make requests of a template."""
+        """Return the checks that refer to a remediation template."""
         document = change.document
         namespace, name = document["metadata"].get("namespace"), document["metadata"]["name"]
         for check in self._checks.list(namespace):
@@ -110,12 +110,12 @@ class _Mapping:
                 yield Key.of(check)
 
     def of_request(self, change: Change) -> Iterable[Key]:
-        """The checks that watch the Machine which a request is for; it has the same name."""
+        """Return the checks that select the Machine of a request; both have the same name."""
         machine = self._machines.raw(Key.of(change.document))
         return () if machine is None else self.of_machine(Change(None, machine))
 
     def of_crd(self, change: Change) -> Iterable[Key]:
-        """The checks whose template is of a kind that is served from now on."""
+        """Return the checks whose template kind is served from now on."""
         if change.old is None:
             kind = change.document["spec"]["names"]["kind"]
             for check in self._checks.list():
@@ -140,7 +140,7 @@ def _template_of(check: Document) -> Document:
 
 
 def _looked_at(machine: Document) -> object:
-    """What of a Machine bears on its health."""
+    """Return the fields of a Machine that affect its health."""
     metadata, status = machine["metadata"], machine.get("status") or {}
     return (
         metadata.get("labels"),
@@ -153,7 +153,7 @@ def _looked_at(machine: Document) -> object:
 
 
 def _states(node: Document) -> object:
-    """A Node's conditions without their heartbeats."""
+    """Return a Node's conditions without their heartbeats."""
     return [
         (one.get("type"), one.get("status"), one.get("reason"), one.get("lastTransitionTime"))
         for one in (node.get("status") or {}).get("conditions") or ()
@@ -161,7 +161,7 @@ def _states(node: Document) -> object:
 
 
 def _seen(cluster: Document) -> object:
-    """What of a Cluster bears on its Machines' health."""
+    """Return the fields of a Cluster that affect its Machines' health."""
     awaited = (ConditionType.CONTROL_PLANE_INITIALIZED, ConditionType.INFRASTRUCTURE_READY)
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return (

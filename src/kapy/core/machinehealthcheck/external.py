@@ -1,5 +1,5 @@
-"""Remediation by somebody else: a request is made of a template for each unhealthy Machine, and
-withdrawn when the Machine is healthy again.
+"""External remediation: create a request from a template for each unhealthy Machine, and delete it
+when the Machine is healthy again.
 
 A request has its Machine's name and is owned by it (upstream's external remediation proposal).
 """
@@ -18,7 +18,7 @@ from kapy.conditions import v1beta1
 from kapy.conditions.lookup import false, get
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import NotServed
-from kapy.contract.templates import SUFFIX, cloned
+from kapy.contract.templates import SUFFIX, clone_template
 from kapy.core.machinehealthcheck.marks import Marks
 from kapy.core.machinehealthcheck.scope import HealthScope
 from kapy.core.machinehealthcheck.targets import Target
@@ -42,24 +42,25 @@ _OUR_FAILURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RemediationRequests:
     """The requests of one MachineHealthCheck.
 
-    informer: None as long as their kind is not served. template: None while there is none.
+    informer: None if their kind is not served. template: None if it does not exist.
     """
 
     scope: HealthScope
     informer: Informer[Document] | None
     template: Document | None
 
-    async def file(self, target: Target) -> tuple[Marks, KapyError | None]:
-        """Make a request for an unhealthy Machine, unless there is one: what there is to say of
-        that on the Machine, and why it has to be tried again."""
+    async def create(self, target: Target) -> tuple[Marks, KapyError | None]:
+        """Create a request for an unhealthy Machine, unless there is one; return the conditions for
+        the Machine and the error to retry.
+        """
         if self._present(target) is not None:
             return _filed(target), None
         if self.informer is None or self.template is None:
             return self._without_template(), None  # its appearance wakes us
-        request = cloned(
+        request = clone_template(
             self.template,
             name=target.machine.metadata.name,
             namespace=self.scope.namespace,
@@ -100,16 +101,17 @@ class Requests:
 
 
 def _filed(target: Target) -> Marks:
-    """What to say of a request that is there: what its controller has said wins, unless we were
-    interrupted before we said anything."""
+    """Return the conditions for an existing request: those that its controller set are kept, unless
+    this controller was interrupted before setting any.
+    """
     found = get(target.machine.status.conditions, REMEDIATED)
     return WAITING if found is None or found.reason in _OUR_FAILURES else Marks()
 
 
-def requests_of(scope: HealthScope) -> Requests | None:
-    """The requests that the check makes; None when it leaves remediation to the owners.
+def requests_of(scope: HealthScope) -> RemediationRequests | None:
+    """Return the check's requests; None if owners remediate.
 
-    A template that is missing is said in the check's v1beta1 conditions. Raises NotYet.
+    A missing template is reported in the check's v1beta1 conditions. Raises NotYet.
     """
     reference = scope.check.spec.remediation.template_ref
     if reference is None:
@@ -126,7 +128,7 @@ def requests_of(scope: HealthScope) -> Requests | None:
     except (NotServed, NotFound) as error:
         reason = V1Beta1Reason.EXTERNAL_REMEDIATION_TEMPLATE_NOT_FOUND
         _tell(scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
-    return Requests(scope, requests, template)
+    return RemediationRequests(scope, requests, template)
 
 
 def _template(
@@ -142,7 +144,7 @@ def _template(
 
 
 def _watched(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> Informer[Document]:
-    """The objects of a kind, whose changes wake their checks. Raises NotServed, NotYet."""
+    """Return the informer of a kind, whose changes enqueue the checks. Raises NotServed, NotYet."""
     tools = scope.tools
     informer = tools.cache.informer(_resource(scope, api_version, kind))
     tools.controller.watch(informer, keys)
@@ -152,7 +154,7 @@ def _watched(scope: HealthScope, api_version: str, kind: str, keys: Mapper) -> I
 
 
 def _resource(scope: HealthScope, api_version: str, kind: str) -> Resource:
-    """Where a kind is served: remediation has no contract, so the version is taken as it is."""
+    """Return the resource of a kind: remediation has no contract, so the given version is used."""
     group, version = split_api_version(api_version)
     name = crd_name(group, kind)
     crd = scope.tools.cache.informer(CRDS).raw(Key("", name))

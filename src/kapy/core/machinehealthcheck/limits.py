@@ -1,4 +1,6 @@
-"""How many unhealthy Machines may be remediated (`spec.remediation.triggerIf`). Pure."""
+"""Limit how many unhealthy Machines may be remediated (`spec.remediation.triggerIf`; pure
+functions).
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,21 @@ ALL: Final = "100%"
 
 
 class BadLimit(KapyError):
-    """A limit that says nothing; the message says why."""
+    """A limit is invalid; the message says why."""
 
 
 class Allowance(NamedTuple):
-    """Whether remediation may go on, and for how many more Machines."""
+    """Whether remediation is allowed, and for how many more Machines."""
 
     allowed: bool
     remediations: int
 
 
 def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allowance:
-    """expected: Machines that are watched. A Machine that has not started counts as unhealthy.
+    """Return the allowance. expected: watched Machines. A Machine that has not started counts as
+    unhealthy.
 
-    A range that is set wins over the limit; without either there is no limit. Raises BadLimit.
+    A range takes precedence over the limit; without either there is no limit. Raises BadLimit.
     """
     unhealthy = expected - healthy
     if trigger.unhealthy_in_range:
@@ -39,7 +42,7 @@ def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allow
 
 
 def refusal(trigger: RemediationTrigger, expected: int, unhealthy: int) -> str:
-    """Why nothing is remediated. unhealthy: without those that have not started."""
+    """Return why remediation is not allowed. unhealthy: without those that have not started."""
     counts = f"(total: {expected}, unhealthy: {unhealthy}"
     subject = "Remediation is not allowed, the number of not started or unhealthy machines"
     if trigger.unhealthy_in_range:

@@ -1,4 +1,6 @@
-"""What a MachineHealthCheck writes on a Machine: how it fares, and who is to remedy it."""
+"""The conditions that a MachineHealthCheck sets on a Machine: its health, and the requested
+remediation.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ REMEDIATED: Final = ConditionType.OWNER_REMEDIATED
 
 
 class Marks(NamedTuple):
-    """Conditions to write, those of v1beta1 too."""
+    """Conditions to write, including those of v1beta1."""
 
     conditions: Sequence[Condition] = ()
     legacy: Sequence[V1Beta1Condition] = ()
@@ -36,7 +38,7 @@ _HEALTHY: Final = Marks(
 
 
 def health_marks(verdict: Verdict) -> Marks:
-    """How the Machine fares; nothing as long as that is not known."""
+    """Return the health conditions; none while the health is unknown."""
     match verdict:
         case Undecided():
             return Marks()
@@ -50,8 +52,9 @@ def health_marks(verdict: Verdict) -> Marks:
 
 
 def owner_marks(machine: Machine) -> Marks:
-    """The wish that the Machine's owner replaces it: made once, until it was fulfilled. What
-    becomes of it in between is the owner's to say."""
+    """Return the request that the owner replaces the Machine. It is set once until it is fulfilled;
+    the owner reports the progress.
+    """
     if machine.deleting:
         return Marks()
     conditions, legacy = list[Condition](), list[V1Beta1Condition]()
@@ -67,8 +70,7 @@ def owner_marks(machine: Machine) -> Marks:
 
 
 async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
-    """Write what is not on the Machine yet; True if that was anything. A Machine that is gone
-    needs no marks."""
+    """Write missing conditions; return True if there were any. A deleted Machine needs none."""
     if all(_is_marked(target.machine, one) for one in marks):
         return False
     draft = Draft(scope.tools.client, Machine, target.document)
@@ -84,7 +86,7 @@ async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
 
 
 def _is_marked(machine: Machine, marks: Marks) -> bool:
-    """Whether the Machine says so already, of its present generation."""
+    """Return whether the Machine has the conditions for its current generation."""
     status, generation = machine.status, machine.metadata.generation or None
     for wanted in marks.conditions:
         found = get(status.conditions, wanted.type)
@@ -104,7 +106,7 @@ def _equal(one: Condition | V1Beta1Condition, other: Condition | V1Beta1Conditio
 
 
 def _legacy_of(machine: Machine) -> Sequence[V1Beta1Condition]:
-    """The v1beta1 conditions of a shared Machine, which must not be touched."""
+    """Return the v1beta1 conditions of a shared Machine, which must not be changed."""
     deprecated = machine.status.deprecated
     if deprecated is None or deprecated.v1beta1 is None:
         return ()

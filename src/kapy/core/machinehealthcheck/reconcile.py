@@ -1,4 +1,4 @@
-"""One look at a MachineHealthCheck: the order of things, and what is written."""
+"""One reconcile of a MachineHealthCheck: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import is_paused, paused_condition
 from kapy.contract.ownership import ensure_owner
-from kapy.core.machinehealthcheck.checks import Surroundings, Undecided, verdict
+from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, verdict
 from kapy.core.machinehealthcheck.remediation import remediate, tell_health
 from kapy.core.machinehealthcheck.scope import HealthScope, Tools
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
@@ -28,7 +28,7 @@ LATER: Final = "by then a Machine may have become unhealthy"
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Check the Machines once; a Cluster that is missing wakes the check when it appears."""
+    """Reconcile a MachineHealthCheck; the creation of a missing Cluster enqueues it."""
     document = tools.checks.raw(key)
     if document is None:
         return DONE
@@ -40,32 +40,34 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     now = tools.clock()
     set_condition(check, paused_condition(check, cluster), now)
     if not is_paused(check, cluster):
-        _belong(check, cluster)
+        _set_cluster(check, cluster)
         try:
             nodes = _nodes(tools, cluster)
         except NotConnected:
             pass  # the connection wakes us, and nothing is held against Machines meanwhile
         else:
-            return await _look(HealthScope(tools, draft, cluster, now), nodes)
+            return await _check_machines(HealthScope(tools, draft, cluster, now), nodes)
     await draft.save()
     return DONE
 
 
-def _belong(check: MachineHealthCheck, cluster: Cluster) -> None:
-    """Label and owner tell which Cluster the check is of."""
+def _set_cluster(check: MachineHealthCheck, cluster: Cluster) -> None:
+    """Set the Cluster's label and owner reference on the check."""
     metadata = check.metadata
     metadata.labels[Label.CLUSTER_NAME] = cluster.metadata.name
     ensure_owner(metadata.owner_references, owner_reference(cluster))
 
 
 def _nodes(tools: Tools, cluster: Cluster) -> Informer[Document] | None:
-    """The Nodes, whose changes wake the checks; None before there is a control plane to ask."""
+    """Return the Nodes, whose changes enqueue the checks; None before the control plane is
+    available.
+    """
     if not is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED):
         return None
     return tools.remote.watch(tools.controller, cluster.key, NODES, tools.node_keys)
 
 
-async def _look(scope: HealthScope, nodes: Informer[Document] | None) -> Result:
+async def _check_machines(scope: HealthScope, nodes: Informer[Document] | None) -> Result:
     failure = None
     try:
         await _act(scope, nodes)
@@ -75,16 +77,16 @@ async def _look(scope: HealthScope, nodes: Informer[Document] | None) -> Result:
     await scope.draft.save()
     if failure is not None:
         raise failure
-    return _next_look(scope)
+    return _next_check(scope)
 
 
 async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
-    check, fleet = scope.check, scope.tools.fleet
-    surroundings = Surroundings.of(scope.cluster)
-    machines = fleet.machines_of(scope.cluster.key)
+    check, objects = scope.check, scope.tools.fleet
+    surroundings = ClusterFacts.of(scope.cluster)
+    machines = objects.machines_of(scope.cluster.key)
     scope.findings = [
         (one, verdict(one, check.spec.checks, surroundings, scope.now))
-        for one in targets(check, machines, fleet.machine_of, nodes)
+        for one in targets(check, machines, objects.machine_of, nodes)
     ]
     count(scope)
     allowance, is_news = decide(scope)
@@ -97,8 +99,8 @@ async def _act(scope: HealthScope, nodes: Informer[Document] | None) -> None:
     await tell_health(scope)
 
 
-def _next_look(scope: HealthScope) -> Result:
-    """A timer, because that a time has passed is no event: for the first deadline of all."""
+def _next_check(scope: HealthScope) -> Result:
+    """Return a timer for the first deadline: there is no event at that moment."""
     waits = [
         one.again
         for _, one in scope.findings

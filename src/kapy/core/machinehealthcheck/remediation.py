@@ -1,16 +1,16 @@
-"""Phase: what was found is written on the Machines, and the unhealthy ones are remediated."""
+"""Phase: write the health on the Machines, and have unhealthy ones remediated."""
 
 from __future__ import annotations
 
 from kapy.core.machinehealthcheck.checks import Healthy, Undecided, Unhealthy
-from kapy.core.machinehealthcheck.external import Requests, requests_of
+from kapy.core.machinehealthcheck.external import RemediationRequests, requests_of
 from kapy.core.machinehealthcheck.marks import health_marks, mark, owner_marks
 from kapy.core.machinehealthcheck.scope import HealthScope
 from kapy.core.machinehealthcheck.targets import Target
 
 
 async def tell_health(scope: HealthScope) -> None:
-    """Only say on the Machines how they fare: remediation is not allowed."""
+    """Only report the health on the Machines: remediation is not allowed."""
     errors = list[Exception]()
     for target, verdict in scope.findings:
         try:
@@ -21,8 +21,9 @@ async def tell_health(scope: HealthScope) -> None:
 
 
 async def remediate(scope: HealthScope) -> None:
-    """Have the unhealthy Machines replaced by their owners, or by whoever serves the requests
-    that `spec.remediation.templateRef` is a template of. One that fails is in no other's way."""
+    """Have unhealthy Machines replaced by their owners, or create requests from
+    `spec.remediation.templateRef`. A failure of one does not stop the others.
+    """
     requests = requests_of(scope)
     errors = list[Exception]()
     for target, verdict in scope.findings:
@@ -42,13 +43,13 @@ async def remediate(scope: HealthScope) -> None:
 
 
 async def _remediate(
-    scope: HealthScope, target: Target, verdict: Unhealthy, requests: Requests | None
+    scope: HealthScope, target: Target, verdict: Unhealthy, requests: RemediationRequests | None
 ) -> None:
     machine, failure = target.machine, None
     if requests is None:
         asked = owner_marks(machine)
     else:
-        asked, failure = await requests.file(target)
+        asked, failure = await requests.create(target)
     if await mark(scope, target, health_marks(verdict), asked):
         message = f"Machine {machine.key} has been marked as unhealthy by {scope.check.key}"
         scope.tools.events.normal(machine, "MachineMarkedUnhealthy", message)

@@ -1,4 +1,4 @@
-"""What one reconcile of a MachineHealthCheck works with: its tools, what it has read and found."""
+"""The dependencies, inputs and results of one reconcile of a MachineHealthCheck."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.client.client import Client
-from kapy.contract.fleet import Fleet
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.core.machinehealthcheck.checks import Verdict
 from kapy.core.machinehealthcheck.targets import Target
 from kapy.engine.cache import Cache, Change, Informer
@@ -23,16 +23,16 @@ from kapy.remote.cluster_cache import ClusterCache
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a MachineHealthCheck uses.
+    """The dependencies of the MachineHealthCheck reconciler.
 
-    node_keys, template_keys, request_keys: the checks that look at a changed Node, remediation
-    template or remediation request.
+    node_keys, template_keys, request_keys: map a Node, remediation template or remediation request
+    to its checks.
     """
 
     client: Client
     cache: Cache
     remote: ClusterCache
-    fleet: Fleet
+    fleet: ClusterObjects
     checks: Informer[Document]
     events: Recorder
     clock: Clock
@@ -44,9 +44,9 @@ class Tools:
 
 @dataclass(slots=True)
 class HealthScope:
-    """One MachineHealthCheck and the Machines that it watches.
+    """One MachineHealthCheck and its Machines.
 
-    findings: each of them with what was found out about its health.
+    findings: each Machine with its verdict.
     """
 
     tools: Tools

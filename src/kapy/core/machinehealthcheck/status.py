@@ -1,4 +1,4 @@
-"""The counters and conditions of a MachineHealthCheck. Pure."""
+"""The counters and conditions of a MachineHealthCheck (pure functions)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALLOWED = ConditionType.REMEDIATION_ALLOWED
 
 
 def count(scope: HealthScope) -> None:
-    """How many Machines are watched, which, and how many of them are healthy."""
+    """Set the watched Machines and the number of healthy ones."""
     status = scope.check.status
     status.targets = sorted(target.machine.metadata.name for target, _ in scope.findings)
     status.expected_machines = len(scope.findings)
@@ -23,12 +23,12 @@ def count(scope: HealthScope) -> None:
 
 
 def unhealthy(scope: HealthScope) -> int:
-    """How many Machines are known to be unhealthy."""
+    """Return how many Machines are known to be unhealthy."""
     return sum(isinstance(one, Unhealthy) for _, one in scope.findings)
 
 
 def decide(scope: HealthScope) -> tuple[Allowance, bool]:
-    """Whether remediation may go on, which the status tells; and whether that is news."""
+    """Return whether remediation is allowed, which the status reports; and whether that changed."""
     check, status = scope.check, scope.check.status
     trigger = check.spec.remediation.trigger_if
     expected, healthy = status.expected_machines or 0, status.current_healthy or 0

@@ -1,4 +1,4 @@
-"""The Machines that a MachineHealthCheck watches, each with its Node."""
+"""The Machines that a MachineHealthCheck selects, with their Nodes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kapy.kube.selectors import LabelSelector, selector_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A Machine that is watched.
+    """A selected Machine.
 
-    document, machine: the same, both shared: read only. node: Absent when the Machine's Node is
-    gone; None when it has none yet, or the cluster cannot be asked as long as it is not there.
+    document, machine: the same object, both shared: read only. node: Absent if the Machine's Node
+    is gone; None if it has none yet, or if the cluster is unreachable.
     """
 
     document: Document
@@ -34,7 +34,7 @@ def targets(
     typed: Callable[[Document], Machine],
     nodes: Informer[Document] | None,
 ) -> Iterator[Target]:
-    """Of a Cluster's Machines those that the check selects and that nobody excepted from it."""
+    """Return the selected Machines of a Cluster without those that are excluded by annotation."""
     selector = selector_with_cluster(check)
     for document in machines:
         if selector.selects(document) and not is_excepted(document):
@@ -43,14 +43,14 @@ def targets(
 
 
 def selector_with_cluster(check: MachineHealthCheck) -> LabelSelector:
-    """The check's selector, which needs the Cluster's label besides."""
+    """Return the check's selector, which includes the Cluster's label."""
     selector = encode(check.spec.selector)
     labels = {**selector.get("matchLabels", {}), Label.CLUSTER_NAME: check.spec.cluster_name}
     return selector_of({**selector, "matchLabels": labels})
 
 
 def is_excepted(machine: Document) -> bool:
-    """Whether the Machine is paused, or not to be remediated at all."""
+    """Return whether the Machine is paused or excluded from remediation."""
     annotations = machine["metadata"].get("annotations") or {}
     return Annotation.PAUSED in annotations or Annotation.SKIP_REMEDIATION in annotations
 

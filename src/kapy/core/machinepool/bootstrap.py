@@ -1,4 +1,6 @@
-"""Phase: the boot data of a MachinePool, one for all its machines (BootstrapConfig contract)."""
+"""Phase: reconcile the bootstrap config of a MachinePool, shared by all its machines
+(BootstrapConfig contract).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,16 @@ from dataclasses import replace
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.errors import ContractError, MissingField
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.machinepool.references import owned, take_failures
+from kapy.core.machinepool.references import get_owned, take_failures
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.result import DONE, Result
 
 
 async def reconcile_bootstrap(scope: MachinePoolScope) -> Result:
-    """Own the bootstrap config, and take over the name of its data secret.
+    """Own the bootstrap config, and copy the name of its data Secret.
 
-    Without a config the user has brought the boot data. Unlike a Machine's, the name is taken over
-    whenever it changes: machines that come later boot with what is there then.
+    Without a config the user provides the data Secret. Unlike a Machine's, the name follows every
+    change: later machines boot with the newest data.
     """
     pool = scope.pool
     bootstrap = pool.spec.template.spec.bootstrap
@@ -24,7 +26,7 @@ async def reconcile_bootstrap(scope: MachinePoolScope) -> Result:
         if bootstrap.data_secret_name is not None:
             pool.status.initialization.bootstrap_data_secret_created = True
         return DONE
-    scope.bootstrap = await owned(scope, bootstrap.config_ref, BootstrapConfig)
+    scope.bootstrap = await get_owned(scope, bootstrap.config_ref, BootstrapConfig)
     match scope.bootstrap:
         case Unreadable(error):
             raise error

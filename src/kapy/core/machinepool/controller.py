@@ -1,4 +1,4 @@
-"""What wakes a MachinePool: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the MachinePool controller."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Iterable
 from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP
+from kapy.contract.cluster_objects import (
+    ClusterObjects,
+    by_reference,
+    cluster_of,
+    on_create_or_delete,
+    on_update,
+)
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.core.machinepool.machines import BY_POOL, pool_labels
 from kapy.core.machinepool.reconcile import reconcile
 from kapy.core.machinepool.scope import Tools
@@ -31,31 +37,31 @@ REFERENCES = (
 
 
 def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
-    """Run the MachinePool controller in `runtime`."""
-    fleet = Fleet(runtime.cache)
+    """Add the MachinePool controller to a runtime."""
+    objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
-    mapping = _Mapping(fleet)
+    mapping = _Mapping(objects)
     tools = Tools(
         client=runtime.client,
         cache=runtime.cache,
         external=external,
         remote=remote,
-        fleet=fleet,
+        fleet=objects,
         events=runtime.events.named("machinepool-controller"),
         clock=runtime.clock,
         node_keys=mapping.of_node,
-        infra_machine_keys=awaited(mapping.of_infra_machine),
+        infra_machine_keys=unblocking_only(mapping.of_infra_machine),
         applied=runtime.metrics.remember(SSACache("machinepool")),
     )
     controller = Controller("machinepool", partial(reconcile, tools))
     tools.controller = controller
-    controller.watch(fleet.pools, own_life)
-    controller.watch(fleet.pools, awaited(own_change), debounce=STATUS_DEBOUNCE)
-    controller.watch(fleet.pools, own_change, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.pools, on_create_or_delete)
+    controller.watch(objects.pools, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
+    controller.watch(objects.pools, on_update, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachinePool"))
-    controller.watch(fleet.machines, owned, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
-    referred = referring(fleet.pools, *REFERENCES)
+    controller.watch(objects.machines, owned, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(runtime.cache.informer(objects.clusters.resource), mapping.of_cluster)
+    referred = by_reference(objects.pools, *REFERENCES)
     external.wake(controller, referred)
 
     def connection_changed(cluster: Key) -> None:
@@ -63,24 +69,24 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
             controller.enqueue(key)
 
     remote.subscribe(connection_changed)
-    return runtime.add(controller, fleet.pools)
+    return runtime.add(controller, objects.pools)
 
 
 class _Mapping:
-    """From what changed to the MachinePools that look at it."""
+    """Maps changes to the MachinePools that depend on them."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        fleet.machines.add_index(BY_POOL, pool_labels)
-        fleet.pools.add_index(BY_NODE, _node_names)
-        fleet.pools.add_index(BY_LABEL, _label)
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._fleet = objects
+        objects.machines.add_index(BY_POOL, pool_labels)
+        objects.pools.add_index(BY_NODE, _node_names)
+        objects.pools.add_index(BY_LABEL, _label)
 
     def of(self, cluster: Key) -> Iterable[Key]:
-        """All pools of a Cluster."""
+        """Return all pools of a Cluster."""
         return [Key.of(one) for one in self._fleet.pools_of(cluster)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All pools of a Cluster that appears, or is paused or unpaused."""
+        """Map a Cluster that appears or whose pause changes to its pools."""
         if change.old is not None and change.new is not None:
             before, after = (one["spec"].get("paused") for one in (change.old, change.new))
             if bool(before) == bool(after):
@@ -88,7 +94,7 @@ class _Mapping:
         return self.of(Key.of(change.document))
 
     def of_infra_machine(self, change: Change) -> Iterable[Key]:
-        """The pool whose labels an infrastructure machine has."""
+        """Map an infrastructure machine to the pool that its labels name."""
         return [
             Key.of(one)
             for label in pool_labels(change.document)
@@ -96,7 +102,7 @@ class _Mapping:
         ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:
-        """The pool of a Node, by its name, or by its provider ID when it is new to the pool."""
+        """Map a Node to its pool, by name, or by provider ID if it is new."""
         node = change.document
         for name in (node["metadata"]["name"], provider_id_of(node)):
             found = self._fleet.pools.indexed(BY_NODE, f"{cluster}/{name}") if name else ()

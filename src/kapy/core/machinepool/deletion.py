@@ -1,4 +1,4 @@
-"""Phase: a MachinePool goes away: what it refers to first, then its Nodes."""
+"""Phase: delete a MachinePool: its references first, then its Nodes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer
 
 
 async def reconcile_delete(scope: MachinePoolScope) -> Result:
-    """Go as far as is possible now; what is waited for wakes the pool when it is gone."""
+    """Proceed as far as possible; the deletion of referenced objects enqueues the pool."""
     found = await _still_there(scope)
     for one in found:
-        await _ask_to_go(scope, one)
+        await _request_deletion(scope, one)
     if found:
         return DONE
     if not await _nodes_gone(scope):
         return _at_timeout(scope)
     finalizers = scope.pool.metadata.finalizers
     finalizers[:] = [one for one in finalizers if one != Finalizer.MACHINE_POOL]
-    scope.tools.settled.pop(scope.pool.key, None)
+    scope.tools.synced.pop(scope.pool.key, None)
     scope.tools.node_deletions.forget(scope.pool.key)
     return DONE
 
 
 async def _still_there(scope: MachinePoolScope) -> list[View]:
-    """What the pool refers to. With the definition of a kind, all its objects go."""
+    """Return the remaining referenced objects; with a CRD all its objects are deleted."""
     spec, found = scope.pool.spec.template.spec, list[View]()
     for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
         if ref is None:
@@ -49,7 +49,7 @@ async def _still_there(scope: MachinePoolScope) -> list[View]:
     return found
 
 
-async def _ask_to_go(scope: MachinePoolScope, view: View) -> None:
+async def _request_deletion(scope: MachinePoolScope, view: View) -> None:
     if view.deleting:
         return
     tools, document = scope.tools, view.document
@@ -61,7 +61,9 @@ async def _ask_to_go(scope: MachinePoolScope, view: View) -> None:
 
 
 async def _nodes_gone(scope: MachinePoolScope) -> bool:
-    """Delete the Nodes: none has a machine any more. False while nobody answers, for some time."""
+    """Delete the Nodes, whose machines are gone. Return False while the cluster is unreachable,
+    within a timeout.
+    """
     pool, nodes = scope.pool, scope.nodes
     if scope.cluster.deleting or not pool.status.node_refs:
         return True
@@ -91,6 +93,6 @@ def _limit(scope: MachinePoolScope) -> int | None:
 
 
 def _at_timeout(scope: MachinePoolScope) -> Result:
-    """A timer, because nothing changes at the moment when the Nodes have had their time."""
+    """Return a timer for the Node deletion timeout: there is no event at that moment."""
     left = _deletion(scope).left(_limit(scope), scope.now)
     return DONE if left is None else requeue(after=left, because=UNREACHABLE)

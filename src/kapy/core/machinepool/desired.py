@@ -1,7 +1,7 @@
-"""The Machine that a MachinePool wants for one infrastructure machine. Pure.
+"""The desired Machine for an infrastructure machine of a MachinePool (pure functions).
 
-It shows what the provider has made; nothing is made for it. So it names no bootstrap config, and
-its version is the one that its Node runs.
+The Machine represents a machine that the provider created; nothing is created for it. So it has no
+bootstrap config, and its version is that of its Node.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ MANAGER: Final = "machinepool-controller"
 def desired_machine(
     pool: MachinePool, infra: Document, version: str, existing: Document | None
 ) -> Document:
-    """As a server-side apply says it. infra: the infrastructure machine, which gives it its name.
+    """Return the Machine as an apply configuration. infra: the infrastructure machine, which
+    determines its name.
 
-    version: of the Node, "" as long as there is none. existing: the Machine that refers to the
-    infrastructure machine already; its uid makes sure that it is the one.
+    version: of the Node, "" without one. existing: the Machine that refers to the infrastructure
+    machine; its uid protects against recreation.
     """
     group, _ = split_api_version(infra["apiVersion"])
     name: str = infra["metadata"]["name"]
@@ -62,7 +63,7 @@ def _metadata(pool: MachinePool, name: str, existing: Document | None) -> Docume
 
 
 def labels_of(pool: MachinePool) -> dict[str, str]:
-    """What the pool's Machines, and what stands behind them, are known by."""
+    """Return the labels of the pool's Machines and their infrastructure machines."""
     return {
         Label.POOL_NAME: label_value(pool.metadata.name),
         Label.CLUSTER_NAME: pool.spec.cluster_name,

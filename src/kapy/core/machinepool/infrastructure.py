@@ -1,4 +1,4 @@
-"""Phase: the infrastructure of a MachinePool (InfraMachinePool contract)."""
+"""Phase: reconcile the infrastructure of a MachinePool (InfraMachinePool contract)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from kapy.contract.errors import ContractError
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Found, Unreadable
-from kapy.core.machinepool.references import owned, take_failures
+from kapy.core.machinepool.references import get_owned, take_failures
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.engine.result import DONE, Result
 
@@ -16,9 +16,9 @@ INVALID_CONFIGURATION: Final = "InvalidConfiguration"
 
 
 async def reconcile_infrastructure(scope: MachinePoolScope) -> Result:
-    """Own the infrastructure, and take over which machines it has when it is provisioned."""
+    """Own the infrastructure, and copy its list of machines once it is provisioned."""
     ref = scope.pool.spec.template.spec.infrastructure_ref
-    scope.infrastructure = await owned(scope, ref, InfraMachinePool)
+    scope.infrastructure = await get_owned(scope, ref, InfraMachinePool)
     match scope.infrastructure:
         case Unreadable(error):
             raise error
@@ -34,7 +34,9 @@ async def reconcile_infrastructure(scope: MachinePoolScope) -> Result:
 
 
 def _missing(scope: MachinePoolScope) -> None:
-    """What is not there yet wakes the pool when it appears; to lose what was there is for good."""
+    """Handle missing infrastructure: its creation enqueues the pool; losing it later is a terminal
+    failure.
+    """
     ref = scope.pool.spec.template.spec.infrastructure_ref
     if scope.pool.status.initialization.infrastructure_provisioned and not scope.pool.deleting:
         scope.legacy.failure_reason = INVALID_CONFIGURATION

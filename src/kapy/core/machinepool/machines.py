@@ -1,4 +1,6 @@
-"""Phases: a Machine for each infrastructure machine of the pool, where the provider has such."""
+"""Phases: create a Machine for each infrastructure machine of the pool, if the provider has such
+objects.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ BY_POOL: Final = "pool"
 
 
 def pool_labels(document: Document) -> Iterable[str]:
-    """Whose machine it is: index value of Machines and infrastructure machines of pools."""
+    """Return the index value of Machines and infrastructure machines: their pool."""
     metadata = document["metadata"]
     labels = metadata.get("labels") or {}
     if Label.POOL_NAME in labels:
@@ -45,9 +47,10 @@ def _machines_of(scope: MachinePoolScope, informer: Informer[Document]) -> Seque
 
 
 async def reconcile_machines(scope: MachinePoolScope) -> Result:
-    """Make the Machines that are missing, and keep the others in line with the pool.
+    """Create missing Machines, and sync the others with the pool.
 
-    None is deleted here: which machine goes is the provider's choice, who deletes its Machine.
+    No Machine is deleted here: the provider decides which machine is removed, and deletes its
+    Machine.
     """
     if not isinstance(scope.infrastructure, Found) or scope.infrastructure.problem is not None:
         return DONE
@@ -62,13 +65,13 @@ async def reconcile_machines(scope: MachinePoolScope) -> Result:
         raise
     failures: list[Exception] = []
     known = {_infra_name(one): one for one in _machines_of(scope, scope.tools.fleet.machines)}
-    before, settled = scope.tools.settled.get(scope.pool.key, {}), dict[str, Mark]()
+    before, settled = scope.tools.synced.get(scope.pool.key, {}), dict[str, Mark]()
     for document in _machines_of(scope, informer):
         try:
-            await _bring_in_line(scope, document, known, before, settled)
+            await _sync_machine(scope, document, known, before, settled)
         except KapyError as error:
             failures.append(error)  # the others are not to blame
-    scope.tools.settled[scope.pool.key] = settled
+    scope.tools.synced[scope.pool.key] = settled
     if failures:
         raise ExceptionGroup("failed to bring Machines in line with the pool", failures)
     return DONE
@@ -90,7 +93,7 @@ def _infra_name(machine: Document) -> str:
     return name
 
 
-async def _bring_in_line(
+async def _sync_machine(
     scope: MachinePoolScope,
     infra: Document,
     known: dict[str, Document],
@@ -117,7 +120,7 @@ async def _bring_in_line(
 
 
 def _version(scope: MachinePoolScope, infra: Document, machine: Document | None) -> str:
-    """What the Node runs; what was known of it as long as it cannot be asked."""
+    """Return the Node's version, or the last known one if the Node is unreachable."""
     try:
         provider_id = InfraMachine(infra).provider_id
     except ContractError:
@@ -131,7 +134,7 @@ def _version(scope: MachinePoolScope, infra: Document, machine: Document | None)
 
 
 async def read_machines(scope: MachinePoolScope) -> Result:
-    """The pool's Machines, those of other controllers left out."""
+    """Read the pool's Machines, without those of other controllers."""
     uid = scope.pool.metadata.uid
     machines = _machines_of(scope, scope.tools.fleet.machines)
     scope.machines = [one for one in machines if _controller(one) in ("", uid)]
@@ -139,13 +142,13 @@ async def read_machines(scope: MachinePoolScope) -> Result:
 
 
 def _controller(machine: Document) -> str:
-    """The uid of who controls it, "" when nobody does."""
+    """Return the uid of the controller, "" if there is none."""
     owners = machine["metadata"].get("ownerReferences") or ()
     return next((str(one["uid"]) for one in owners if one.get("controller")), "")
 
 
 async def tell_up_to_date(scope: MachinePoolScope) -> Result:
-    """UpToDate of the Machines: only their provider knows more, and replaces what is outdated."""
+    """Set UpToDate on the Machines: only the provider replaces outdated machines."""
     machines = scope.tools.fleet.machine_of
     scope.machines = [
         await _told(scope, one, machines(one).status.conditions) for one in scope.machines
@@ -168,7 +171,7 @@ async def _told(
 
 
 def up_to_date(machine: Document) -> Condition:
-    """A Machine of a pool is as it should be until it is deleted."""
+    """Return UpToDate, which is True until the Machine is deleted."""
     of = ConditionType.UP_TO_DATE
     if machine["metadata"].get("deletionTimestamp"):
         return false(of, Reason.NOT_UP_TO_DATE, "Machine is being deleted")

@@ -1,4 +1,4 @@
-"""Phases: the Nodes that a pool's machines became, found by their provider IDs."""
+"""Phases: find the Nodes of a pool's machines by their provider IDs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNINITIALIZED: Final = ("node.cluster.x-k8s.io/uninitialized", "NoSchedule")
 
 
 async def read_nodes(scope: MachinePoolScope) -> Result:
-    """Watch the Nodes of the workload cluster; its connection wakes the pool when it comes."""
+    """Watch the Nodes of the workload cluster; its connection enqueues the pool."""
     tools = scope.tools
     try:
         scope.nodes = tools.remote.watch(
@@ -37,8 +37,9 @@ async def read_nodes(scope: MachinePoolScope) -> Result:
 
 
 async def reconcile_nodes(scope: MachinePoolScope) -> Result:
-    """Note the Nodes, count them, mark them as the pool's, and delete those of machines that are
-    gone (their provider ID is not in the list any more)."""
+    """Record and count the Nodes, sync their metadata, and delete those whose machines are gone
+    (their provider ID is not in the list any more).
+    """
     pool, nodes = scope.pool, scope.nodes
     ids = pool.spec.provider_id_list
     if nodes is None or (not ids and pool.spec.replicas != 0):
@@ -65,7 +66,7 @@ async def _delete_retired(client: Client, nodes: Informer[Document], pool: Machi
 
 
 async def delete_node(client: Client, node: Document) -> None:
-    """Delete this very Node, if it is there."""
+    """Delete this Node by its uid, if it exists."""
     metadata = node["metadata"]
     try:
         await client.delete(NODES, Key("", metadata["name"]), uid=metadata["uid"])
@@ -88,8 +89,9 @@ def _note(scope: MachinePoolScope, found: Sequence[Document]) -> None:
 
 
 class Readiness(NamedTuple):
-    """How many Nodes are ready, and how many have been so for long enough. due: when the next
-    ready one will have been; None when nothing changes by itself."""
+    """The numbers of ready and of available Nodes. due: when the next ready one becomes available;
+    None if nothing changes by time.
+    """
 
     ready: int
     available: int
@@ -97,7 +99,7 @@ class Readiness(NamedTuple):
 
 
 def readiness(nodes: Iterable[Document], least: timedelta, now: datetime) -> Readiness:
-    """Count Nodes. least: how long one must be ready to be available."""
+    """Count Nodes. least: how long a Node must be ready to be available."""
     since = [time for node in nodes if (time := _ready_since(node, now)) is not None]
     waiting = [time + least for time in since if least and time + least > now]
     return Readiness(len(since), len(since) - len(waiting), min(waiting, default=None))
@@ -114,7 +116,7 @@ def _ready_since(node: Document, now: datetime) -> datetime | None:
 
 
 def _count(scope: MachinePoolScope, found: Sequence[Document]) -> Result:
-    """The counters as v1beta1 has them: of Nodes, whether or not there are Machines."""
+    """Set the v1beta1 counters, which count Nodes whether or not there are Machines."""
     pool, now = scope.pool, scope.now
     least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
     count, legacy = readiness(found, least, now), scope.legacy
@@ -128,9 +130,11 @@ def _count(scope: MachinePoolScope, found: Sequence[Document]) -> Result:
 
 
 def node_patch(node: Document, pool: MachinePool) -> Document:
-    """The merge patch that marks a Node as a pool's and lets workloads onto it; {} when it is so.
+    """Return the merge patch with a pool's annotations that admits workloads to a Node; {} if
+    nothing changes.
 
-    A patch of taints carries the resourceVersion that it was made from: they have other writers.
+    A patch of taints carries the resourceVersion from which it was computed, since taints have
+    other writers.
     """
     metadata = node["metadata"]
     wanted = {

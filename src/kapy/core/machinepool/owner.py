@@ -1,4 +1,4 @@
-"""Phase: a MachinePool belongs to its Cluster."""
+"""Phase: set the ownership of a MachinePool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.kube.meta import owner_reference
 
 
 async def reconcile_owner(scope: MachinePoolScope) -> Result:
-    """The Cluster's label, and a reference to it that is true."""
+    """Set the Cluster's label and a correct owner reference."""
     metadata = scope.pool.metadata
     metadata.labels[Label.CLUSTER_NAME] = scope.pool.spec.cluster_name
     ensure_owner(metadata.owner_references, owner_reference(scope.cluster))

@@ -1,4 +1,4 @@
-"""One look at a MachinePool: the order of the phases, and what is written."""
+"""One reconcile of a MachinePool: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DELETION: Final = (*ALWAYS, reconcile_delete)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a MachinePool one step further; a missing Cluster wakes it when it appears."""
+    """Reconcile a MachinePool; the creation of a missing Cluster enqueues it."""
     document = tools.fleet.pools.raw(key)
     if document is None:
         return DONE
@@ -63,7 +63,7 @@ async def _work(scope: MachinePoolScope) -> Result:
 
 
 async def _write(scope: MachinePoolScope, *, failed: bool) -> Result:
-    """Metadata and spec first: the status then speaks of the generation that they make."""
+    """Write metadata and spec first, so that the status refers to the new generation."""
     await scope.draft.save_spec()
     pool = scope.pool
     if pool.deleting and not pool.metadata.finalizers:

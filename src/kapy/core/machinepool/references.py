@@ -1,4 +1,4 @@
-"""The objects that a MachinePool refers to: read, made its own, and their failures told."""
+"""Read the objects that a MachinePool refers to, set their ownership, copy their failures."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ V = TypeVar("V", bound=View)
 LONGEST_MESSAGE: Final = 10240  # of failureMessage, in the schema
 
 
-async def owned(
+async def get_owned(
     scope: MachinePoolScope, ref: ContractVersionedObjectReference, view: type[V]
 ) -> Observed[V]:
-    """The object that the pool refers to, with the pool as its controller and its Cluster's
-    label. One that does not exist wakes the pool when it appears."""
+    """Return the object that the pool refers to, with the pool as its controller and the Cluster's
+    label. The creation of a missing one enqueues the pool.
+    """
     pool, tools = scope.pool, scope.tools
     found = await tools.external.get(ref, scope.namespace, view)
     if not isinstance(found, Found):
@@ -48,7 +49,7 @@ async def owned(
 
 
 def take_failures(scope: MachinePoolScope, view: BootstrapConfig | InfraMachinePool) -> None:
-    """Keep what the provider calls a failure for good, where v1beta1 reported it; it stays there.
+    """Copy the terminal failure that a v1beta1 provider reports; it is never unset.
 
     Raises WrongType.
     """

@@ -1,4 +1,4 @@
-"""What one reconcile of a MachinePool works with: its tools, what it has read and found out."""
+"""The dependencies, inputs and results of one reconcile of a MachinePool."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kapy.api.machine_pool import (
 )
 from kapy.client.client import Client
 from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Observed
 from kapy.engine.cache import Cache, Change, Informer
@@ -35,36 +35,35 @@ Mark: TypeAlias = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Tools:
-    """What every reconcile of a MachinePool uses.
+    """The dependencies of the MachinePool reconciler.
 
-    node_keys: the pools of a changed Node. infra_machine_keys: the pools of a changed
-    infrastructure machine. applied: what is known of applies. settled: per pool and Machine, the
-    state in which it was in line. node_deletions: since when Nodes are being deleted.
+    node_keys: maps a Node to its pools. infra_machine_keys: maps an infrastructure machine to its
+    pools. applied: the SSA cache. synced: last Machine state known to match the pool, by pool and
+    Machine name. node_deletions: running Node deletions.
     """
 
     client: Client
     cache: Cache
     external: External
     remote: ClusterCache
-    fleet: Fleet
+    fleet: ClusterObjects
     events: Recorder
     clock: Clock
     node_keys: Callable[[Key, Change], Iterable[Key]]
     infra_machine_keys: Callable[[Change], Iterable[Key]]
     applied: SSACache
     controller: Controller = field(init=False)
-    settled: dict[Key, dict[str, Mark]] = field(default_factory=dict)
+    synced: dict[Key, dict[str, Mark]] = field(default_factory=dict)
     node_deletions: NodeDeletions = field(default_factory=NodeDeletions)
 
 
 @dataclass(slots=True)
 class MachinePoolScope:
-    """One MachinePool, and what belongs to it.
+    """One MachinePool and its objects.
 
-    bootstrap, infrastructure: Absent until their phase has looked. nodes: those of the workload
-    cluster, None as long as they are not known. has_machines: whether the provider has an object
-    for each machine, None where that is not known. machines: the pool's Machines, as they were
-    read.
+    bootstrap, infrastructure: Absent until their phase has read them. nodes: of the workload
+    cluster, None while unknown. has_machines: whether the provider has an object for each machine,
+    None while unknown. machines: the pool's Machines, as they were read.
     """
 
     tools: Tools
@@ -87,7 +86,7 @@ class MachinePoolScope:
 
     @property
     def legacy(self) -> MachinePoolV1Beta1DeprecatedStatus:
-        """`status.deprecated.v1beta1`, made if need be."""
+        """Return `status.deprecated.v1beta1`, created if needed."""
         status = self.pool.status
         status.deprecated = status.deprecated or MachinePoolDeprecatedStatus()
         found = status.deprecated.v1beta1 or MachinePoolV1Beta1DeprecatedStatus()

@@ -1,8 +1,7 @@
-"""The counters, the conditions and the phase of a MachinePool. Pure.
+"""The counters, the conditions and the phase of a MachinePool (pure functions).
 
-Upstream reports no condition but Paused yet. Its contract announces that the provider's Ready is
-mirrored; and without these conditions a provider that breaks the contract would break it in
-silence.
+Upstream reports only the condition Paused so far. Its contract announces that the provider's Ready
+is mirrored; without these conditions, contract violations of a provider would be invisible.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.mirror import provided
 from kapy.conditions.paused import paused_condition
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable, complaint
+from kapy.contract.observed import Found, Observed, Unreadable, contract_violation
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.core.machinepool.status_v1beta1 import update_v1beta1_status
 from kapy.kube import Key
@@ -38,7 +37,7 @@ def update_status(scope: MachinePoolScope) -> None:
 
 
 def count(scope: MachinePoolScope) -> None:
-    """Set the counters: of the Machines, or of the provider's machines where there are none."""
+    """Set the counters: of the Machines, or of the provider's machines if there are no Machines."""
     status = scope.pool.status
     if not scope.has_machines:
         status.ready_replicas = status.available_replicas = status.replicas
@@ -65,7 +64,7 @@ def _versions_of_nodes(
 
 
 def conditions(scope: MachinePoolScope) -> Iterable[Condition]:
-    """All conditions that this controller owns; while the pool goes, only whether it is paused."""
+    """Return all conditions that this controller owns; during a deletion only Paused."""
     pool = scope.pool
     yield paused_condition(pool, scope.cluster)
     if pool.deleting:
@@ -84,7 +83,7 @@ def conditions(scope: MachinePoolScope) -> Iterable[Condition]:
 
 
 def _shown(observed: Observed[View], of: str, kind: str, field: str, *, done: bool) -> Condition:
-    if problem := complaint(observed):
+    if problem := contract_violation(observed):
         return unknown(of, Reason.INTERNAL_ERROR, problem)
     match observed:
         case Found(view):
@@ -98,7 +97,7 @@ def _shown(observed: Observed[View], of: str, kind: str, field: str, *, done: bo
 
 
 def phase_of(pool: MachinePool) -> str:
-    """How far the pool is, as `status.phase` says it."""
+    """Return the pool's `status.phase`."""
     status, done = pool.status, pool.status.initialization
     phase = status.phase or "Pending"
     if done.bootstrap_data_secret_created and not done.infrastructure_provisioned:

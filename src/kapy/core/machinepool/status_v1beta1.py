@@ -1,7 +1,6 @@
-"""What readers of v1beta1 find in `status.deprecated` of a MachinePool. Pure.
+"""The v1beta1 conditions of a MachinePool in `status.deprecated` (pure functions).
 
-The counters there are set where the Nodes are counted (`nodes`), the failures where the provider
-reports them (`references`). What could not be read stays as it was.
+`nodes` sets the counters there, `references` copies the failures. Unreadable parts stay unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ SUMMED_UP: Final = (
 
 
 def update_v1beta1_status(scope: MachinePoolScope) -> None:
-    """Write the v1beta1 conditions: the parts, then Ready made of them."""
+    """Write the v1beta1 conditions: the parts, then their summary Ready."""
     legacy = conditions_of(scope.pool)
     if not scope.pool.deleting:
         for one in (_bootstrap_ready(scope), _infrastructure_ready(scope), _replicas_ready(scope)):
@@ -71,7 +70,7 @@ def _shown(view: View, of: str, waiting: str, *, done: bool) -> V1Beta1Condition
 
 
 def _replicas_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
-    """Whether each machine has a ready Node; nothing as long as none has been seen."""
+    """Return whether each machine has a ready Node; None before the first Node."""
     of, pool, legacy = V1Beta1Type.REPLICAS_READY, scope.pool, scope.legacy
     refs, ids = pool.status.node_refs, pool.spec.provider_id_list
     unknown_ids = not ids and pool.spec.replicas != 0

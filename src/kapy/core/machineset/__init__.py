@@ -1,6 +1,6 @@
-"""MachineSet: so many Machines of one template.
+"""MachineSet: a number of Machines from one template.
 
-This controller creates Machines with their bootstrap configs and infrastructure, under names that
-a retry computes again, so that a lost answer never makes a second one; deletes those that are the
-most expendable; and changes in place what needs no new Machine.
+This controller creates Machines with their bootstrap configs and infrastructure under deterministic
+names, so that a lost answer never causes a second one; deletes Machines by priority; and updates in
+place what needs no new Machine.
 """

@@ -1,4 +1,4 @@
-"""What wakes a MachineSet: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the MachineSet controller."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 from kapy.api.names import CLUSTER_GROUP, Annotation, ConditionType, Label
+from kapy.contract.cluster_objects import (
+    ClusterObjects,
+    by_reference,
+    cluster_of,
+    on_create_or_delete,
+    on_update,
+)
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, own_change, own_life, referring
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.core.machineset.preflight import ALL
 from kapy.core.machineset.reconcile import reconcile
 from kapy.core.machineset.scope import Tools
@@ -30,45 +36,46 @@ TEMPLATES = (
 def add_to(
     runtime: Runtime, _remote: ClusterCache, *, preflight: Collection[str] = (ALL,)
 ) -> Controller:
-    """Run the MachineSet controller in `runtime`. preflight: names of the checks that are made
-    before Machines are (`--machine-set-preflight-checks`), none when the feature is off."""
-    fleet = Fleet(runtime.cache)
+    """Add the MachineSet controller to a runtime. preflight: names of the checks before Machines
+    are created (`--machine-set-preflight-checks`), empty if the feature is off.
+    """
+    objects = ClusterObjects(runtime.cache)
     external = External(runtime.client, runtime.cache)
     tools = Tools(
         client=runtime.client,
         cache=runtime.cache,
         external=external,
-        fleet=fleet,
+        fleet=objects,
         events=runtime.events.named("machineset-controller"),
         clock=runtime.clock,
         preflight=frozenset(preflight),
         applied=runtime.metrics.remember(SSACache("machineset")),
     )
-    mapping = _Mapping(runtime, fleet)
+    mapping = _Mapping(runtime, objects)
     controller = Controller("machineset", partial(reconcile, tools))
-    controller.watch(fleet.machine_sets, own_life)
-    controller.watch(fleet.machine_sets, awaited(own_change), debounce=STATUS_DEBOUNCE)
-    controller.watch(fleet.machine_sets, own_change, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.machine_sets, on_create_or_delete)
+    controller.watch(objects.machine_sets, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
+    controller.watch(objects.machine_sets, on_update, debounce=AGGREGATE_DEBOUNCE)
     owned = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
-    controller.watch(fleet.machines, owned, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.machines, mapping.of_orphan)
-    controller.watch(fleet.deployments, mapping.of_deployment)
-    controller.watch(runtime.cache.informer(fleet.clusters.resource), mapping.of_cluster)
-    external.wake(controller, referring(fleet.machine_sets, *TEMPLATES))
+    controller.watch(objects.machines, owned, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.machines, mapping.of_orphan)
+    controller.watch(objects.deployments, mapping.of_deployment)
+    controller.watch(runtime.cache.informer(objects.clusters.resource), mapping.of_cluster)
+    external.wake(controller, by_reference(objects.machine_sets, *TEMPLATES))
     external.wake(controller, mapping.of_control_plane)
-    return runtime.add(controller, fleet.machine_sets)
+    return runtime.add(controller, objects.machine_sets)
 
 
 class _Mapping:
-    """From what changed to the MachineSets that look at it."""
+    """Maps changes to the MachineSets that depend on them."""
 
-    def __init__(self, runtime: Runtime, fleet: Fleet) -> None:
-        self._fleet = fleet
-        clusters = runtime.cache.informer(fleet.clusters.resource)
-        self._controlled = referring(clusters, ("spec", "controlPlaneRef"))
+    def __init__(self, runtime: Runtime, objects: ClusterObjects) -> None:
+        self._fleet = objects
+        clusters = runtime.cache.informer(objects.clusters.resource)
+        self._controlled = by_reference(clusters, ("spec", "controlPlaneRef"))
 
     def of_orphan(self, change: Change) -> Iterable[Key]:
-        """The sets that may adopt a Machine without a controller."""
+        """Return the sets that may adopt a Machine without a controller."""
         machine = change.document
         owners = machine["metadata"].get("ownerReferences") or ()
         cluster = cluster_of(machine)
@@ -78,15 +85,16 @@ class _Mapping:
         return [Key.of(one) for one in sets if _selects(one, machine)]
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All sets of a Cluster that appears, or is paused or unpaused; those that want to make or
-        replace Machines when it says something else about its control plane."""
+        """Map a Cluster to all its sets if it appears or its pause changes; otherwise to the sets
+        that wait for its control plane.
+        """
         key, old, new = Key.of(change.document), change.old, change.new
         if old is None or new is None or _is_paused(old) != _is_paused(new):
             return self._of(key)
         return self._waiting(key) if _about_versions(old) != _about_versions(new) else ()
 
     def of_deployment(self, change: Change) -> Iterable[Key]:
-        """The sets of a MachineDeployment when it says something else about replacing Machines."""
+        """Map a MachineDeployment whose remediation settings changed to its sets."""
         if change.old is not None and change.new is not None:
             before, after = map(_about_remediation, (change.old, change.new))
             if before == after:
@@ -103,7 +111,7 @@ class _Mapping:
         ]
 
     def of_control_plane(self, change: Change) -> Iterable[Key]:
-        """The sets that want to make or replace Machines: the control plane may be in the way."""
+        """Map a control plane to the sets whose preflight checks may depend on it."""
         return [key for cluster in self._controlled(change) for key in self._waiting(cluster)]
 
     def _waiting(self, cluster: Key) -> list[Key]:
@@ -119,7 +127,7 @@ def _is_paused(cluster: Document) -> bool:
 
 
 def _about_versions(cluster: Document) -> tuple[object, ...]:
-    """What of a Cluster decides whether its control plane is in the way of new Machines."""
+    """Return the fields of a Cluster that affect the preflight checks."""
     spec, annotations = cluster["spec"], cluster["metadata"].get("annotations") or {}
     version = (spec.get("topology") or {}).get("version")
     return version, annotations.get(Annotation.TOPOLOGY_UPGRADE_STEP), spec.get("controlPlaneRef")
@@ -136,7 +144,7 @@ def _is_short(machine_set: Document) -> bool:
 
 
 def _replaces(machine_set: Document) -> bool:
-    """Whether Machines of the set are to be replaced for their health."""
+    """Return whether Machines of the set are to be remediated."""
     return any(
         one["type"] == ConditionType.REMEDIATING and one["status"] == "True"
         for one in (machine_set.get("status") or {}).get("conditions") or ()

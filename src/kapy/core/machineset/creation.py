@@ -1,8 +1,8 @@
-"""Making Machines: names for the slots, clones of the templates, and the Machine last.
+"""Create Machines: deterministic names, clones of the templates, and the Machine last.
 
-Clones without a Machine are what an attempt that was cut short left behind: their names are used
-first, so that a lost answer never makes a second Machine. What the server refuses for good is
-taken back at once, so that the next attempt does not meet it.
+Clones without a Machine are left over from an interrupted attempt: their names are used first, so
+that a lost answer never causes a second Machine. Clones of an attempt that the server refused
+permanently are deleted at once, so that the next attempt does not find them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kapy.conditions import v1beta1
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.ownership import is_owned_by
-from kapy.contract.templates import SUFFIX, Template, cloned
+from kapy.contract.templates import SUFFIX, Template, clone_template
 from kapy.core.machineset.desired import (
     MANAGER,
     machine_annotations,
@@ -26,7 +26,7 @@ from kapy.core.machineset.desired import (
     machine_name,
     new_machine,
 )
-from kapy.core.machineset.leftovers import Clone
+from kapy.core.machineset.orphans import Clone
 from kapy.core.machineset.preflight import run_checks
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.failure import NotYet
@@ -41,11 +41,11 @@ Templates: TypeAlias = list[tuple[str, Template]]
 
 
 async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> Result:
-    """Make `count` Machines, or say what is in the way."""
+    """Create `count` Machines, or report what prevents it."""
     checks = await run_checks(scope, "Scale up")
-    if checks.obstacles:
-        scope.blocked = checks.obstacles
-        _failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.obstacles))
+    if checks.failures:
+        scope.blocked = checks.failures
+        _failed(scope, V1Beta1Reason.PREFLIGHT_CHECK_FAILED, "; ".join(checks.failures))
         if checks.failure is not None:
             raise checks.failure
         return DONE  # a change of the control plane wakes us
@@ -60,7 +60,9 @@ def _failed(scope: MachineSetScope, reason: str, message: str) -> None:
 
 
 def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> list[str]:
-    """Names begun before, then new ones: the same until the MachineSet is written again."""
+    """Return the names of orphans first, then new ones: they stay the same until the MachineSet is
+    written.
+    """
     machine_set, taken = scope.machine_set, set(scope.documents)
     begun = {one["metadata"]["name"] for _, one in left_behind} - taken
     names = sorted(begun)[:count]
@@ -97,8 +99,7 @@ async def _templates(scope: MachineSetScope) -> Templates:
 
 
 async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> Template:
-    """A template that the set names. Raises NotYet while there is none, and what makes it
-    unreadable."""
+    """Return a template of the set. Raises NotYet if it does not exist, and its read error."""
     found = await scope.tools.external.get(ref, scope.namespace, Template)
     match found:
         case Found(template):
@@ -111,8 +112,9 @@ async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectRefere
 
 @dataclass(slots=True)
 class _Attempt:
-    """One Machine being made. made: what was cloned for it; kind, reason: what is being made now,
-    and the v1beta1 reason if that fails."""
+    """The creation of one Machine. made: its clones; kind, reason: the current object, and the
+    v1beta1 reason if it fails.
+    """
 
     name: str
     kind: str = ""
@@ -130,7 +132,7 @@ async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -
         scope.blocked = [f"{attempt.kind} cannot be created: {message}"]
         _failed(scope, attempt.reason, message)
         if isinstance(error, REFUSED):
-            await _take_back(scope, attempt)
+            await _clean_up(scope, attempt)
         raise
     scope.tools.events.normal(machine_set, "SuccessfulCreate", f'Created Machine "{name}"')
 
@@ -159,7 +161,7 @@ async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates)
 
 def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
     machine_set = scope.machine_set
-    return cloned(
+    return clone_template(
         template.document,
         name=name,
         namespace=scope.namespace,
@@ -170,8 +172,8 @@ def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
     )
 
 
-async def _take_back(scope: MachineSetScope, attempt: _Attempt) -> None:
-    """Delete what was cloned for a Machine that cannot be; nothing of anybody else's."""
+async def _clean_up(scope: MachineSetScope, attempt: _Attempt) -> None:
+    """Delete the clones of a Machine that cannot be created; only objects of this attempt."""
     tools, key = scope.tools, Key(scope.namespace, attempt.name)
     for resource in attempt.made:
         clone = tools.cache.informer(resource).raw(key)

@@ -1,4 +1,4 @@
-"""Which Machines go first when a MachineSet shrinks (`spec.deletion.order`). Pure."""
+"""The order in which a MachineSet deletes Machines (`spec.deletion.order`; pure functions)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ TEN_DAYS = 864000.0  # seconds
 
 
 class UnknownOrder(KapyError):
-    """`spec.deletion.order` names none of Random, Newest and Oldest."""
+    """`spec.deletion.order` is none of Random, Newest and Oldest."""
 
 
 def deletion_order(machines: Sequence[Machine], order: str, now: datetime) -> list[Machine]:
-    """The Machines from the first to go to the last; names break ties. order: Random (also ""),
-    Newest or Oldest. Raises UnknownOrder."""
+    """Return the Machines in the order of their deletion; names break ties. order: Random (also
+    ""), Newest or Oldest. Raises UnknownOrder.
+    """
     if order not in ("", "Random", "Newest", "Oldest"):
         raise UnknownOrder(
             f"Unsupported deletion order {order}. Must be one of 'Random', 'Newest', or 'Oldest'"
@@ -38,9 +39,10 @@ def deletion_order(machines: Sequence[Machine], order: str, now: datetime) -> li
 
 
 def priority(machine: Machine, order: str, now: datetime) -> float:
-    """From 0 (never) to 100 (at once): Machines already deleting must count first, or more would
-    be deleted while they go; then those that a person chose, those that are being updated (so
-    that no update is finished in vain), and the unhealthy ones."""
+    """Return a priority from 0 (never) to 100 (first): Machines in deletion come first, or more
+    would be deleted while they go; then those that a user marked, those that are being updated (so
+    that no update completes in vain), and the unhealthy ones.
+    """
     if machine.deleting:
         return DELETING
     if Annotation.DELETE_MACHINE in machine.metadata.annotations:
@@ -57,7 +59,7 @@ def priority(machine: Machine, order: str, now: datetime) -> float:
 
 
 def is_healthy(machine: Machine) -> bool:
-    """Whether nothing is known against the Machine; what is unknown is not held against it."""
+    """Return whether no condition is bad; unknown ones do not count as bad."""
     return machine.status.node_ref is not None and not (
         is_false(machine.status.conditions, ConditionType.NODE_HEALTHY)
         or is_false(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED)
@@ -65,7 +67,7 @@ def is_healthy(machine: Machine) -> bool:
 
 
 def _age_rank(machine: Machine, now: datetime) -> float:
-    """Age mapped onto 0 … 50, rising ever more slowly."""
+    """Map the age to 0 … 50, growing more and more slowly."""
     if machine.metadata.creation_timestamp is None:
         return KEPT
     age = (now - moment(machine.metadata.creation_timestamp)).total_seconds()

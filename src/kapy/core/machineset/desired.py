@@ -1,7 +1,7 @@
-"""The Machine that a MachineSet wants for a slot, as a server-side apply says it. Pure.
+"""The desired Machine of a MachineSet, as a server-side apply configuration (pure functions).
 
-On an existing Machine only what is mutable in place is taken from the template: labels,
-annotations, readiness gates, timeouts, taints. A Machine never changes its version that way.
+For an existing Machine only fields that are mutable in place are taken from the template: labels,
+annotations, readiness gates, timeouts, taints. The version is never changed that way.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _CANNOT_NAME: Final = "cannot generate Machine name"
 
 
 class BadNaming(KapyError):
-    """`spec.machineNaming.template` cannot be used; the message says why."""
+    """`spec.machineNaming.template` is invalid; the message says why."""
 
 
 def machine_name(machine_set: MachineSet, *slot: object) -> str:
-    """A name for the slot, by `spec.machineNaming.template`: the same for the same slot."""
+    """Return a name by `spec.machineNaming.template`: the same for the same slot."""
     template = machine_set.spec.machine_naming.template or DEFAULT_NAME
     if RANDOM not in template:
         raise BadNaming(f"{_CANNOT_NAME}: {RANDOM} is missing in machineNaming.template")
@@ -46,7 +46,7 @@ def machine_name(machine_set: MachineSet, *slot: object) -> str:
 
 
 def machine_labels(machine_set: MachineSet) -> dict[str, str]:
-    """The labels of the set's Machines, and of the objects cloned for them."""
+    """Return the labels of the set's Machines, and of their clones."""
     labels = dict(machine_set.spec.template.metadata.labels)
     labels[Label.SET_NAME] = label_value(machine_set.metadata.name)
     deployment = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
@@ -56,14 +56,14 @@ def machine_labels(machine_set: MachineSet) -> dict[str, str]:
 
 
 def machine_annotations(machine_set: MachineSet) -> dict[str, str]:
-    """The annotations of the set's Machines, and of the objects cloned for them."""
+    """Return the annotations of the set's Machines, and of their clones."""
     return dict(machine_set.spec.template.metadata.annotations)
 
 
 def new_machine(
     machine_set: MachineSet, name: str, *, bootstrap: Document | None, infrastructure: Document
 ) -> Document:
-    """A Machine to create. bootstrap, infrastructure: references to what was cloned for it."""
+    """Return a new Machine. bootstrap, infrastructure: references to its clones."""
     spec = _spec(machine_set)
     spec["infrastructureRef"] = infrastructure
     if bootstrap is not None:
@@ -72,7 +72,7 @@ def new_machine(
 
 
 def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
-    """An existing Machine with what is mutable in place; its uid makes sure that it is the one."""
+    """Return an existing Machine with its mutable fields; the uid protects against recreation."""
     spec, current = _spec(machine_set), encode(machine.spec)
     for name in ("infrastructureRef", "version", "failureDomain"):
         spec.pop(name, None)
@@ -89,7 +89,7 @@ def updated_machine(machine_set: MachineSet, machine: Machine) -> Document:
 
 
 def renewed_machine(machine_set: MachineSet, machine: Machine) -> Document:
-    """An existing Machine as the template wants it, which an update in place makes of it."""
+    """Return an existing Machine with all fields of the template, for an update in place."""
     intent, wanted = updated_machine(machine_set, machine), encode(machine_set.spec.template.spec)
     for name in ("version", "failureDomain"):
         intent["spec"].pop(name, None)
@@ -99,7 +99,7 @@ def renewed_machine(machine_set: MachineSet, machine: Machine) -> Document:
 
 
 def metadata_intent(machine_set: MachineSet, owned: Document) -> Document:
-    """Labels and annotations of an object that was cloned for one of the set's Machines."""
+    """Return labels and annotations of a clone, as an apply configuration."""
     metadata = owned["metadata"]
     intent: Document = {name: metadata[name] for name in ("name", "namespace", "uid")}
     intent["labels"] = machine_labels(machine_set)
@@ -109,7 +109,7 @@ def metadata_intent(machine_set: MachineSet, owned: Document) -> Document:
 
 
 def owner_of_clones(machine_set: Object) -> Document:
-    """The reference to the set that its clones carry until their Machine takes over."""
+    """Return the owner reference of clones until their Machine replaces it."""
     return encode(owner_reference(machine_set))
 
 

@@ -1,8 +1,8 @@
-"""Machines that are updated in place: they move from an old set to the new one, and stay.
+"""Update Machines in place by moving them from an old set to the new one.
 
-An old set that is told to hands its Machines over, marked, to the set that serves the template (if
-that one takes them). The MachineDeployment counts them there, and only then the new set writes what
-they and their objects are to be, and at last owes them the hook UpdateMachine.
+On request an old set hands its marked Machines over to the set with the current template (if that
+one accepts them). The MachineDeployment counts them there. Only then the new set writes the desired
+state of the Machines and their objects, and finally marks the hook UpdateMachine as pending.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.machines import is_update_owed, is_updating_in_place, update_owed
 from kapy.api.names import Annotation, Label
-from kapy.conditions.fleet import is_to_be_remediated
+from kapy.conditions.machines import is_to_be_remediated
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Unreadable
-from kapy.contract.templates import cloned
+from kapy.contract.templates import clone_template
 from kapy.core.machineset.creation import template_of
 from kapy.core.machineset.deletion_order import deletion_order
 from kapy.core.machineset.desired import (
@@ -35,11 +35,11 @@ from kapy.kube.meta import owner_reference, read
 
 
 class CannotMove(KapyError):
-    """Two MachineSets do not agree on whose Machines go where."""
+    """The annotations of two MachineSets about a move contradict each other."""
 
 
 def not_counted(scope: MachineSetScope) -> list[Machine]:
-    """The Machines that came from other sets, and that the MachineDeployment has not counted."""
+    """Return the moved Machines that the MachineDeployment has not counted yet."""
     if not scope.machine_set.metadata.annotations.get(
         Annotation.RECEIVE_MACHINES_FROM_MACHINE_SETS
     ):
@@ -52,8 +52,9 @@ def not_counted(scope: MachineSetScope) -> list[Machine]:
 
 
 async def begin_updates(scope: MachineSetScope) -> Result:
-    """Write what moved Machines are to be, and owe them their update; one that cannot be begun
-    keeps nobody else waiting."""
+    """Write the desired state of moved Machines and mark their update as pending; a failure of one
+    does not stop the others.
+    """
     waiting = {one.metadata.name for one in not_counted(scope)} - _counted(scope.machine_set)
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
@@ -76,7 +77,7 @@ def _counted(machine_set: MachineSet) -> set[str]:
 
 
 async def _begin(scope: MachineSetScope, machine: Machine) -> None:
-    """Infrastructure first: it is what is most likely refused."""
+    """Write the infrastructure first: it is the most likely to be refused."""
     template, tools = scope.machine_set.spec.template.spec, scope.tools
     await _renew(scope, machine, machine.spec.infrastructure_ref, template.infrastructure_ref)
     config = machine.spec.bootstrap.config_ref
@@ -89,7 +90,7 @@ async def _begin(scope: MachineSetScope, machine: Machine) -> None:
         Annotation.PENDING_HOOKS: update_owed(machine.metadata.annotations, owed=True),
     }
     patch = {"metadata": {"annotations": annotations}}
-    scope.keep(await tools.client.patch(Machine.RESOURCE, machine.key, patch))
+    scope.update_machine(await tools.client.patch(Machine.RESOURCE, machine.key, patch))
     tools.events.normal(machine, "SuccessfulStartInPlaceUpdate", "Machine starting in-place update")
 
 
@@ -99,7 +100,7 @@ async def _renew(
     ref: ContractVersionedObjectReference,
     wanted: ContractVersionedObjectReference | None,
 ) -> None:
-    """Make an object what it would be if it were cloned now."""
+    """Update an object to what a new clone would be."""
     tools, machine_set = scope.tools, scope.machine_set
     found = await tools.external.get(ref, scope.namespace, View)
     if isinstance(found, Unreadable):
@@ -108,7 +109,7 @@ async def _renew(
         what = f"{ref.kind} {ref.name}" if isinstance(found, Absent) else "its template"
         raise NotYet(f"cannot update Machine {machine.metadata.name}: {what} does not exist")
     template = await template_of(scope, wanted)
-    clone = cloned(
+    clone = clone_template(
         template.document,
         name=ref.name,
         namespace=scope.namespace,
@@ -122,10 +123,10 @@ async def _renew(
 
 
 async def move_machines(scope: MachineSetScope, to: str, count: int) -> None:
-    """Hand `count` Machines over to another set, which takes care of their update.
+    """Move `count` Machines to another set, which updates them.
 
-    Those to be remediated are deleted instead. What is going, coming up or being updated stays,
-    and what is going counts. Raises CannotMove.
+    Machines to be remediated are deleted instead. Machines in deletion, starting or updating stay,
+    and those in deletion count. Raises CannotMove.
     """
     target = _target(scope, to)
     machine_set, failures = scope.machine_set, list[Exception]()
@@ -185,4 +186,4 @@ async def _move_or_delete(scope: MachineSetScope, machine: Machine, target: Mach
     metadata.annotations[Annotation.UPDATE_IN_PROGRESS] = ""
     metadata.annotations[Annotation.PENDING_ACKNOWLEDGE_MOVE] = ""
     await draft.save_spec()
-    scope.let_go(name)
+    scope.drop_machine(name)

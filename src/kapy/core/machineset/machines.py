@@ -1,14 +1,14 @@
-"""Phases: the Machines of a MachineSet, read, adopted and (when the set goes) deleted."""
+"""Phases: read, adopt and (in a deletion) delete the Machines of a MachineSet."""
 
 from __future__ import annotations
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names import Finalizer
-from kapy.conditions.fleet import is_checked
-from kapy.conditions.quiet import is_quiet
+from kapy.conditions.aggregation_input import is_healthy_and_silent
+from kapy.conditions.machines import is_checked
 from kapy.contract.ownership import claim, ownership_patch
-from kapy.core.machineset.scope import Look, MachineSetScope
+from kapy.core.machineset.scope import MachineSetScope, ObservedMachine
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
 from kapy.kube.errors import KapyError, NotFound
@@ -18,25 +18,27 @@ from kapy.kube.selectors import selector_of
 
 
 def references(machine: Machine) -> list[ContractVersionedObjectReference]:
-    """What was cloned for a Machine: its infrastructure, and its bootstrap config if it has one."""
+    """Return the references of a Machine to its clones: infrastructure, and bootstrap config if
+    any.
+    """
     refs = (machine.spec.infrastructure_ref, machine.spec.bootstrap.config_ref)
     return [ref for ref in refs if ref is not None]
 
 
 async def read_machines(scope: MachineSetScope) -> Result:
-    """The Machines that the selector selects: those of other owners left out, orphans adopted."""
-    machine_set, fleet = scope.machine_set, scope.tools.fleet
+    """Read the selected Machines without those of other owners; orphans are adopted."""
+    machine_set, objects = scope.machine_set, scope.tools.fleet
     selector = selector_of(encode(machine_set.spec.selector))
 
-    def look(document: Document) -> Look:
+    def look(document: Document) -> ObservedMachine:
         selected, owner = selector.selects(document), _controller(document)
-        machine = fleet.machine_of(document)
-        quiet = selected and is_quiet(machine)
-        return Look(document, selected, owner, machine, quiet, is_checked(machine))
+        machine = objects.machine_of(document)
+        quiet = selected and is_healthy_and_silent(machine)
+        return ObservedMachine(document, selected, owner, machine, quiet, is_checked(machine))
 
     machines: list[Machine] = []
     documents: dict[str, Document] = {}
-    for one in scope.known.looks.of(fleet.machines_of(scope.cluster.key), str(selector), look):
+    for one in scope.cache.looks.map(objects.machines_of(scope.cluster.key), str(selector), look):
         document, machine = one.document, one.machine
         if not one.selected or one.controller not in (None, machine_set.metadata.uid):
             continue
@@ -44,7 +46,7 @@ async def read_machines(scope: MachineSetScope) -> Result:
             adopted = await _adopt(scope, document)
             if adopted is None:
                 continue
-            document, machine = adopted, fleet.machine_of(adopted)
+            document, machine = adopted, objects.machine_of(adopted)
         elif one.quiet:
             scope.quiet.add(id(machine))
         if one.checked:
@@ -79,7 +81,7 @@ async def _adopt(scope: MachineSetScope, document: Document) -> Document | None:
 
 
 async def delete_machines(scope: MachineSetScope) -> Result:
-    """Delete all Machines, and let the set go when the last one is gone."""
+    """Delete all Machines; remove the set's finalizer when the last one is gone."""
     machine_set = scope.machine_set
     if scope.machines is None:
         return DONE
@@ -94,7 +96,7 @@ async def delete_machines(scope: MachineSetScope) -> Result:
 
 
 async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
-    """Ask for the deletion of this very Machine, and know of it from now on."""
+    """Delete this Machine by its uid, and update the cached state."""
     tools, key = scope.tools, machine.key
     try:
         await tools.client.delete(Machine, key, uid=machine.metadata.uid)
@@ -102,4 +104,4 @@ async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
         return
     left = tools.fleet.machines.raw(key)
     if left is not None and left["metadata"]["uid"] == machine.metadata.uid:
-        scope.keep(left)
+        scope.update_machine(left)

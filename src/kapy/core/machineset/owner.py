@@ -1,4 +1,4 @@
-"""Phases: whose a MachineSet is, and whose the templates are that it makes Machines of."""
+"""Phases: set the ownership of a MachineSet and of its templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kapy.kube.meta import owner_reference
 
 
 async def reconcile_owner(scope: MachineSetScope) -> Result:
-    """A stand-alone MachineSet belongs to its Cluster; set, selector and template name it."""
+    """Make the Cluster own a standalone MachineSet; complete its labels, selector and template."""
     machine_set = scope.machine_set
     metadata, spec = machine_set.metadata, machine_set.spec
     metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
@@ -60,6 +60,8 @@ async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectRefere
 def _raise_if_needed(
     scope: MachineSetScope, ref: ContractVersionedObjectReference, *, missing: bool
 ) -> None:
-    """Sets of old revisions (and such as go away) make no Machines, and need no template."""
+    """Raise for a missing template, unless the set (of an old revision, or in deletion)
+    needs none.
+    """
     if missing and not scope.machine_set.deleting and scope.is_current:
         raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")

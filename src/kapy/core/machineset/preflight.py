@@ -1,7 +1,7 @@
-"""What must be true of the control plane before a MachineSet makes Machines.
+"""Preflight checks of the control plane before a MachineSet creates Machines.
 
-Left out by name (or `All`) with the annotation `machineset.cluster.x-k8s.io/skip-preflight-checks`
-of the MachineSet or of its bootstrap template.
+The annotation `machineset.cluster.x-k8s.io/skip-preflight-checks` of the MachineSet or of its
+bootstrap template skips checks by name (or `All`).
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ CONTROL_PLANE_SKEW: Final = "ControlPlaneVersionSkew"
 OLDEST: Final = 3  # minor versions that a kubelet may be behind
 
 
-class Checks(NamedTuple):
-    """obstacles: why no Machine may be made now, empty when nothing is in the way. failure: what
-    kept the checks from being made; that is an obstacle too."""
+class PreflightResult(NamedTuple):
+    """The result. obstacles: why no Machine may be created now, empty if all checks passed.
+    failure: the error that prevented the checks, which blocks, too.
+    """
 
-    obstacles: list[str]
+    failures: list[str]
     failure: KapyError | None = None
 
 
-async def run_checks(scope: MachineSetScope, action: str) -> Checks:
-    """Run all checks that are not left out. action: what waits for them, for messages."""
+async def run_checks(scope: MachineSetScope, action: str) -> PreflightResult:
+    """Run all checks that are not skipped. action: the blocked action, for messages."""
     try:
-        return Checks(await _obstacles(scope))
+        return PreflightResult(await _failures(scope))
     except KapyError as error:
         why = f'failed to perform "{action}": failed to perform preflight checks: {error}'
-        return Checks([why], error)
+        return PreflightResult([why], error)
 
 
-async def _obstacles(scope: MachineSetScope) -> list[str]:
+async def _failures(scope: MachineSetScope) -> list[str]:
     wanted, ref = scope.tools.preflight, scope.cluster.spec.control_plane_ref
     if not wanted or ref is None:
         return []
@@ -68,7 +69,7 @@ async def _obstacles(scope: MachineSetScope) -> list[str]:
 
 
 def problems(scope: MachineSetScope, control_plane: ControlPlane) -> Iterator[tuple[str, str]]:
-    """Every check that fails, with what is wrong. Raises ContractError."""
+    """Return the failed checks with their messages. Raises ContractError."""
     version = ControlPlane.version.require(control_plane)
     if (problem := _unstable(scope, control_plane, version)) is not None:
         yield STABLE, problem

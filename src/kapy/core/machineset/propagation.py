@@ -1,7 +1,7 @@
-"""Phase: what changes in a MachineSet's template and is mutable in place reaches its Machines.
+"""Phase: propagate in-place mutable changes of a MachineSet's template to its Machines.
 
-Machines are applied whole; of the objects cloned for them only labels and annotations are, by a
-field manager of their own. Nothing is sent when nothing would change.
+Machines are applied completely; for their clones only labels and annotations are applied, with a
+separate field manager. Nothing is sent if nothing would change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kapy.core.machineset.desired import (
     updated_machine,
 )
 from kapy.core.machineset.machines import references
-from kapy.core.machineset.scope import MachineSetScope, Settled
+from kapy.core.machineset.scope import MachineSetScope, SyncedMachine
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
@@ -37,10 +37,10 @@ Names: TypeAlias = dict[str, set[str]]
 
 
 async def propagate(scope: MachineSetScope) -> Result:
-    """Bring every Machine, and what was cloned for it, in line with the template."""
-    known, template = scope.known, _template(scope)
-    before = known.settled if known.template == template else {}
-    settled, spared = dict[str, Settled](), Counter[tuple[str, ...]]()
+    """Sync every Machine and its clones with the template."""
+    known, template = scope.cache, _template(scope)
+    before = known.synced if known.template == template else {}
+    settled, spared = dict[str, SyncedMachine](), Counter[tuple[str, ...]]()
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
         uid, found = machine.metadata.uid, before.get(machine.metadata.uid)
@@ -49,13 +49,13 @@ async def propagate(scope: MachineSetScope) -> Result:
             spared[found.kinds] += 1
             continue
         try:
-            await _bring_in_line(scope, machine)
+            await _sync_machine(scope, machine)
         except KapyError as error:
             failures.append(error)  # the others are not to blame
         else:
-            if (seen := await _settled(scope, machine)) is not None:
+            if (seen := await _synced_state(scope, machine)) is not None:
                 settled[uid] = seen
-    known.template, known.settled = template, settled
+    known.template, known.synced = template, settled
     for kinds, count in spared.items():
         scope.tools.applied.hits.update(dict.fromkeys(kinds, count))
     if failures:
@@ -64,14 +64,14 @@ async def propagate(scope: MachineSetScope) -> Result:
 
 
 def _template(scope: MachineSetScope) -> bytes:
-    """All of the MachineSet that Machines are brought in line with."""
+    """Return the fields of the MachineSet that are propagated."""
     machine_set = scope.machine_set
     deployment = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)
     return json.encode((machine_set.spec.template, deployment))
 
 
-async def _settled(scope: MachineSetScope, machine: Machine) -> Settled | None:
-    """The state of a Machine and of what was cloned for it; None if not all is cached."""
+async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachine | None:
+    """Return the state of a Machine and its clones; None if not all is cached."""
     clones, kinds = [], [Machine.RESOURCE.kind]
     for ref in references(machine):
         try:
@@ -85,10 +85,10 @@ async def _settled(scope: MachineSetScope, machine: Machine) -> Settled | None:
             return None
         clones.append((informer, key, found))
         kinds.append(ref.kind)
-    return Settled(scope.documents[machine.metadata.name], tuple(clones), tuple(kinds))
+    return SyncedMachine(scope.documents[machine.metadata.name], tuple(clones), tuple(kinds))
 
 
-async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
+async def _sync_machine(scope: MachineSetScope, machine: Machine) -> None:
     if machine.deleting:
         await _what_deletion_needs(scope, machine)
         return
@@ -98,11 +98,13 @@ async def _bring_in_line(scope: MachineSetScope, machine: Machine) -> None:
     document = scope.documents[machine.metadata.name]
     intent = updated_machine(scope.machine_set, machine)
     if not scope.tools.applied.is_no_op(document, intent, MANAGER):
-        scope.keep(await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER))
+        scope.update_machine(
+            await scope.tools.client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+        )
 
 
 async def _what_deletion_needs(scope: MachineSetScope, machine: Machine) -> None:
-    """Of a Machine that goes away only what its going depends on is changed."""
+    """Update only the fields that a Machine in deletion depends on."""
     wanted, before = scope.machine_set.spec.template.spec, _subset(machine.spec)
     timeout = wanted.deletion.node_deletion_timeout_seconds
     after = structs.replace(
@@ -158,7 +160,7 @@ async def _propagate_to(
 
 
 def _has(metadata: Document, wanted: Document) -> bool:
-    """Whether all wanted labels and annotations are there."""
+    """Return whether all wanted labels and annotations are set."""
     return all(
         (metadata.get(part) or {}).get(name) == value
         for part in PARTS
@@ -167,7 +169,7 @@ def _has(metadata: Document, wanted: Document) -> bool:
 
 
 def _unwanted(document: Document, wanted: Document, manager: str) -> Names:
-    """Labels and annotations of an object that the manager has applied, and would not any more."""
+    """Return labels and annotations that the manager applied and that are no longer wanted."""
     unwanted: Names = {}
     for entry in document["metadata"].get("managedFields") or ():
         if entry.get("manager") != manager or entry.get("operation") != "Apply":
@@ -180,7 +182,7 @@ def _unwanted(document: Document, wanted: Document, manager: str) -> Names:
 
 
 def _present(document: Document, names: Names) -> Names:
-    """Those of the labels and annotations that the object has."""
+    """Return the labels and annotations with these names that the object has."""
     metadata = document["metadata"]
     present = {part: some & (metadata.get(part) or {}).keys() for part, some in names.items()}
     return {part: some for part, some in present.items() if some}

@@ -1,4 +1,4 @@
-"""One look at a MachineSet: the order of the phases, and what is written."""
+"""One reconcile of a MachineSet: the order of the phases, and the writes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DELETION: Final = (*ALWAYS, delete_machines)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a MachineSet one step further; a missing Cluster wakes it when it appears."""
+    """Reconcile a MachineSet; the creation of a missing Cluster enqueues it."""
     document = tools.fleet.machine_sets.raw(key)
     if document is None:
         tools.forget(key)
@@ -79,12 +79,12 @@ async def _work(scope: MachineSetScope) -> Result:
 
 
 async def _write(scope: MachineSetScope, *, failed: bool) -> Result:
-    """Metadata and spec first: the status then speaks of the generation that they make."""
+    """Write metadata and spec first, so that the status refers to the new generation."""
     await scope.draft.save_spec()
     machine_set = scope.machine_set
     if machine_set.deleting and not machine_set.metadata.finalizers:
         return DONE
-    computed, inputs = scope.tools.computed, None if failed else scope.inputs
+    computed, inputs = scope.tools.status_memo, None if failed else scope.status_inputs
     if computed.is_current(machine_set.key, inputs) and scope.draft.is_clean:
         return next_look(scope)
     update_status(scope)

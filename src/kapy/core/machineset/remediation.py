@@ -1,8 +1,8 @@
-"""Phase: Machines that a health check marked are replaced, as many at a time as is allowed.
+"""Phase: replace Machines that a health check marked, within the allowed number.
 
-A MachineHealthCheck says on a Machine that it is unhealthy (`HealthCheckSucceeded`) and asks its
-owner to replace it (`OwnerRemediated`); here that second condition tells what becomes of the wish.
-Replacing is deleting: the missing Machine is made anew by `replicas`.
+A MachineHealthCheck marks a Machine as unhealthy (`HealthCheckSucceeded`) and asks its owner to
+replace it (`OwnerRemediated`); this phase reports progress in the second condition. Replacing means
+deleting: `replicas` creates the missing Machine.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment
 from kapy.conditions import v1beta1
 from kapy.conditions.change import delete_condition, set_condition
-from kapy.conditions.fleet import is_to_be_remediated
 from kapy.conditions.lookup import FALSE, TRUE, false, get, is_false, is_true
+from kapy.conditions.machines import is_to_be_remediated
 from kapy.core.machineset.machines import delete_machine
 from kapy.core.machineset.preflight import run_checks
 from kapy.core.machineset.scope import MachineSetScope
@@ -33,33 +33,33 @@ OLD_MARK: Final = V1Beta1Type.OWNER_REMEDIATED
 
 
 async def remediate(scope: MachineSetScope) -> Result:
-    """Delete the Machines to be replaced, or say on them why that has to wait."""
+    """Delete the Machines to be replaced, or report on them why that has to wait."""
     if scope.machines is None:
         return DONE
     present = [one for one in scope.checked if not one.deleting]
     for machine in present:
         if _has_recovered(machine):
-            await _take_back(scope, machine)
+            await _withdraw_remediation(scope, machine)
     marked = [one for one in present if is_to_be_remediated(one)]
     if not marked:
         return DONE
     if not scope.is_current:  # they go anyway
         await _tell(scope, marked, Reason.CANNOT_BE_REMEDIATED, ROLLED_OUT)
         return DONE
-    now, later = _chosen(scope, marked)
+    now, later = _select(scope, marked)
     await _tell(scope, later, Reason.REMEDIATION_DEFERRED, _too_many(scope))
     return await _replace(scope, now) if now else DONE
 
 
 async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Result:
     checks = await run_checks(scope, "Machine remediation")
-    if checks.obstacles:
-        message = "\n".join(f"* {one}" for one in checks.obstacles)
+    if checks.failures:
+        message = "\n".join(f"* {one}" for one in checks.failures)
         waiting = v1beta1.false(
             OLD_MARK,
             V1Beta1Reason.WAITING_FOR_REMEDIATION,
             v1beta1.WARNING,
-            "; ".join(checks.obstacles),
+            "; ".join(checks.failures),
         )
         await _tell(scope, machines, Reason.REMEDIATION_DEFERRED, message, waiting)
         if checks.failure is not None:
@@ -79,18 +79,19 @@ async def _replace(scope: MachineSetScope, machines: Sequence[Machine]) -> Resul
     return DONE
 
 
-def _chosen(
+def _select(
     scope: MachineSetScope, marked: Sequence[Machine]
 ) -> tuple[Sequence[Machine], Sequence[Machine]]:
-    """Those whose turn it is, and those that have to wait for others to be gone."""
+    """Split into Machines to replace now, and those that have to wait."""
     room = max(_most_in_flight(scope) - sum(map(_is_in_flight, scope.machines or ())), 0)
     ordered = in_order(marked)
     return ordered[:room], ordered[room:]
 
 
 def in_order(machines: Sequence[Machine]) -> list[Machine]:
-    """What a person asked for goes first; then the newest: a Machine that never came up is the
-    least likely to have work on it."""
+    """Sort: Machines that a user marked first; then the newest, since a Machine that never came up
+    is the least likely to run workloads.
+    """
     by_name = sorted(machines, key=lambda one: one.metadata.name)
     by_name.sort(key=_made, reverse=True)
     return sorted(by_name, key=lambda one: Annotation.REMEDIATE_MACHINE not in _annotations(one))
@@ -106,7 +107,7 @@ def _annotations(machine: Machine) -> dict[str, str]:
 
 
 def _most_in_flight(scope: MachineSetScope) -> int:
-    """How many Machines may be on their way out for their health; raises BadShare."""
+    """Return how many remediated Machines may be in deletion; raises BadShare."""
     deployment = scope.deployment
     if deployment is None or deployment.spec.remediation.max_in_flight is None:
         return sys.maxsize
@@ -115,7 +116,7 @@ def _most_in_flight(scope: MachineSetScope) -> int:
 
 
 def _is_in_flight(machine: Machine) -> bool:
-    """Whether the Machine was deleted for its health, and is not gone yet."""
+    """Return whether the Machine was deleted for remediation and is not gone yet."""
     found = get(machine.status.conditions, ConditionType.OWNER_REMEDIATED)
     return (
         machine.deleting
@@ -152,8 +153,8 @@ def _old_status(machine: Machine, type_: str) -> str:
     return "" if found is None else found.status
 
 
-async def _take_back(scope: MachineSetScope, machine: Machine) -> None:
-    """A Machine that is healthy again is not to be replaced any more."""
+async def _withdraw_remediation(scope: MachineSetScope, machine: Machine) -> None:
+    """Withdraw the remediation of a Machine that is healthy again."""
     draft = _draft(scope, machine)
     mine = draft.object
     if is_true(mine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED):
@@ -161,7 +162,7 @@ async def _take_back(scope: MachineSetScope, machine: Machine) -> None:
     if _old_status(mine, V1Beta1Type.HEALTH_CHECK_SUCCEEDED) == TRUE:
         v1beta1.delete_condition(v1beta1.conditions_of(mine), OLD_MARK)
     await draft.save()
-    scope.keep(draft.before)
+    scope.update_machine(draft.before)
 
 
 async def _tell(
@@ -171,7 +172,7 @@ async def _tell(
     message: str,
     old: V1Beta1Condition | None = None,
 ) -> None:
-    """Say on Machines what becomes of their replacement."""
+    """Report the progress of the remediation on Machines."""
     for machine in machines:
         draft = _draft(scope, machine)
         condition = false(ConditionType.OWNER_REMEDIATED, reason, message)
@@ -179,7 +180,7 @@ async def _tell(
         if old is not None:
             v1beta1.set_condition(v1beta1.conditions_of(draft.object), old, scope.now)
         if await draft.save():
-            scope.keep(draft.before)
+            scope.update_machine(draft.before)
 
 
 def _draft(scope: MachineSetScope, machine: Machine) -> Draft[Machine]:

@@ -1,6 +1,7 @@
-"""Phase: as many Machines as `spec.replicas` says.
+"""Phase: create or delete Machines to reach `spec.replicas`.
 
-Machines that came from another set count only when the MachineDeployment has counted them."""
+Machines that were moved from another set count only after the MachineDeployment has counted them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from kapy.api.names import Annotation
 from kapy.core.machineset.creation import create
 from kapy.core.machineset.deletion_order import deletion_order
 from kapy.core.machineset.in_place import move_machines, not_counted
-from kapy.core.machineset.leftovers import delete_leftovers, left_behind
 from kapy.core.machineset.machines import delete_machine
+from kapy.core.machineset.orphans import delete_orphans, find_orphans
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.errors import KapyError
@@ -20,13 +21,13 @@ class NoReplicas(KapyError):
 
 
 async def reconcile_replicas(scope: MachineSetScope) -> Result:
-    """Make the Machines that are missing, or delete (or hand over) those that are too many."""
+    """Create missing Machines, or delete (or move) surplus ones."""
     machine_set, machines = scope.machine_set, scope.machines
     if machines is None:
         return DONE
     if machine_set.spec.replicas is None:
         raise NoReplicas(f"spec.replicas of MachineSet {machine_set.key} is not set")
-    leftovers = await left_behind(scope)
+    leftovers = await find_orphans(scope)
     missing = machine_set.spec.replicas - len(machines)
     if missing > 0 and not _creation_disabled(scope):
         return await create(scope, missing, leftovers)
@@ -37,7 +38,7 @@ async def reconcile_replicas(scope: MachineSetScope) -> Result:
             await move_machines(scope, target, excess)
         else:
             await _shrink(scope, excess)
-    await delete_leftovers(scope, leftovers)
+    await delete_orphans(scope, leftovers)
     return DONE
 
 
@@ -47,7 +48,7 @@ def _creation_disabled(scope: MachineSetScope) -> bool:
 
 
 async def _shrink(scope: MachineSetScope, count: int) -> None:
-    """Delete the most expendable; one that cannot be deleted does not keep the others."""
+    """Delete Machines by priority; a failure of one does not stop the others."""
     machine_set, tools = scope.machine_set, scope.tools
     order, failures = machine_set.spec.deletion.order, list[Exception]()
     for machine in deletion_order(scope.machines or [], order, scope.now)[:count]:

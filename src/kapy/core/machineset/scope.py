@@ -1,4 +1,4 @@
-"""What one reconcile of a MachineSet works with: its tools, what it has read and found out."""
+"""The dependencies, inputs and results of one reconcile of a MachineSet."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.client.client import Client
-from kapy.conditions.quiet import Memory, Sums, sums
+from kapy.conditions.aggregation_input import AggregationInput, MemoCache, aggregation_input
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
@@ -26,9 +26,10 @@ from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Document, Key
 
 
-class Look(NamedTuple):
-    """What there is to a Machine. selected: whether the set's selector selects it. controller:
-    the uid of the one that it has, None without one. checked: whether a health check told of it."""
+class ObservedMachine(NamedTuple):
+    """A Machine as the set sees it. selected: whether the selector matches. controller: the uid of
+    its controller, None without one. checked: whether a health check reported on it.
+    """
 
     document: Document
     selected: bool
@@ -38,10 +39,9 @@ class Look(NamedTuple):
     checked: bool
 
 
-class Settled(NamedTuple):
-    """A Machine and what was cloned for it, in a state in which all was as the template wants it.
-
-    clones: where each is cached, under which key, and the state that it was in. kinds: of all.
+class SyncedMachine(NamedTuple):
+    """A Machine and its clones in a state that agreed with the template. clones: informer, key and
+    state of each. kinds: of all.
     """
 
     machine: Document
@@ -49,57 +49,57 @@ class Settled(NamedTuple):
     kinds: tuple[str, ...]
 
     def is_still(self, machine: Document) -> bool:
-        """Whether nothing of them was written since."""
+        """Return whether none of them was written since."""
         if machine is not self.machine:
             return False
         return all(informer.raw(key) is clone for informer, key, clone in self.clones)
 
 
 @dataclass(slots=True)
-class Known:
-    """What is known of the Machines of one MachineSet. settled: by the uid of a Machine, as the
-    template (as bytes) wants it."""
+class MachineSetCache:
+    """Cached states of one MachineSet's Machines. settled: by Machine uid, with the template (as
+    bytes) that they agreed with.
+    """
 
-    looks: Memory[Look] = field(default_factory=Memory)
+    looks: MemoCache[ObservedMachine] = field(default_factory=MemoCache)
     template: bytes = b""
-    settled: dict[str, Settled] = field(default_factory=dict)
+    synced: dict[str, SyncedMachine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a MachineSet uses.
+    """The dependencies of the MachineSet reconciler.
 
-    preflight: the checks that are made before Machines are, by name, or `All`. applied: what is
-    known of applies. memories: what is known of the Machines of each MachineSet. computed: from
-    what its status was.
+    preflight: names of the enabled preflight checks, or `All`. applied: the SSA cache. memories:
+    cached Machine states per MachineSet. computed: memoized statuses.
     """
 
     client: Client
     cache: Cache
     external: External
-    fleet: Fleet
+    fleet: ClusterObjects
     events: Recorder
     clock: Clock
     preflight: frozenset[str]
     applied: SSACache
-    memories: dict[Key, Known] = field(default_factory=dict)
-    computed: StatusMemo = field(default_factory=StatusMemo)
+    caches: dict[Key, MachineSetCache] = field(default_factory=dict)
+    status_memo: StatusMemo = field(default_factory=StatusMemo)
 
     def forget(self, machine_set: Key) -> None:
-        """The MachineSet is gone."""
-        self.memories.pop(machine_set, None)
-        self.computed.forget(machine_set)
+        """Drop the caches of a deleted MachineSet."""
+        self.caches.pop(machine_set, None)
+        self.status_memo.forget(machine_set)
 
 
 @dataclass(slots=True)
 class MachineSetScope:
-    """One MachineSet, and what belongs to it.
+    """One MachineSet and its objects.
 
-    machines: its Machines, None until they were read, shared with others that read them;
-    documents: the same by name, as they were read; quiet: the ids of those with which all is well
-    (`kapy.conditions.quiet`); checked: those of which a health check told. bootstrap_missing,
-    infrastructure_missing: a template that does not exist. blocked: why no Machine can be made
-    now; not_created: the same for readers of v1beta1.
+    machines: its Machines, None before they were read, shared with other readers; documents: the
+    same by name; quiet: the ids of healthy Machines with nothing to report
+    (`kapy.conditions.aggregation_input`); checked: those that a health check reported on.
+    bootstrap_missing, infrastructure_missing: the template does not exist. blocked: why no Machine
+    can be created now; not_created: the same for v1beta1.
     """
 
     tools: Tools
@@ -115,7 +115,7 @@ class MachineSetScope:
     infrastructure_missing: bool = False
     blocked: Sequence[str] = ()
     not_created: V1Beta1Condition | None = None
-    _sums: Sums | None = None
+    _sums: AggregationInput | None = None
 
     @property
     def machine_set(self) -> MachineSet:
@@ -127,7 +127,7 @@ class MachineSetScope:
 
     @property
     def is_current(self) -> bool:
-        """Whether the set serves its MachineDeployment's template, or stands alone."""
+        """Whether the set has its MachineDeployment's template, or is standalone."""
         if self.deployment is None:
             return True
         own, theirs = (
@@ -137,14 +137,15 @@ class MachineSetScope:
         return own == theirs
 
     @property
-    def known(self) -> Known:
-        """What is known of the set's Machines from before."""
-        return self.tools.memories.setdefault(self.machine_set.key, Known())
+    def cache(self) -> MachineSetCache:
+        """The cached states of the set's Machines."""
+        return self.tools.caches.setdefault(self.machine_set.key, MachineSetCache())
 
     @property
-    def inputs(self) -> StatusInputs | None:
-        """What the status is made of, where all is well; None where it is not: there time alone
-        may change what is said."""
+    def status_inputs(self) -> StatusInputs | None:
+        """Return the inputs of the status, used as a memoization key. None if the status depends on
+        time (deletion, errors) and must be computed.
+        """
         if self.machine_set.deleting or self.machines is None or self.blocked or self.not_created:
             return None
         if self.bootstrap_missing or self.infrastructure_missing:
@@ -154,21 +155,21 @@ class MachineSetScope:
         return StatusInputs([self.draft.before, self.cluster, *self.machines])
 
     @property
-    def sums(self) -> Sums:
-        """The Machines to sum up."""
+    def aggregation_input(self) -> AggregationInput:
+        """Return the Machines to aggregate."""
         if self._sums is None:
-            self._sums = sums(self.machines or (), self.quiet)
+            self._sums = aggregation_input(self.machines or (), self.quiet)
         return self._sums
 
-    def let_go(self, name: str) -> None:
-        """Go on without one of the Machines: it is another set's now."""
+    def drop_machine(self, name: str) -> None:
+        """Remove a Machine from the scope: it belongs to another set now."""
         machines, self._sums = self.machines, None
         assert machines is not None
         self.documents.pop(name, None)
         machines[:] = [one for one in machines if one.metadata.name != name]
 
-    def keep(self, document: Document) -> None:
-        """Go on with a newer state of one of the Machines."""
+    def update_machine(self, document: Document) -> None:
+        """Replace a Machine in the scope with its newer state."""
         machines, self._sums = self.machines, None
         assert machines is not None
         name = document["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""The counters and conditions of a MachineSet. Pure."""
+"""The counters and conditions of a MachineSet (pure functions)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kapy.api.machines import is_updating_in_place
 from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.api.versions import versions_of
 from kapy.api.wording import LOOK_AT_LOGS
+from kapy.conditions.aggregation_input import AggregationInput
 from kapy.conditions.change import set_condition
-from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.lookup import false, is_true, true, unknown
-from kapy.conditions.moments import look_again
+from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
 from kapy.conditions.paused import paused_condition
-from kapy.conditions.quiet import Sums
 from kapy.conditions.stale import stale_machines
+from kapy.conditions.transitions import next_transition
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.result import Result
 from kapy.kube.model import encode
@@ -41,23 +41,24 @@ def update_status(scope: MachineSetScope) -> None:
     machine_set = scope.machine_set
     machine_set.status.selector = str(selector_of(encode(machine_set.spec.selector)))
     if scope.machines is not None:
-        count(machine_set, scope.machines, scope.sums)
+        count(machine_set, scope.machines, scope.aggregation_input)
     for condition in conditions(scope):
         set_condition(machine_set, condition, scope.now)
 
 
 def next_look(scope: MachineSetScope) -> Result:
-    """When the status says something else although nothing has changed."""
-    return look_again(scope.sums.loud, scope.now)
+    """Return when the status changes although no object changes."""
+    return next_transition(scope.aggregation_input.noteworthy, scope.now)
 
 
-def count(machine_set: MachineSet, machines: Sequence[Machine], found: Sums) -> None:
-    """Set the replica counters. A Machine that is updated in place counts, but as nothing else:
-    its conditions may not say so yet."""
-    steady = [one.status.conditions for one in found.loud if not is_updating_in_place(one)]
+def count(machine_set: MachineSet, machines: Sequence[Machine], found: AggregationInput) -> None:
+    """Set the replica counters. A Machine that is updated in place counts only as existing: its
+    conditions may be outdated.
+    """
+    steady = [one.status.conditions for one in found.noteworthy if not is_updating_in_place(one)]
 
     def counted(of: str) -> int:
-        return found.quiet + sum(is_true(one, of) for one in steady)
+        return found.healthy_count + sum(is_true(one, of) for one in steady)
 
     status = machine_set.status
     status.replicas = len(machines)
@@ -77,7 +78,7 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
         return
     yield scaling_up(scope, len(machines))
     yield scaling_down(scope, machines)
-    telling = scope.sums.telling
+    telling = scope.aggregation_input.representatives
     yield machines_ready(telling)
     yield machines_up_to_date(telling, scope.now)
     yield remediating(telling, NOT_BY_US)
@@ -85,7 +86,7 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
 
 
 def scaling_up(scope: MachineSetScope, current: int) -> Condition:
-    """ScalingUp: from how many to how many, and what is in the way."""
+    """Return ScalingUp: current and desired replicas, and what blocks it."""
     of, machine_set = ConditionType.SCALING_UP, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
@@ -102,7 +103,7 @@ def scaling_up(scope: MachineSetScope, current: int) -> Condition:
 
 
 def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
-    """ScalingDown: from how many to how many, and which Machines take long."""
+    """Return ScalingDown: current and desired replicas, and which Machines take long."""
     of, machine_set = ConditionType.SCALING_DOWN, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
@@ -118,7 +119,7 @@ def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
 
 
 def deleting(scope: MachineSetScope, machines: list[Machine]) -> Condition:
-    """Deleting: how many Machines are still there."""
+    """Return Deleting: how many Machines remain."""
     of = ConditionType.DELETING
     if not scope.machine_set.deleting:
         return false(of, Reason.NOT_DELETING)

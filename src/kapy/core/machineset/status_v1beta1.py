@@ -1,6 +1,7 @@
-"""What readers of v1beta1 are told of a MachineSet (`status.deprecated.v1beta1`). Pure.
+"""The v1beta1 conditions and counters of a MachineSet (`status.deprecated.v1beta1`; pure
+functions).
 
-Machines are counted by their Nodes: ready is a Node that is, available one that has been so for
+Machines are counted by their Nodes: ready if the Node is ready, available if it has been ready for
 `minReadySeconds`.
 """
 
@@ -17,17 +18,17 @@ from kapy.api.names import ConditionType
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment
 from kapy.conditions import v1beta1
+from kapy.conditions.aggregation_input import AggregationInput
 from kapy.conditions.lookup import TRUE, get
-from kapy.conditions.quiet import Sums
 from kapy.core.machineset.scope import MachineSetScope
 
 SUMMED_UP: Final = (V1Beta1Type.MACHINES_CREATED, V1Beta1Type.RESIZED, V1Beta1Type.MACHINES_READY)
 
 
 def update_status_v1beta1(scope: MachineSetScope) -> None:
-    """Write counters and conditions; after the counters of the stored version.
+    """Write counters and conditions, after the counters of the stored version.
 
-    A quiet Machine is Available, so its Node has been ready for long enough.
+    A healthy and silent Machine is Available, so its Node has been ready for long enough.
     """
     machine_set, machines, now = scope.machine_set, scope.machines, scope.now
     if machines is None or machine_set.spec.replicas is None:
@@ -38,7 +39,7 @@ def update_status_v1beta1(scope: MachineSetScope) -> None:
     v1beta1.set_condition(legacy, resized(machine_set), now)
     if len(machines) >= _desired(machine_set):
         v1beta1.set_condition(legacy, v1beta1.true(V1Beta1Type.MACHINES_CREATED), now)
-    v1beta1.set_condition(legacy, machines_ready(scope.sums), now)
+    v1beta1.set_condition(legacy, machines_ready(scope.aggregation_input), now)
     v1beta1.set_condition(legacy, v1beta1.summary(legacy, SUMMED_UP), now)
 
 
@@ -48,19 +49,19 @@ def _count(scope: MachineSetScope, machines: Sequence[Machine]) -> None:
     assert status.v1beta1 is not None
     template = scope.machine_set.spec.template
     labels = template.metadata.labels.items()
-    found = scope.sums
-    ready = [one for one in found.loud if _ready_since(one) is not None]
+    found = scope.aggregation_input
+    ready = [one for one in found.noteworthy if _ready_since(one) is not None]
     patience = timedelta(seconds=template.spec.min_ready_seconds or 0)
     told = status.v1beta1
     told.fully_labeled_replicas = sum(labels <= one.metadata.labels.items() for one in machines)
-    told.ready_replicas = found.quiet + len(ready)
-    told.available_replicas = found.quiet + sum(
+    told.ready_replicas = found.healthy_count + len(ready)
+    told.available_replicas = found.healthy_count + sum(
         not patience or moment(_ready_since(one) or "") + patience <= scope.now for one in ready
     )
 
 
 def _ready_since(machine: Machine) -> str | None:
-    """Since when the Machine's Node is ready; None when it is not."""
+    """Return since when the Machine's Node has been ready; None if it is not."""
     found = get(machine.status.conditions, ConditionType.NODE_READY)
     if machine.status.node_ref is None or found is None or found.status != TRUE:
         return None
@@ -68,8 +69,9 @@ def _ready_since(machine: Machine) -> str | None:
 
 
 def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
-    """Resized: from how many to how many; true when all Machines that are there have Nodes that
-    are ready; None for no news."""
+    """Return Resized: current and desired replicas; True if all existing Machines have ready Nodes;
+    None for no change.
+    """
     of, status = V1Beta1Type.RESIZED, machine_set.status
     current, desired = status.replicas or 0, _desired(machine_set)
     if current < desired:
@@ -82,13 +84,15 @@ def resized(machine_set: MachineSet) -> V1Beta1Condition | None:
     return v1beta1.true(of) if told is not None and told.ready_replicas == current else None
 
 
-def machines_ready(found: Sums) -> V1Beta1Condition | None:
-    """The Ready conditions of Machines as one, with the Machine that the reason comes from."""
+def machines_ready(found: AggregationInput) -> V1Beta1Condition | None:
+    """Return the Ready conditions of Machines as one, with the Machine that its reason
+    comes from.
+    """
     of, kind = V1Beta1Type.MACHINES_READY, Machine.RESOURCE.kind
-    if not found.telling:
+    if not found.representatives:
         return v1beta1.true(of)
-    sources = [(_ready(one), kind, one.metadata.name) for one in found.loud]
-    return v1beta1.aggregate(sources, of, ready=found.quiet)
+    sources = [(_ready(one), kind, one.metadata.name) for one in found.noteworthy]
+    return v1beta1.aggregate(sources, of, ready=found.healthy_count)
 
 
 def _ready(machine: Machine) -> V1Beta1Condition | None:

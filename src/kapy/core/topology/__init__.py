@@ -1,10 +1,9 @@
-"""Managed topologies: Clusters that are made of a ClusterClass.
+"""Managed topologies: Clusters that are created from a ClusterClass.
 
-One look at such a Cluster goes blueprint (the class and its templates) → current state → desired
-state (`kapy.topology`, pure) → plan (what differs, found out by dry runs) → writes. All is known to
-be acceptable before the first write; what was made for an object that is refused after all is
-taken back. TopologyReconciled says how far it is, and what is in the way.
+One reconcile of such a Cluster goes: blueprint (the class and its templates) → current state →
+desired state (`kapy.topology`, pure) → plan (the differences, found by dry runs) → writes. The
+whole plan is verified before the first write; objects of a write that is refused nevertheless are
+cleaned up. TopologyReconciled reports progress and errors.
 
-The templates of MachineDeployments and MachineSets that go are deleted when nobody uses them any
-more.
+Unused templates of deleted MachineDeployments and MachineSets are deleted.
 """

@@ -1,4 +1,4 @@
-"""Reading what a cluster is to be made of: its class, and the class's templates."""
+"""Read the blueprint of a cluster: its class, and the class's templates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlu
 
 
 def class_of(classes: Informer[Document], cluster: Cluster) -> ClusterClass:
-    """The class of a Cluster. Raises NotReconciled when it is not there."""
+    """Return the class of a Cluster. Raises NotReconciled if it does not exist."""
     key = class_key(cluster)
     document = None if key is None else classes.raw(key)
     if document is None:
@@ -29,7 +29,7 @@ def class_of(classes: Informer[Document], cluster: Cluster) -> ClusterClass:
 
 
 def check_reconciled(cluster_class: ClusterClass) -> None:
-    """Raises NotReconciled; a change of the class's status wakes us."""
+    """Raise NotReconciled for an outdated status; a change of it enqueues the Cluster."""
     status, ready = cluster_class.status, ConditionType.VARIABLES_READY
     problem = "ClusterClass is not successfully reconciled:"
     if not has(status.conditions, ready) or is_false(status.conditions, ready):
@@ -45,7 +45,7 @@ def check_reconciled(cluster_class: ClusterClass) -> None:
 async def blueprint_of(
     external: External, cluster: Cluster, cluster_class: ClusterClass
 ) -> Blueprint:
-    """The class with its templates, each in the version that the class names.
+    """Return the class with its templates, each in the version that the class names.
 
     Raises CannotReconcile.
     """
@@ -99,7 +99,7 @@ class _Reader:
         self._class = cluster_class.key
 
     def failed(self, what: str, of: str = "") -> str:
-        """What is said in front of why a template cannot be read."""
+        """Return the prefix of a template's read error."""
         whose = f"ClusterClass {self._class}" + (f", {of}" if of else "")
         return f"failed to get {what} for {whose}"
 
@@ -108,7 +108,7 @@ class _Reader:
     ) -> Document:
         key = Key(self._class.namespace, ref.name)
         with doing(f"{self.failed(what, of)}: failed to retrieve {ref.kind} {key}"):
-            return await self._external.named(ref.api_version, ref.kind, key)
+            return await self._external.get_version(ref.api_version, ref.kind, key)
 
     async def workers(
         self,

@@ -1,4 +1,4 @@
-"""Which objects may take the place of which: what is in use keeps its kind, and its name."""
+"""Check whether an object may replace another one: kind and name must stay the same."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kapy.kube.names import GroupKind, split_api_version
 def check_compatible(
     current: Document, desired: Document, *, strictly: bool = False, any_kind: bool = False
 ) -> None:
-    """Raises CannotReconcile unless `desired` may follow `current`.
+    """Raise CannotReconcile unless `desired` may replace `current`.
 
-    strictly: with the same name. any_kind: of whatever kind, in the same namespace.
+    strictly: the name must be the same. any_kind: any kind in the same namespace is allowed.
     """
     errors: list[FieldError] = []
     if strictly:

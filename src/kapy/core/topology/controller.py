@@ -1,4 +1,4 @@
-"""What wakes a topology: watches, maps, wiring. No decisions."""
+"""The watches, mappers and wiring of the topology controllers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kapy.api.extension_config import ExtensionConfig
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import CLUSTER_GROUP, ConditionType
 from kapy.contract.classes import clusters_of_class, of_template
+from kapy.contract.cluster_objects import ClusterObjects, by_reference, cluster_of
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of, referring
+from kapy.core.topology.fingerprint import PatchRevisions
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import reconcile
 from kapy.core.topology.scope import Explain, Tools
-from kapy.core.topology.settled import Patches
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
 from kapy.core.topology.upgrading import Workloads
@@ -40,15 +40,15 @@ def add_to(
     remote: Workloads,
     *,
     hooks: LifecycleHooks | None = None,
-    patches: Patches | None = None,
+    patches: PatchRevisions | None = None,
     explain: Explain | None = None,
 ) -> Controller:
-    """Run the controllers of managed topologies in `runtime`.
+    """Add the controllers of managed topologies to a runtime.
 
-    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. explain: is told
-    what patches made of a Cluster's objects.
+    hooks, patches: clients of extensions, None if the feature gate RuntimeSDK is off. explain:
+    receives the patches of a Cluster's objects.
     """
-    fleet, external = Fleet(runtime.cache), External(runtime.client, runtime.cache)
+    objects, external = ClusterObjects(runtime.cache), External(runtime.client, runtime.cache)
     clusters = runtime.cache.informer(Cluster.RESOURCE)
     classes = runtime.cache.informer(ClusterClass.RESOURCE)
     health_checks = runtime.cache.informer(MachineHealthCheck.RESOURCE)
@@ -57,7 +57,7 @@ def add_to(
         client=runtime.client,
         external=external,
         remote=remote,
-        fleet=fleet,
+        fleet=objects,
         classes=classes,
         health_checks=health_checks,
         planner=Planner(runtime.client, external, applied),
@@ -74,25 +74,27 @@ def add_to(
     controller.on_resync = partial(_forget, tools)
     controller.watch(clusters, own_topology)
     controller.watch(classes, of_class(runtime.cache), debounce=STATUS_DEBOUNCE)
-    controller.watch(fleet.deployments, of_workers, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(fleet.pools, of_workers, debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(health_checks, meant(of_workers))
+    controller.watch(objects.deployments, of_workers, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(objects.pools, of_workers, debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(health_checks, spec_changes_only(of_workers))
     external.wake(controller, of_class_template(runtime.cache), gather=STATUS_DEBOUNCE)
     external.wake(
-        controller, referring(clusters, ("spec", "controlPlaneRef")), gather=AGGREGATE_DEBOUNCE
+        controller, by_reference(clusters, ("spec", "controlPlaneRef")), gather=AGGREGATE_DEBOUNCE
     )
-    external.wake(controller, meant(_of_owner))
-    external.wake(controller, meant(referring(clusters, ("spec", "infrastructureRef"))))
+    external.wake(controller, spec_changes_only(_of_owner))
+    external.wake(
+        controller, spec_changes_only(by_reference(clusters, ("spec", "infrastructureRef")))
+    )
     remote.subscribe(controller.enqueue)
     if hooks is not None:
         _follow_extensions(runtime, controller, clusters, tools.memory)
-    add_deployment_templates(runtime, fleet, external)
-    add_set_templates(runtime, fleet, external)
+    add_deployment_templates(runtime, objects, external)
+    add_set_templates(runtime, objects, external)
     return runtime.add(controller, clusters)
 
 
 def _forget(tools: Tools, key: Key) -> None:
-    """Have the next reconcile call the extensions for patches, if there are any."""
+    """Make the next reconcile call the extensions for patches, if there are any."""
     known = tools.settled.get(key)
     if known is not None and known.until is not None:
         del tools.settled[key]
@@ -101,8 +103,9 @@ def _forget(tools: Tools, key: Key) -> None:
 def _follow_extensions(
     runtime: Runtime, controller: Controller, clusters: Informer[Document], memory: HookMemory
 ) -> None:
-    """Ask everybody again when there are other extensions than before; one that is gone holds
-    nothing any more."""
+    """Enqueue all Clusters with a topology when the registered extensions change; pending hooks of
+    a removed extension no longer block.
+    """
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
 
     def keys(change: Change) -> Iterable[Key]:
@@ -118,27 +121,27 @@ _of_owner = owner_keys(GroupKind(CLUSTER_GROUP, "Cluster"))
 
 
 def own_topology(change: Change) -> Iterable[Key]:
-    """A Cluster with a topology when anything but its progress changes."""
+    """Map a Cluster with a topology to its key, except for changes of progress."""
     document = change.document
     if document["spec"].get("topology") and _topology(change.old) != _topology(change.new):
         yield Key.of(document)
 
 
 def _topology(cluster: Document | None) -> Any:
-    """What of a Cluster its topology depends on, and what it says of that itself."""
+    """Return the fields of a Cluster that its topology depends on."""
     if cluster is None:
         return None
     said = (ConditionType.TOPOLOGY_RECONCILED, ConditionType.CONTROL_PLANE_INITIALIZED)
     conditions = (cluster.get("status") or {}).get("conditions") or ()
-    return _meaning(cluster), [
+    return _spec_of(cluster), [
         (one["type"], one["status"], one.get("message"))
         for one in conditions
         if one["type"] in said
     ]
 
 
-def _meaning(document: Document | None) -> Any:
-    """What an object is meant to be, without how it is doing."""
+def _spec_of(document: Document | None) -> Any:
+    """Return the spec and relevant metadata of an object, without its status."""
     if document is None:
         return None
     metadata = document["metadata"]
@@ -146,33 +149,33 @@ def _meaning(document: Document | None) -> Any:
     return [metadata.get(name) for name in names], document.get("spec")
 
 
-def meant(keys: Mapper) -> Mapper:
-    """Only changes of what an object is meant to be."""
+def spec_changes_only(keys: Mapper) -> Mapper:
+    """Wrap a mapper so that it ignores changes of the status."""
 
     def changed(change: Change) -> Iterable[Key]:
-        return keys(change) if _meaning(change.old) != _meaning(change.new) else ()
+        return keys(change) if _spec_of(change.old) != _spec_of(change.new) else ()
 
     return changed
 
 
 def of_class(cache: Cache) -> Mapper:
-    """The Clusters of a class."""
+    """Return a mapper from a class to its Clusters."""
     clusters_of = clusters_of_class(cache)
     return lambda change: clusters_of(Key.of(change.document))
 
 
 def of_class_template(cache: Cache) -> Mapper:
-    """The Clusters of the classes that refer to a template."""
+    """Return a mapper from a template to the Clusters of the classes that refer to it."""
     classes_of, clusters_of = of_template(cache), clusters_of_class(cache)
 
     def keys(change: Change) -> Iterable[Key]:
         return [one for of in classes_of(change) for one in clusters_of(of)]
 
-    return meant(keys)
+    return spec_changes_only(keys)
 
 
 def of_workers(change: Change) -> Iterable[Key]:
-    """The Cluster that workers, or a health check, were made for by its topology."""
+    """Map workers and health checks of a topology to their Cluster."""
     document = change.document
     if is_owned(document):
         cluster = cluster_of(document)

@@ -1,8 +1,8 @@
-"""Reading what there is of a cluster.
+"""Read the current state of a cluster.
 
 Provider objects are read in the versions of the class's templates, so that they can be compared
-with what is made of these. What is referred to and has not been made by a topology is an error:
-nothing of it may be changed.
+with the desired ones. A referenced object that no topology created is an error: it must not be
+changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kapy.topology.state import (
 
 
 async def current_state(tools: Tools, blueprint: Blueprint, cluster: Cluster) -> ClusterState:
-    """Everything that belongs to the cluster. Raises CannotReconcile."""
+    """Return all objects of the cluster's topology. Raises CannotReconcile."""
     reader = _Reader(tools, blueprint, cluster)
     return ClusterState(
         cluster=cluster,
@@ -86,8 +86,8 @@ class _Reader:
     async def machine_deployments(self) -> dict[str, MachineDeploymentState]:
         topology, found = self._blueprint.topology, dict[str, MachineDeploymentState]()
         classes = {one.name: one.class_ for one in topology.workers.machine_deployments}
-        fleet = self._tools.fleet
-        for document in fleet.deployments_of(self._cluster.key):
+        objects = self._tools.fleet
+        for document in objects.deployments_of(self._cluster.key):
             if not is_owned(document):
                 continue
             name = _topology_name(document, Label.TOPOLOGY_DEPLOYMENT_NAME, found)
@@ -103,7 +103,7 @@ class _Reader:
             )
             state.bootstrap_template = bootstrap
             state.infrastructure_machine_template = infrastructure
-            machines = fleet.machines_of(self._cluster.key)
+            machines = objects.machines_of(self._cluster.key)
             state.is_upgrading = is_deployment_upgrading(document, machines)
         return found
 
@@ -134,7 +134,7 @@ class _Reader:
         *,
         is_template: bool,
     ) -> tuple[Document, Document]:
-        """Bootstrap and infrastructure that a group of workers refers to."""
+        """Return the bootstrap and infrastructure objects of a group of workers."""
         who = f"{document['kind']} {Key.of(document)}"
         blueprint = None
         if class_ is not None:
@@ -172,7 +172,7 @@ class _Reader:
         *,
         is_template: bool = True,
     ) -> Document:
-        """The object in the version of the class's template, if it is of its kind."""
+        """Return the object in the version of the class's template, if it is of its kind."""
         external, key = self._tools.external, Key(self._namespace, ref.name)
         api_version = None
         if of_class is not None:
@@ -182,10 +182,10 @@ class _Reader:
                 api_version = of_class["apiVersion"]
         if api_version is None:
             api_version = await _newest(external, ref)
-        return await external.named(api_version, ref.kind, key)
+        return await external.get_version(api_version, ref.kind, key)
 
     def _health_check(self, key: Key) -> MachineHealthCheck | None:
-        """The one of an object; it has the object's name."""
+        """Return the health check of an object; it has the object's name."""
         document = self._tools.health_checks.raw(key)
         return None if document is None else read(document, MachineHealthCheck)
 
@@ -208,7 +208,7 @@ def _check_owned(document: Document, referrer: str) -> None:
 
 
 def _topology_name(document: Document, label: str, found: Mapping[str, object]) -> str:
-    """What the topology calls a group of workers; each only once."""
+    """Return the topology name of a group of workers. Raises CannotReconcile for duplicates."""
     who = f"{document['kind']} {Key.of(document)}"
     name: str = document["metadata"]["labels"].get(label, "")
     if not name:

@@ -1,4 +1,4 @@
-"""What has to be written to make a cluster as it should be: the plan, part by part."""
+"""Compute the plan: the writes that change the current state into the desired state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.contract.control_plane import ControlPlane
 from kapy.core.topology.errors import doing
 from kapy.core.topology.intent import undecided_endpoint
-from kapy.core.topology.planned import Doomed, Parts, Plan, Planned
+from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Tools
 from kapy.engine.cache import Informer
 from kapy.kube import Document
@@ -35,10 +35,10 @@ async def plan_of(
     desired: ClusterState,
     upgrades: UpgradeTracker,
 ) -> Plan:
-    """The plan. Raises CannotReconcile when something of it is refused, and what the client raises;
+    """Return the plan. Raises CannotReconcile if a part of it is refused, and the client's errors;
     nothing has been written then.
 
-    What waits for its turn in an upgrade is not in the plan.
+    Parts that wait for their turn in an upgrade are not in the plan.
     """
     maker = _Maker(tools, blueprint, current, desired, upgrades)
     return Plan(
@@ -47,13 +47,14 @@ async def plan_of(
         cluster=cluster_patch(current.cluster, desired.cluster),
         deployments=await maker.deployments(),
         pools=await maker.pools(),
-        doomed=maker.doomed(),
+        deletions=maker.deletions(),
     )
 
 
 def cluster_patch(current: Cluster, desired: Cluster) -> Document:
-    """The merge patch of the Cluster: its references, labels and annotations; {} without a
-    change."""
+    """Return the merge patch of the Cluster: its references, labels and annotations; {} without a
+    change.
+    """
     before, after = (
         {
             "metadata": {
@@ -75,7 +76,7 @@ def cluster_patch(current: Cluster, desired: Cluster) -> Document:
 
 
 class _Maker:
-    """Makes the parts of one plan."""
+    """Computes the parts of one plan."""
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class _Maker:
                 desired.infrastructure_machine_template,
                 self._next_name(control_plane_prefix(self._cluster.metadata.name)),
             )
-            parts.made_for.append(template)
+            parts.dependencies.append(template)
             path = ControlPlane.infrastructure_ref.path(self._blueprint.control_plane.contract)
             name = template.intent["metadata"]["name"]
             wanted = with_values(wanted, {(*path.split("."), "name"): name})
@@ -163,7 +164,7 @@ class _Maker:
             next_,
             any_kind=True,
         )
-        parts.made_for = [infrastructure, bootstrap]
+        parts.dependencies = [infrastructure, bootstrap]
         wanted = with_values(
             written(desired.object),
             {
@@ -200,7 +201,7 @@ class _Maker:
         assert bootstrap is not None
         there = _raw(self._tools.fleet.pools, current.object if current else None)
         return Parts(
-            made_for=[
+            dependencies=[
                 await self._planner.object(
                     current.infrastructure_machine_pool_object if current else None, infrastructure
                 ),
@@ -211,34 +212,34 @@ class _Maker:
             object=await self._planner.own(MachinePool.RESOURCE, there, written(desired.object)),
         )
 
-    def doomed(self) -> list[Parts]:
-        """Workers that are no more in the topology, with their health checks."""
-        fleet, desired = self._tools.fleet, self._desired
+    def deletions(self) -> list[Parts]:
+        """Return the workers that were removed from the topology, with their health checks."""
+        objects, desired = self._tools.fleet, self._desired
         return [
             Parts(
-                object=_doomed(MachineDeployment.RESOURCE, fleet.deployments, one.object),
-                health_check=self._doomed_check(one.machine_health_check),
+                object=_deletion(MachineDeployment.RESOURCE, objects.deployments, one.object),
+                health_check=self._health_check_deletion(one.machine_health_check),
             )
             for name, one in self._current.machine_deployments.items()
             if name not in desired.machine_deployments
         ] + [
-            Parts(object=_doomed(MachinePool.RESOURCE, fleet.pools, one.object))
+            Parts(object=_deletion(MachinePool.RESOURCE, objects.pools, one.object))
             for name, one in self._current.machine_pools.items()
             if name not in desired.machine_pools
         ]
 
     async def _health_check(
         self, current: MachineHealthCheck | None, desired: MachineHealthCheck | None
-    ) -> Planned | Doomed | None:
+    ) -> Planned | PlannedDeletion | None:
         if desired is None:
-            return self._doomed_check(current)
+            return self._health_check_deletion(current)
         there = _raw(self._tools.health_checks, current)
         return await self._planner.own(MachineHealthCheck.RESOURCE, there, written(desired))
 
-    def _doomed_check(self, current: MachineHealthCheck | None) -> Doomed | None:
+    def _health_check_deletion(self, current: MachineHealthCheck | None) -> PlannedDeletion | None:
         if current is None:
             return None
-        return _doomed(MachineHealthCheck.RESOURCE, self._tools.health_checks, current)
+        return _deletion(MachineHealthCheck.RESOURCE, self._tools.health_checks, current)
 
     def _next_name(self, prefix: str) -> Callable[[str, Document], str]:
         return partial(next_name, prefix, self._cluster)
@@ -248,10 +249,12 @@ def _raw(informer: Informer[Document], of: Object | None) -> Document | None:
     return None if of is None else informer.raw(of.key)
 
 
-def _doomed(resource: Resource, informer: Informer[Document], of: Object) -> Doomed | None:
-    """The object, unless it goes already."""
+def _deletion(
+    resource: Resource, informer: Informer[Document], of: Object
+) -> PlannedDeletion | None:
+    """Return the deletion of an object, unless it is in deletion already."""
     document = None if of.deleting else _raw(informer, of)
-    return None if document is None else Doomed(resource, document)
+    return None if document is None else PlannedDeletion(resource, document)
 
 
 _TEMPLATE: Final = ("spec", "template", "spec")

@@ -1,7 +1,8 @@
-"""What keeps a topology from being reconciled, in sentences for TopologyReconciled.
+"""Errors that prevent the reconciliation of a topology, as messages for TopologyReconciled.
 
-* CannotReconcile      something is in the way; the message says which object and why
-  - NotReconciled      the ClusterClass is not there, or not ready to be used; its change wakes us
+* CannotReconcile      an error; the message names the object and the reason
+  - NotReconciled      the ClusterClass does not exist or is not reconciled; its change enqueues the
+Cluster
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from kapy.kube.names import GroupKind, split_api_version
 
 
 class CannotReconcile(KapyError):
-    """Something is in the way of the topology."""
+    """An error prevents the reconciliation of the topology."""
 
 
 class NotReconciled(CannotReconcile):
-    """There is no ClusterClass, or its status is not about the class as it is, or not good."""
+    """The ClusterClass does not exist, or its status is outdated or reports errors."""
 
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Names what failed, in front of why."""
+    """Prefix errors with the failed action."""
     try:
         yield
     except KapyError as error:
@@ -32,8 +33,9 @@ def doing(what: str) -> Iterator[None]:
 
 
 def creation_error(intent: Document, error: ApiError) -> CannotReconcile:
-    """Why an object cannot be created: kind, field and rule. Its name is left out, being made up
-    anew with every state of the class."""
+    """Return why an object cannot be created: kind, field and rule. Its name is left out, since it
+    changes with each attempt.
+    """
     kind = GroupKind(split_api_version(intent["apiVersion"])[0], intent["kind"])
     causes = (error.details or {}).get("causes") or ()
     told = " ".join(

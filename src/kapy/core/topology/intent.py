@@ -1,4 +1,4 @@
-"""What the topology controller says of an object by server-side apply: no more than it means."""
+"""The apply configurations of the topology controller, limited to the fields that it manages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _UNSAID: Final = (Annotation.TOPOLOGY_DRY_RUN, Annotation.CONVERSION_DATA)
 
 
 def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path] = ()) -> Document:
-    """The document to apply: names, labels, annotations, owners and spec.
+    """Return the apply configuration: names, labels, annotations, owners and spec.
 
-    current: its uid goes in, so that an update never makes an object again that was deleted
-    meanwhile. unsaid: paths that others decide about.
+    current: its uid is included, so that an update never recreates a deleted object. unsaid: paths
+    that others decide about.
     """
     given = desired["metadata"]
     metadata = {name: given[name] for name in _METADATA if name in given}
@@ -40,8 +40,9 @@ def intent_of(desired: Document, current: Document | None, unsaid: Iterable[Path
 
 
 def undecided_endpoint(desired: Document) -> list[Path]:
-    """The parts of the control plane's endpoint that a template leaves empty, because its type does
-    not let them out: the provider decides about them."""
+    """Return the control plane endpoint's fields that a template leaves empty although its type
+    requires them: the provider sets them.
+    """
     path = tuple(InfraCluster.control_plane_endpoint.path().split("."))
     assert path == tuple(ControlPlane.control_plane_endpoint.path().split("."))
     host, port = (*path, "host"), (*path, "port")
@@ -53,17 +54,17 @@ def undecided_endpoint(desired: Document) -> list[Path]:
     return found
 
 
-def marked(intent: Document) -> Document:
-    """The intent as it is tried out: the annotation tells webhooks that nothing really changes."""
+def with_dry_run_annotation(intent: Document) -> Document:
+    """Return the intent with the dry-run annotation, which webhooks check."""
     metadata = intent["metadata"]
     annotations = {**(metadata.get("annotations") or {}), Annotation.TOPOLOGY_DRY_RUN: ""}
     return {**intent, "metadata": {**metadata, "annotations": annotations}}
 
 
 def comparable(answer: Document, managed_fields: Any, unsaid: Iterable[Path]) -> Document:
-    """Of what a dry run answered, what counts: what we could have said, and what we own.
+    """Return the comparable part of a dry run's answer: managed fields only.
 
-    managed_fields: whose fields they are.
+    managed_fields: the entries to compare by.
     """
     found = without_annotations(intent_of(answer, answer, unsaid))
     found["metadata"] = {**found["metadata"], "managedFields": list(_ours(managed_fields))}
@@ -71,14 +72,14 @@ def comparable(answer: Document, managed_fields: Any, unsaid: Iterable[Path]) ->
 
 
 def without_annotations(document: Document) -> Document:
-    """Without the annotations that come and go by themselves."""
+    """Return the document without transient annotations."""
     for key in _UNSAID:
         document = without(document, ("metadata", "annotations", key))
     return document
 
 
 def without(document: Document, path: Path) -> Document:
-    """A document without what stands at a path, nor the objects that would be left empty."""
+    """Return the document without the value at a path and without objects that become empty."""
     first, *rest = path
     if first not in document:
         return document
@@ -97,7 +98,7 @@ def without(document: Document, path: Path) -> Document:
 
 
 def _ours(managed_fields: Any) -> Iterator[Document]:
-    """The entry of what we have applied, without its time and what does not count."""
+    """Return the controller's managed fields entry, without its time and ignored fields."""
     for entry in managed_fields or ():
         if (
             entry.get("manager") == MANAGER

@@ -1,9 +1,10 @@
-"""Putting right who owns the fields of an object, where a kube-apiserver has lost it.
+"""Repair the managed fields of objects that a kube-apiserver has lost.
 
-A kube-apiserver may drop all of an object's `managedFields` (kubernetes/kubernetes#136919). The
-next apply then makes an entry `before-first-apply`, which owns all fields for ever, and nothing can
-be taken away by server-side apply any more. So that entry is removed, and one of ours is put where
-there is none. Clusters, which upstream once applied too and now patches, have no entry of ours.
+A kube-apiserver may drop all `managedFields` of an object (kubernetes/kubernetes#136919). The next
+apply then creates an entry `before-first-apply` that owns all fields permanently, so that
+server-side apply can remove none of them any more. This module removes that entry and adds the
+controller's own one if it is missing. Clusters, which upstream once applied and now patches, have
+no entry of their own.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _ARGUMENTS: Final = tuple(
 """Where control planes have arguments, which are the first to be missed when they cannot go."""
 
 
-def mended(document: Document, now: datetime) -> list[Document] | None:
-    """The entries as they should be; None when there is nothing to put right."""
+def migrated_entries(document: Document, now: datetime) -> list[Document] | None:
+    """Return the repaired entries; None if nothing has to be repaired."""
     is_cluster = document["kind"] == Cluster.RESOURCE.kind
     wrong = {BEFORE, MANAGER} if is_cluster else {BEFORE}
     entries = document["metadata"].get("managedFields") or []
@@ -58,21 +59,21 @@ def mended(document: Document, now: datetime) -> list[Document] | None:
     return kept
 
 
-async def mend(tools: Tools, current: ClusterState, now: datetime) -> bool:
-    """Put right the entries of everything that belongs to a cluster; whether any was wrong.
+async def migrate_managed_fields(tools: Tools, current: ClusterState, now: datetime) -> bool:
+    """Repair the entries of all objects of a cluster; return whether any was wrong.
 
-    What is written comes from the server: a cache over a network does not keep whole entries.
-    Raises what the client raises; Conflict when an object has changed meanwhile.
+    The entries are read from the server: a cache over a network does not store them completely.
+    Raises the client's errors; Conflict if an object has changed meanwhile.
     """
     found = False
     for resource, cached in [one async for one in _documents(tools, current)]:
-        if mended(cached, now) is None:
+        if migrated_entries(cached, now) is None:
             continue
         try:
             document = await tools.client.get(resource, Key.of(cached))
         except NotFound:
             continue
-        entries = mended(document, now)
+        entries = migrated_entries(document, now)
         if entries is None:
             continue
         found = True
@@ -89,9 +90,9 @@ async def mend(tools: Tools, current: ClusterState, now: datetime) -> bool:
 async def _documents(
     tools: Tools, current: ClusterState
 ) -> AsyncIterator[tuple[Resource, Document]]:
-    fleet, plane = tools.fleet, current.control_plane
+    objects, plane = tools.fleet, current.control_plane
     own: list[tuple[Informer[Any], Object | None]] = [
-        (fleet.clusters, current.cluster),
+        (objects.clusters, current.cluster),
         (tools.health_checks, plane.machine_health_check),
     ]
     provided = [
@@ -102,11 +103,11 @@ async def _documents(
     for group in current.machine_deployments.values():
         own += [
             (tools.health_checks, group.machine_health_check),
-            (fleet.deployments, group.object),
+            (objects.deployments, group.object),
         ]
         provided += [group.bootstrap_template, group.infrastructure_machine_template]
     for pool in current.machine_pools.values():
-        own.append((fleet.pools, pool.object))
+        own.append((objects.pools, pool.object))
         provided += [pool.bootstrap_object, pool.infrastructure_machine_pool_object]
     for document in provided:
         if document is not None:
@@ -135,7 +136,7 @@ def _entry(
 
 
 def _owned(document: Document) -> Document:
-    """What we must have applied of an object."""
+    """Return the fields that the controller must have applied."""
     if document["kind"] != "KubeadmControlPlane":
         return _NAME
     owned: Document = {}
@@ -149,7 +150,9 @@ def _owned(document: Document) -> Document:
 
 
 def _items(arguments: Any) -> Iterator[tuple[str, Document]]:
-    """The arguments as fields: a list of names and values (v1beta2), or a map (v1beta1)."""
+    """Return the arguments as managed fields: a list of names and values (v1beta2), or a map
+    (v1beta1).
+    """
     if isinstance(arguments, dict):
         yield from ((f"f:{name}", {}) for name in arguments)
     elif isinstance(arguments, list):

@@ -1,4 +1,4 @@
-"""What a topology made, and nobody else."""
+"""Recognize objects that a topology created."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from kapy.kube import Document
 
 
 def is_owned(document: Document) -> bool:
-    """Whether a topology made it."""
+    """Return whether a topology created the object."""
     return Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {})

@@ -1,4 +1,4 @@
-"""What is to be written for one Cluster: a plan, made before the first write."""
+"""The plan of one Cluster's writes, computed before the first write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.kube.names import Resource
 
 
 class Effect(Enum):
-    """What applying an object does to it."""
+    """The effect of applying an object."""
 
     NOTHING = "nothing"
     METADATA = "metadata"
@@ -21,10 +21,10 @@ class Effect(Enum):
 
 @dataclass(slots=True)
 class Planned:
-    """One object as it is to be applied.
+    """One object to apply.
 
-    intent: what is wanted of it, and nothing else. current: as it is, None where it is not there.
-    replaces: the template that this new one stands in for.
+    intent: the apply configuration. current: the existing object, None if there is none. replaces:
+    the template that this new one replaces.
     """
 
     resource: Resource
@@ -35,18 +35,18 @@ class Planned:
 
     @property
     def is_change(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether it writes anything."""
         return self.effect is not Effect.NOTHING
 
     @property
     def creates(self) -> bool:
-        """Whether a new object comes of it."""
+        """Whether it creates a new object."""
         return self.effect is Effect.CREATION
 
 
 @dataclass(slots=True)
-class Doomed:
-    """An object that is to go."""
+class PlannedDeletion:
+    """An object to be deleted."""
 
     resource: Resource
     document: Document
@@ -54,28 +54,28 @@ class Doomed:
 
 @dataclass(slots=True)
 class Parts:
-    """An object of a cluster with what is made for it alone, in the order of writing.
+    """An object of a cluster with its dependencies, in the order of writing.
 
-    made_for: templates, or what a MachinePool refers to. object: None when it may not be written
-    now. health_check: None when there is none, or nothing to do about it.
+    dependencies: templates, or the objects of a MachinePool. object: None if it may not be written
+    now. health_check: None if nothing has to be done about it.
     """
 
-    made_for: list[Planned] = field(default_factory=list)
-    object: Planned | Doomed | None = None
-    health_check: Planned | Doomed | None = None
+    dependencies: list[Planned] = field(default_factory=list)
+    object: Planned | PlannedDeletion | None = None
+    health_check: Planned | PlannedDeletion | None = None
 
-    def all(self) -> Iterator[Planned | Doomed]:
-        """Everything that there is to write."""
-        objects = (self.health_check, *self.made_for, self.object)
+    def all(self) -> Iterator[Planned | PlannedDeletion]:
+        """Return all planned writes."""
+        objects = (self.health_check, *self.dependencies, self.object)
         return (one for one in objects if one is not None and _is_change(one))
 
 
 @dataclass(slots=True)
 class Plan:
-    """Everything for one Cluster.
+    """The plan of one Cluster.
 
-    cluster: the merge patch of the Cluster itself. deployments, pools: by name in the topology.
-    doomed: workers that vanished from the topology.
+    cluster: the merge patch of the Cluster itself. deployments, pools: by topology name. doomed:
+    workers that were removed from the topology.
     """
 
     infrastructure: Planned
@@ -83,15 +83,20 @@ class Plan:
     cluster: Document
     deployments: dict[str, Parts] = field(default_factory=dict)
     pools: dict[str, Parts] = field(default_factory=dict)
-    doomed: list[Parts] = field(default_factory=list)
+    deletions: list[Parts] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be written."""
-        parts = (self.control_plane, *self.deployments.values(), *self.pools.values(), *self.doomed)
+        """Whether it writes nothing."""
+        parts = (
+            self.control_plane,
+            *self.deployments.values(),
+            *self.pools.values(),
+            *self.deletions,
+        )
         changes = self.infrastructure.is_change or self.cluster
         return not changes and not any(True for one in parts for _ in one.all())
 
 
-def _is_change(one: Planned | Doomed) -> bool:
-    return isinstance(one, Doomed) or one.is_change
+def _is_change(one: Planned | PlannedDeletion) -> bool:
+    return isinstance(one, PlannedDeletion) or one.is_change

@@ -1,4 +1,4 @@
-"""Finding out what applying an object would do, before anything is written."""
+"""Find out what applying an object would do, before anything is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kapy.client.client import Client
 from kapy.contract.external import External
 from kapy.core.topology.compatibility import check_compatible
 from kapy.core.topology.errors import CannotReconcile, creation_error
-from kapy.core.topology.intent import MANAGER, comparable, intent_of, marked
+from kapy.core.topology.intent import MANAGER, comparable, intent_of, with_dry_run_annotation
 from kapy.core.topology.planned import Effect, Planned
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
@@ -22,11 +22,11 @@ _CONTRADICTS: Final = "server side apply dry-run failed for modified object"
 
 
 class Planner:
-    """Compares objects as they are with what is wanted of them.
+    """Compares existing objects with their intents.
 
-    The object itself tells most of the time that nothing would change. Where it does not, both the
-    wanted state and the one that is there are applied in a dry run and compared, so that defaults
-    which are new with a version of a provider never count as a difference.
+    Usually the object itself shows that nothing would change. Otherwise both the wanted and the
+    existing state are applied in dry runs and compared, so that new defaults of a provider version
+    never count as a difference.
     """
 
     def __init__(self, client: Client, external: External, applied: SSACache) -> None:
@@ -35,7 +35,7 @@ class Planner:
         self._applied = applied
 
     async def object(self, current: Document | None, desired: Document, *unsaid: Path) -> Planned:
-        """An object that keeps its name. Raises CannotReconcile and what the client raises."""
+        """Plan an object that keeps its name. Raises CannotReconcile and the client's errors."""
         resource = await self._external.resource_of(desired)
         intent = intent_of(desired, current, unsaid)
         if current is None:
@@ -47,7 +47,7 @@ class Planner:
         )
 
     async def own(self, resource: Resource, current: Document | None, desired: Document) -> Planned:
-        """An object of a kind of ours."""
+        """Plan an object of a core kind."""
         intent = intent_of(desired, current)
         if current is None:
             await self._try_creation(resource, intent)
@@ -62,10 +62,9 @@ class Planner:
         *,
         any_kind: bool = False,
     ) -> Planned:
-        """A template: one with another spec is a new object, beside the one in use.
+        """Plan a template: a changed spec creates a new object beside the existing one.
 
-        next_name: the name of the new one, by that of the one in use and the template. any_kind:
-        whether it may be of another kind.
+        next_name: returns the name of the new one. any_kind: whether its kind may change.
         """
         if current is None:
             return await self.object(None, desired)
@@ -111,5 +110,5 @@ class Planner:
 
     async def _dry_run(self, resource: Resource, intent: Document) -> Document:
         return await self._client.apply(
-            resource, marked(intent), field_manager=MANAGER, dry_run=True
+            resource, with_dry_run_annotation(intent), field_manager=MANAGER, dry_run=True
         )

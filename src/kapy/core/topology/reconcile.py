@@ -1,4 +1,4 @@
-"""One look at a Cluster with a topology: read, compute, plan, write, tell."""
+"""One reconcile of a Cluster with a topology: read, compute, plan, write, report."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kapy.core.topology.blueprint import blueprint_of, check_reconciled, class_o
 from kapy.core.topology.current_state import current_state
 from kapy.core.topology.difference import plan_of
 from kapy.core.topology.errors import CannotReconcile, NotReconciled, doing
-from kapy.core.topology.managed_fields import mend
-from kapy.core.topology.scope import Tools, TopologyScope
-from kapy.core.topology.settled import (
+from kapy.core.topology.fingerprint import (
     RECHECK,
     Fingerprint,
-    Settled,
+    SettledTopology,
     extensions_of,
     fingerprint,
 )
+from kapy.core.topology.managed_fields import migrate_managed_fields
+from kapy.core.topology.scope import Tools, TopologyScope
 from kapy.core.topology.status import said, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
@@ -38,14 +38,16 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
-    """Bring a Cluster one step nearer to its topology."""
+    """Reconcile the topology of a Cluster."""
     document = tools.fleet.clusters.raw(key)
     if document is None or not document["spec"].get("topology"):
         tools.settled.pop(key, None)
         return DONE
     draft = Draft(tools.client, Cluster, document)
     cluster = draft.object
-    calls = HookCalls(cluster, tools.hooks, tools.memory, lambda owed: _owe(tools, key, owed))
+    calls = HookCalls(
+        cluster, tools.hooks, tools.memory, lambda owed: _mark_hook_pending(tools, key, owed)
+    )
     scope = TopologyScope(
         tools=tools,
         draft=draft,
@@ -69,25 +71,25 @@ async def reconcile(tools: Tools, key: Key) -> Result:
     return _until_asked_again(scope).earlier_of(_until_called_again(known, scope))
 
 
-def _note_settled(scope: TopologyScope) -> Settled | None:
-    """Remember that nothing is left to do, if that is so."""
+def _note_settled(scope: TopologyScope) -> SettledTopology | None:
+    """Remember the fingerprint if nothing is left to do."""
     if scope.mark is None:
         return None
     until = None
     if scope.calls_extensions:
         until = scope.now + RECHECK * (0.9 + scope.tools.random.random() / 10)
-    known = Settled(scope.mark, said(scope.cluster), until)
+    known = SettledTopology(scope.mark, said(scope.cluster), until)
     scope.tools.settled[scope.cluster.key] = known
     return known
 
 
-async def _owe(tools: Tools, key: Key, hooks: str) -> None:
+async def _mark_hook_pending(tools: Tools, key: Key, hooks: str) -> None:
     patch = {"metadata": {"annotations": {Annotation.PENDING_HOOKS: hooks or None}}}
     await tools.client.patch(Cluster, key, patch)
 
 
 async def _delete(scope: TopologyScope) -> None:
-    """What belongs to the Cluster is deleted by others, once no extension holds it any more."""
+    """Call the hooks of a deletion; other controllers delete the Cluster's objects."""
     annotations = scope.cluster.metadata.annotations
     if not scope.calls.is_open or Annotation.OK_TO_DELETE in annotations:
         return
@@ -97,7 +99,7 @@ async def _delete(scope: TopologyScope) -> None:
 
 
 async def _work(scope: TopologyScope) -> None:
-    """Raises CannotReconcile and what the client raises."""
+    """Reconcile. Raises CannotReconcile and the client's errors."""
     blueprint, current = await _read(scope)
     tools, key = scope.tools, scope.cluster.key
     mark = fingerprint(blueprint, current, tools.patches)
@@ -105,7 +107,7 @@ async def _work(scope: TopologyScope) -> None:
         scope.settled = tools.settled[key]
         return
     scope.calls_extensions = tools.patches is not None and bool(extensions_of(blueprint))
-    if await mend(tools, current, scope.now):
+    if await migrate_managed_fields(tools, current, scope.now):
         blueprint, current = await _read(scope)
         mark = fingerprint(blueprint, current, tools.patches)
     if _is_new(current) and not await scope.calls.before_cluster_create():
@@ -113,23 +115,24 @@ async def _work(scope: TopologyScope) -> None:
     scope.desired = await _desired(scope, blueprint, current)
     with doing("error reconciling the Cluster topology"):
         plan = await plan_of(tools, blueprint, current, scope.desired, scope.upgrades)
-        await _tell_what_is_done(scope, current)
+        await _call_after_hooks(scope, current)
         await Writer(tools, current).write(plan)
     # The same comes of the same where no extension is waited for, or still to be told.
     if plan.is_empty and (tools.hooks is None or scope.calls.is_quiet):
         scope.mark = mark
 
 
-def _is_settled(known: Settled | None, mark: Fingerprint, scope: TopologyScope) -> bool:
-    """Whether nothing has changed since nothing was left to do, and no extension is to be called
-    again."""
+def _is_settled(known: SettledTopology | None, mark: Fingerprint, scope: TopologyScope) -> bool:
+    """Return whether nothing has changed since the topology was settled, and no extension
+    is due.
+    """
     if known is None or (known.fingerprint, known.said) != (mark, said(scope.cluster)):
         return False
     return known.until is None or scope.now < known.until
 
 
 def _is_new(current: ClusterState) -> bool:
-    """Whether nothing has been made for the Cluster yet."""
+    """Return whether no object has been created for the Cluster yet."""
     spec = current.cluster.spec
     return spec.infrastructure_ref is None and spec.control_plane_ref is None
 
@@ -148,7 +151,7 @@ async def _desired(
     return found
 
 
-async def _tell_what_is_done(scope: TopologyScope, current: ClusterState) -> None:
+async def _call_after_hooks(scope: TopologyScope, current: ClusterState) -> None:
     """The hooks that follow something: a control plane that is initialized, a whole upgrade."""
     cluster = scope.cluster
     topology = cluster.spec.topology
@@ -160,8 +163,9 @@ async def _tell_what_is_done(scope: TopologyScope, current: ClusterState) -> Non
 
 
 async def _read(scope: TopologyScope) -> tuple[Blueprint, ClusterState]:
-    """Blueprint and current state; values of variables are defaulted and checked on the way, since
-    the class may have come after the Cluster."""
+    """Return blueprint and current state; variables are defaulted and validated, since the class
+    may be newer than the Cluster.
+    """
     tools = scope.tools
     cluster_class = class_of(tools.classes, scope.cluster)
     scope.cluster_class = cluster_class
@@ -187,15 +191,15 @@ def _is_initialized(cluster: Cluster) -> bool:
 
 
 def _until_asked_again(scope: TopologyScope) -> Result:
-    """A timer, because an extension said how long it wants to be left alone."""
+    """Return a timer for the retry that an extension requested."""
     seconds = scope.calls.retry_after
     if not seconds:
         return DONE
     return requeue(after=timedelta(seconds=seconds), because=scope.calls.blocking("the topology"))
 
 
-def _until_called_again(known: Settled | None, scope: TopologyScope) -> Result:
-    """A timer, because nothing tells that an extension would answer otherwise than before."""
+def _until_called_again(known: SettledTopology | None, scope: TopologyScope) -> Result:
+    """Return a timer: there is no event when an extension's answer changes."""
     if known is None or known.until is None:
         return DONE
     return requeue(after=known.until - scope.now, because="extensions are called again")

@@ -1,4 +1,4 @@
-"""What one reconcile of a managed topology works with: its tools, and what it has read."""
+"""The dependencies and inputs of one reconcile of a managed topology."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.client.client import Client
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
+from kapy.core.topology.fingerprint import Fingerprint, PatchRevisions, SettledTopology
 from kapy.core.topology.planning import Planner
-from kapy.core.topology.settled import Fingerprint, Patches, Settled
 from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
@@ -32,27 +32,26 @@ Explain = Callable[[Key, Sequence[Cause]], None]
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of a topology uses.
+    """The dependencies of the topology reconciler.
 
-    hooks, patches: doors to extensions, None while the RuntimeSDK gate is closed. memory: their
-    answers. settled: the topologies of which nothing was left to do. random: spreads the calls of
-    extensions of those. explain: is told what the patches of a class made of a Cluster's objects,
-    where somebody asks.
+    hooks, patches: clients of extensions, None if the feature gate RuntimeSDK is off. memory: their
+    responses. settled: settled topologies. random: spreads the extension calls of settled
+    topologies. explain: receives the patches of a Cluster's objects, if requested.
     """
 
     client: Client
     external: External
     remote: Workloads
-    fleet: Fleet
+    fleet: ClusterObjects
     classes: Informer[Document]
     health_checks: Informer[Document]
     planner: Planner
     events: Recorder
     clock: Clock
     hooks: LifecycleHooks | None = None
-    patches: Patches | None = None
+    patches: PatchRevisions | None = None
     memory: HookMemory = field(default_factory=HookMemory)
-    settled: dict[Key, Settled] = field(default_factory=dict)
+    settled: dict[Key, SettledTopology] = field(default_factory=dict)
     random: Random = field(default_factory=Random)
     explain: Explain | None = None
 
@@ -61,9 +60,9 @@ class Tools:
 class TopologyScope:
     """One Cluster with a topology.
 
-    cluster_class, current, desired: None until they are known. settled: what is known of the
-    topology where nothing has changed since. mark: what the cluster is made of, if nothing is left
-    to do now. calls_extensions: whether its class names extensions for patches.
+    cluster_class, current, desired: None before they are known. settled: the settled topology, if
+    nothing has changed. mark: the fingerprint, if nothing is left to do. calls_extensions: whether
+    its class names extensions for patches.
     """
 
     tools: Tools
@@ -74,7 +73,7 @@ class TopologyScope:
     cluster_class: ClusterClass | None = None
     current: ClusterState | None = None
     desired: ClusterState | None = None
-    settled: Settled | None = None
+    settled: SettledTopology | None = None
     mark: Fingerprint | None = None
     calls_extensions: bool = False
 

@@ -1,7 +1,7 @@
-"""The shim: a Secret that owns what is made for a Cluster until the Cluster itself does.
+"""The shim: a Secret that owns new objects of a Cluster until the Cluster itself owns them.
 
-Should the Cluster go before it refers to its infrastructure and its control plane, they go with the
-shim; the Cluster owns that from the beginning.
+If the Cluster is deleted before it refers to its infrastructure and control plane, they are deleted
+with the shim, which the Cluster owns from the beginning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kapy.topology.state import ClusterState
 
 
 async def own_new(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
-    """Make the shim an owner of the objects that are going to be created."""
+    """Make the shim an owner of the objects to be created."""
     new = [one for one in planned if one is not None and one.creates]
     if not new:
         return
@@ -32,7 +32,7 @@ async def own_new(client: Client, cluster: Cluster, *planned: Planned | None) ->
 
 
 async def release(client: Client, current: ClusterState) -> None:
-    """Delete the shim when the Cluster owns everything that the shim still does."""
+    """Delete the shim once the Cluster owns everything."""
     infrastructure, control_plane = current.infrastructure_cluster, current.control_plane.object
     if infrastructure is None or control_plane is None:
         return

@@ -1,4 +1,4 @@
-"""What a Cluster says about its topology, written to its status."""
+"""The topology status of a Cluster."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kapy.topology.reconciled import Found, Said, topology_reconciled, write_upg
 
 
 def said(cluster: Cluster) -> tuple[str, ...]:
-    """What TopologyReconciled says now; () when it is not there."""
+    """Return the current TopologyReconciled; () if there is none."""
     found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
     return () if found is None else (found.status, found.reason, found.message)
 
 
 def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
-    """TopologyReconciled in both forms, and the versions that are ahead."""
+    """Set TopologyReconciled in both formats, and the pending versions."""
     cluster, now = scope.draft.object, _found(scope, failure)
     write_upgrade_plans(cluster.status, scope.upgrades)
     set_condition(cluster, now.condition, scope.now)

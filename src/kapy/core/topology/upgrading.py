@@ -1,4 +1,6 @@
-"""Whether workers are still busy with a version: one of their machines has another one."""
+"""Check whether a worker group is still upgrading, i.e. any of its machines runs another Kubernetes
+version.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from kapy.remote.cluster_cache import NotConnected
 
 
 def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:
-    """Whether a Machine of it has another version, or its Node still has (or has already).
+    """Return whether one of its Machines, or its Node, has another version.
 
-    machines: all of the cluster. Raises CannotReconcile about a Machine without a version.
+    machines: all Machines of the cluster. Raises CannotReconcile for a Machine without a version.
     """
     version = deployment["spec"]["template"]["spec"].get("version")
     if not version:
@@ -42,15 +44,15 @@ class Nodes(Protocol):
     """The Nodes of a workload cluster."""
 
     def raw(self, key: Key) -> Document | None:
-        """One Node, None when it is not there."""
+        """Return one Node, None if it does not exist."""
         ...
 
 
 class Workloads(Protocol):
-    """Workload clusters, as far as a topology looks into them (`Connections` are)."""
+    """The part of `ClusterCache` that a topology uses."""
 
     def informer(self, cluster: Key, resource: Resource) -> Nodes:
-        """Raises NotConnected."""
+        """Return the informer. Raises NotConnected."""
         ...
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
@@ -59,8 +61,9 @@ class Workloads(Protocol):
 
 
 def is_pool_upgrading(pool: MachinePool, remote: Workloads, cluster: Key) -> bool:
-    """Whether a Node of it has another version. Raises CannotReconcile while nobody can tell; the
-    connection wakes us."""
+    """Return whether a Node of the pool has another version. Raises CannotReconcile while that is
+    unknown; the connection enqueues the Cluster.
+    """
     version, refs = pool.spec.template.spec.version, pool.status.node_refs
     if not version or not refs:
         return False

@@ -1,4 +1,4 @@
-"""Carrying out a plan: infrastructure, control plane, the Cluster itself, then its workers."""
+"""Execute a plan: infrastructure, control plane, the Cluster itself, then its workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER
-from kapy.core.topology.planned import Doomed, Parts, Plan, Planned
+from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Tools
 from kapy.core.topology.shim import own_new, release
 from kapy.kube import Document, Key
@@ -29,7 +29,7 @@ _WORKERS_VERSION = ("spec", "template", "spec", "version")
 
 
 class Writer:
-    """Carries out one plan, and tells events of the Cluster."""
+    """Executes one plan, and records events of the Cluster."""
 
     def __init__(self, tools: Tools, current: ClusterState) -> None:
         self._tools = tools
@@ -38,11 +38,12 @@ class Writer:
         self._cluster = current.cluster
 
     async def write(self, plan: Plan) -> None:
-        """Raises CannotReconcile and what the client raises. What was made for an object that is
-        refused is deleted again; the rest stays and is found by the next try."""
+        """Execute the plan. Raises CannotReconcile and the client's errors. Dependencies of a
+        refused object are deleted; other results stay and are found by the next reconcile.
+        """
         await release(self._client, self._current)
         control_plane = plan.control_plane.object
-        assert not isinstance(control_plane, Doomed)
+        assert not isinstance(control_plane, PlannedDeletion)
         await own_new(self._client, self._cluster, plan.infrastructure, control_plane)
         await self._apply(plan.infrastructure)
         failure = await self._control_plane(plan)
@@ -51,11 +52,13 @@ class Writer:
             raise failure
         for part in (*plan.deployments.values(), *plan.pools.values()):
             await self._workers(part)
-        for part in plan.doomed:
+        for part in plan.deletions:
             await self._workers(part)
 
     async def _control_plane(self, plan: Plan) -> KapyError | None:
-        """What went wrong, if the Cluster has still to be told of its new infrastructure."""
+        """Write the control plane; return its error if the Cluster still has to refer to its new
+        infrastructure.
+        """
         try:
             await self._health_check(plan.control_plane)
             await self._parts(plan.control_plane, _CLUSTER_VERSION)
@@ -65,13 +68,15 @@ class Writer:
             if self._current.control_plane.object is None:
                 plan.cluster.get("spec", {}).pop("controlPlaneRef", None)
             return error
-        for one in plan.control_plane.made_for:
+        for one in plan.control_plane.dependencies:
             if one.replaces is not None:
                 await self._delete_replaced(one)
         return None
 
     async def _workers(self, parts: Parts) -> None:
-        """A health check comes after what it looks after, and before any change of it."""
+        """Write workers. A health check is written after its object is created, but before it is
+        changed.
+        """
         new = isinstance(parts.object, Planned) and parts.object.creates
         if not new:
             await self._health_check(parts)
@@ -80,12 +85,12 @@ class Writer:
             await self._health_check(parts)
 
     async def _parts(self, parts: Parts, version: tuple[str, ...]) -> None:
-        if isinstance(parts.object, Doomed):
+        if isinstance(parts.object, PlannedDeletion):
             await self._delete(parts.object, self._cluster)
             return
         made: list[Planned] = []
         try:
-            for one in parts.made_for:
+            for one in parts.dependencies:
                 await self._apply(one)
                 if one.creates:
                     made.append(one)
@@ -93,12 +98,12 @@ class Writer:
                 await self._apply(parts.object, version)
         except KapyError as error:
             if isinstance(error.__cause__ or error, REFUSED):
-                await self._take_back(made)
+                await self._clean_up(made)
             raise
 
     async def _health_check(self, parts: Parts) -> None:
         check = parts.health_check
-        if isinstance(check, Doomed):
+        if isinstance(check, PlannedDeletion):
             await self._delete(check, read(check.document, MachineHealthCheck))
         elif check is not None and check.is_change:
             written = await self._written(check)
@@ -117,7 +122,7 @@ class Writer:
                 replaced = planned.replaces["metadata"]["name"]
                 text += f' as a replacement for "{replaced}" (template rotation)'
         else:
-            text, reason = f"Updated {_shown(written)}{_news(planned, version)}", UPDATED
+            text, reason = f"Updated {_shown(written)}{_event_text(planned, version)}", UPDATED
         self._tools.events.normal(self._cluster, reason, text)
 
     async def _written(self, planned: Planned) -> Document:
@@ -137,15 +142,16 @@ class Writer:
         text = f'Updated Cluster "{self._cluster.key}"'
         self._tools.events.normal(self._cluster, UPDATED, text)
 
-    async def _delete(self, doomed: Doomed, about: Cluster | MachineHealthCheck) -> None:
+    async def _delete(self, doomed: PlannedDeletion, about: Cluster | MachineHealthCheck) -> None:
         metadata = doomed.document["metadata"]
         with suppress(NotFound):
             await self._client.delete(doomed.resource, Key.of(doomed.document), uid=metadata["uid"])
         self._tools.events.normal(about, DELETED, f"Deleted {_shown(doomed.document)}")
 
     async def _delete_replaced(self, planned: Planned) -> None:
-        """Nothing else can refer to the control plane's former template. (That of workers goes with
-        the last MachineSet that uses it.)"""
+        """Delete the control plane's former template, which has no other users. (A worker template
+        is deleted with the last MachineSet that uses it.)
+        """
         replaced = planned.replaces
         assert replaced is not None
         try:
@@ -158,8 +164,8 @@ class Writer:
             who = f"{replaced['kind']} {Key.of(replaced)}"
             raise CannotReconcile(f"failed to delete old {who}: {error}") from error
 
-    async def _take_back(self, made: Iterable[Planned]) -> None:
-        """What cannot be deleted now goes with the Cluster."""
+    async def _clean_up(self, made: Iterable[Planned]) -> None:
+        """Delete created objects; those that cannot be deleted now are deleted with the Cluster."""
         for one in made:
             try:
                 await self._client.delete(one.resource, Key.of(one.intent))
@@ -175,7 +181,7 @@ def _shown(document: Document) -> str:
     return f'{document["kind"]} "{Key.of(document)}"'
 
 
-def _news(planned: Planned, version: tuple[str, ...] | None) -> str:
+def _event_text(planned: Planned, version: tuple[str, ...] | None) -> str:
     if planned.intent["kind"].endswith(SUFFIX):
         return " (metadata changes)"  # with another spec it would be another template
     if version is None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kapy.clusterctl.provider import ProviderType
 from kapy.contract.errors import NoContract, NoVersion
 from kapy.contract.fields import CURRENT, Version
-from kapy.contract.resolve import resolved, version_priority
+from kapy.contract.resolve import resolve, version_priority
 from kapy.kube.names import GroupKind
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.errors import ConformanceError
@@ -111,7 +111,7 @@ class Definition:
             "spec": {"versions": list(self.versions.values())},
         }
         try:
-            found = resolved(GroupKind(self.group, self.kind), crd)
+            found = resolve(GroupKind(self.group, self.kind), crd)
         except (NoContract, NoVersion):
             return None
         return self._read(found.resource.version, found.contract)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kapy.api.cluster import Cluster
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import Annotation, Label
-from kapy.contract.templates import cloned
+from kapy.contract.templates import clone_template
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.meta import OwnerReference, owner_reference
@@ -26,7 +26,7 @@ def object_of(
     owner: OwnerReference | None = None,
 ) -> Document:
     """An object made of a template; shares the spec with it. Raises FieldProblem."""
-    return cloned(
+    return clone_template(
         template,
         name=name,
         namespace=cluster.metadata.namespace,

@@ -1,4 +1,4 @@
-"""Templates of workers that go: deleted as soon as no MachineDeployment or MachineSet uses them.
+"""Delete templates of workers once no MachineDeployment or MachineSet uses them.
 
-Whoever is made by a topology has a finalizer that holds it until that is done.
+A finalizer on objects of a topology holds them until that is done.
 """

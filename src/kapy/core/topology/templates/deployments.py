@@ -1,6 +1,6 @@
-"""The templates and the health check of a MachineDeployment that goes.
+"""Delete the templates and the health check of a deleted MachineDeployment.
 
-It goes first; its MachineSets follow, and keep their templates until then.
+It is removed first; its MachineSets follow, and keep their templates until then.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import partial
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Finalizer
+from kapy.contract.cluster_objects import ClusterObjects, cluster_of
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet, cluster_of
 from kapy.core.topology.errors import doing
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
@@ -33,14 +33,14 @@ from kapy.kube.errors import NotFound
 NAME = "topology/machinedeployment"
 
 
-def add_to(runtime: Runtime, fleet: Fleet, external: External) -> Controller:
-    """Run the controller of MachineDeployments' templates in `runtime`."""
-    tools = Tools(runtime.client, external, fleet)
+def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Controller:
+    """Add the controller of MachineDeployments' templates to a runtime."""
+    tools = Tools(runtime.client, external, objects)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
-    controller.watch(fleet.deployments, owned_life)
-    clusters = runtime.cache.informer(fleet.clusters.resource)
-    controller.watch(clusters, of_unpaused(fleet.deployments_of))
-    return runtime.add(controller, fleet.deployments)
+    controller.watch(objects.deployments, owned_life)
+    clusters = runtime.cache.informer(objects.clusters.resource)
+    controller.watch(clusters, of_unpaused(objects.deployments_of))
+    return runtime.add(controller, objects.deployments)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:

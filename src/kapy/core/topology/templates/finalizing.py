@@ -1,4 +1,4 @@
-"""The finalizer of what a topology made: there from the beginning, gone as the last thing."""
+"""The finalizer on objects of a topology: set at creation, removed at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kapy.kube.names import Resource
 async def add_finalizer(
     client: Client, resource: Resource, document: Document, finalizer: str
 ) -> bool:
-    """Put it on, unless it is there or too late for that. True if it was put on."""
+    """Add the finalizer, unless it is set or the object is in deletion. Return True if it was
+    added.
+    """
 
     def patch(one: Document) -> Document:
         metadata = one["metadata"]
@@ -29,7 +31,7 @@ async def add_finalizer(
 async def remove_finalizer(
     client: Client, resource: Resource, document: Document, finalizer: str
 ) -> None:
-    """Take it off; others may take off theirs at the same time."""
+    """Remove the finalizer; concurrent changes of other finalizers are preserved."""
 
     def patch(one: Document) -> Document:
         there = one["metadata"].get("finalizers") or []

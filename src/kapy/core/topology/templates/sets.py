@@ -1,5 +1,6 @@
-"""The templates of a MachineSet that goes, unless its MachineDeployment or another set of that
-uses them."""
+"""Delete the templates of a deleted MachineSet, unless its MachineDeployment or another set uses
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from functools import partial
 
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Finalizer
+from kapy.contract.cluster_objects import ClusterObjects, cluster_of
 from kapy.contract.external import External, owner_keys
-from kapy.contract.fleet import Fleet, cluster_of
 from kapy.core.topology.errors import CannotReconcile
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.templates.finalizing import add_finalizer, remove_finalizer
@@ -30,33 +31,33 @@ from kapy.kube.names import GroupKind
 NAME = "topology/machineset"
 
 
-def add_to(runtime: Runtime, fleet: Fleet, external: External) -> Controller:
-    """Run the controller of MachineSets' templates in `runtime`."""
-    tools = Tools(runtime.client, external, fleet)
+def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Controller:
+    """Add the controller of MachineSets' templates to a runtime."""
+    tools = Tools(runtime.client, external, objects)
     controller = Controller(NAME, partial(reconcile, tools), concurrency=25)
-    controller.watch(fleet.machine_sets, owned_life)
-    clusters = runtime.cache.informer(fleet.clusters.resource)
-    controller.watch(clusters, of_unpaused(fleet.machine_sets_of))
-    return runtime.add(controller, fleet.machine_sets)
+    controller.watch(objects.machine_sets, owned_life)
+    clusters = runtime.cache.informer(objects.clusters.resource)
+    controller.watch(clusters, of_unpaused(objects.machine_sets_of))
+    return runtime.add(controller, objects.machine_sets)
 
 
 async def reconcile(tools: Tools, key: Key) -> Result:
     """Hold a MachineSet until its unused templates are deleted."""
-    fleet = tools.fleet
-    document = fleet.machine_sets.raw(key)
+    objects = tools.fleet
+    document = objects.machine_sets.raw(key)
     cluster = None if document is None else cluster_of(document)
     if document is None or cluster is None or not is_owned(document):
         return DONE
     resource, finalizer = MachineSet.RESOURCE, Finalizer.MACHINE_SET_TOPOLOGY
     if await add_finalizer(tools.client, resource, document, finalizer):
         return DONE
-    if not is_deleting(document) or is_paused(document, fleet.clusters.raw(cluster)):
+    if not is_deleting(document) or is_paused(document, objects.clusters.raw(cluster)):
         return DONE
     if finalizer not in (document["metadata"].get("finalizers") or ()):
         return DONE
     owner = _deployment_of(document)
-    users = sets_of(fleet, cluster, owner.name)
-    deployment = fleet.deployments.raw(owner)
+    users = sets_of(objects, cluster, owner.name)
+    deployment = objects.deployments.raw(owner)
     await delete_unused(tools, document, users if deployment is None else [*users, deployment])
     await remove_finalizer(tools.client, resource, document, finalizer)
     return DONE
@@ -66,7 +67,7 @@ _owner_keys = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
 
 
 def _deployment_of(machine_set: Document) -> Key:
-    """Its owner, which may be gone already. Raises CannotReconcile."""
+    """Return the owner, which may be gone already. Raises CannotReconcile."""
     for key in _owner_keys(Change(None, machine_set)):
         return key
     raise CannotReconcile(

@@ -1,4 +1,4 @@
-"""Which templates are in use, and the end of those that are not."""
+"""Find unused templates and delete them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import Annotation, Label
 from kapy.client.client import Client
+from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.contract.fleet import Fleet
 from kapy.core.topology.errors import doing
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -19,24 +19,24 @@ from kapy.kube.names import GroupKind
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What both controllers use."""
+    """The dependencies of both controllers."""
 
     client: Client
     external: External
-    fleet: Fleet
+    fleet: ClusterObjects
 
 
-def sets_of(fleet: Fleet, cluster: Key, deployment: str) -> list[Document]:
-    """The MachineSets of a MachineDeployment, by the label that names it."""
+def sets_of(objects: ClusterObjects, cluster: Key, deployment: str) -> list[Document]:
+    """Return the MachineSets of a MachineDeployment, by label."""
     return [
         one
-        for one in fleet.machine_sets_of(cluster)
+        for one in objects.machine_sets_of(cluster)
         if (one["metadata"].get("labels") or {}).get(Label.DEPLOYMENT_NAME) == deployment
     ]
 
 
 async def delete_unused(tools: Tools, of: Document, users: Iterable[Document]) -> None:
-    """Delete the templates that an object refers to, but for those of a user that stays.
+    """Delete the templates that an object refers to, except for those of remaining users.
 
     Raises CannotReconcile.
     """
@@ -60,12 +60,12 @@ async def delete_unused(tools: Tools, of: Document, users: Iterable[Document]) -
 
 
 def is_deleting(document: Document) -> bool:
-    """Whether deletion was asked for."""
+    """Return whether the object is in deletion."""
     return bool(document["metadata"].get("deletionTimestamp"))
 
 
 def is_paused(document: Document, cluster: Document | None) -> bool:
-    """Whether nothing may be done: it says so, or its Cluster."""
+    """Return whether the object or its Cluster is paused."""
     paused = cluster is not None and bool(cluster["spec"].get("paused"))
     return paused or Annotation.PAUSED in (document["metadata"].get("annotations") or {})
 

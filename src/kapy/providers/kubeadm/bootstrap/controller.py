@@ -26,8 +26,8 @@ from kapy.sdk import (
     InitLock,
     Keychain,
     Runtime,
-    awaited,
     own_key,
+    unblocking_only,
 )
 
 _BY_CLUSTER = "kubeadmconfigs-by-cluster"
@@ -83,7 +83,7 @@ def add_to(
             return ()
         return _config_of(document["spec"]["template"]["spec"], document)
 
-    controller.watch(configs, awaited(own_key), debounce=STATUS_DEBOUNCE)
+    controller.watch(configs, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
     controller.watch(configs, own_key, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(cache.informer(Machine), of_machine, debounce=AGGREGATE_DEBOUNCE)
     controller.watch(cache.informer(MachinePool), of_pool, debounce=AGGREGATE_DEBOUNCE)

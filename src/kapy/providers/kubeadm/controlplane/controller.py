@@ -37,9 +37,9 @@ from kapy.sdk import (
     Kubeconfigs,
     Runtime,
     SSACache,
-    awaited,
     own_key,
     owner_keys,
+    unblocking_only,
 )
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
@@ -90,9 +90,9 @@ def add_to(
     wake = _Wake(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
     noting, told = tools.settled.noting, tools.settled.told
-    controller.watch(control_planes, noting(awaited(own_key)), debounce=STATUS_DEBOUNCE)
+    controller.watch(control_planes, noting(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE)
     controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
-    controller.watch(machines, noting(awaited(wake.of_machine)), debounce=STATUS_DEBOUNCE)
+    controller.watch(machines, noting(unblocking_only(wake.of_machine)), debounce=STATUS_DEBOUNCE)
     controller.watch(machines, noting(wake.of_machine), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(cache.informer(MachinePool), noting(wake.of_pool))
     controller.watch(cache.informer(Cluster), noting(wake.of_cluster))

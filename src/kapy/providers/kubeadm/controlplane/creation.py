@@ -27,7 +27,7 @@ from kapy.providers.kubeadm.controlplane.desired import (
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.template import infrastructure_template
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import cloned, pick_fewest, v1beta1
+from kapy.sdk import clone_template, pick_fewest, v1beta1
 
 _ATTEMPTS: Final = 100
 
@@ -82,7 +82,7 @@ async def new_infrastructure(
 ) -> Document:
     """The infrastructure machine of a slot. Raises as `infrastructure_template`."""
     kcp, cluster = plane.kcp, plane.cluster.metadata.name
-    return cloned(
+    return clone_template(
         await infrastructure_template(tools, plane),
         name=name,
         namespace=kcp.metadata.namespace,

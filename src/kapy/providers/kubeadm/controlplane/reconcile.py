@@ -47,7 +47,7 @@ from kapy.sdk import (
     Unreadable,
     conditions,
     is_paused,
-    look_again,
+    next_transition,
     paused_condition,
     requeue,
 )
@@ -257,7 +257,7 @@ class Reconciler:
     def _wake_in_time(self, plane: ControlPlane) -> None:
         """Timers for what time alone changes: rollouts by date, issues that get old enough, and
         Machines that are not young any more or take long to go."""
-        plane.wake_by(look_again(plane.machines, plane.now))
+        plane.wake_by(next_transition(plane.machines, plane.now))
         due = next_due(plane.kcp, plane.machines, plane.now)
         if due is not None:
             plane.wake_by(requeue(after=due - plane.now, because="Machines become outdated"))

@@ -18,9 +18,9 @@ from kapy.api.machine import Machine
 from kapy.client.client import Client
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.move.journal import Mode, Place
+from kapy.clusterctl.move.log import silent
 from kapy.clusterctl.move.operation import begun, journal_of, operation
 from kapy.clusterctl.move.refusals import identity
-from kapy.clusterctl.move.tell import silent
 from kapy.kube import Document, Key
 from kapy.testing.conformance.behaviour import move_discovery, setup
 from kapy.testing.conformance.cleanup import delete_objects

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.clusterctl.move.accounts import paused_by, tell_counts, tell_left_behind
 from kapy.clusterctl.move.copying import present
 from kapy.clusterctl.move.discovery import discovered, not_considered
 from kapy.clusterctl.move.journal import Begun, Journal, Pausing
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Way, left_behind, planned
 from kapy.clusterctl.move.refusals import (
     check_providers,
@@ -18,7 +18,7 @@ from kapy.clusterctl.move.refusals import (
     check_undeleted,
     check_unpaused,
 )
-from kapy.clusterctl.move.tell import Tell
+from kapy.clusterctl.move.summary import paused_by, tell_counts, tell_left_behind
 
 _REHEARSAL: Final = (
     "*" * 56,
@@ -32,7 +32,7 @@ async def begin(
     target: Client,
     begun: Begun,
     path: Path,
-    tell: Tell,
+    tell: Log,
     *,
     besides: Collection[str] = (),
 ) -> Journal:
@@ -64,7 +64,7 @@ async def check_source(source: Client, namespace: str) -> None:
     check_undeleted(planned(graph))
 
 
-async def rehearse(source: Client, namespace: str, tell: Tell) -> None:
+async def rehearse(source: Client, namespace: str, tell: Log) -> None:
     """Say what a move would do, and what it would leave behind. Raises MoveError."""
     tell(0, "Performing move...")
     for text in _REHEARSAL:

@@ -1,4 +1,4 @@
-"""Who updates Machines in place, as the Machine controller sees them."""
+"""The interface for updating Machines in place."""
 
 from __future__ import annotations
 
@@ -9,47 +9,48 @@ from kapy.kube import Document, Key
 
 
 class Progress(NamedTuple):
-    """How far an update is. retry_after: seconds until there is more to say; 0: it is done."""
+    """The progress of an update. retry_after: seconds until the next call; 0: it is done."""
 
     retry_after: float = 0
     message: str = ""
 
 
-class Updates(Protocol):
-    """Asks an extension to update Machines."""
+class InPlaceUpdater(Protocol):
+    """Calls an extension to update Machines."""
 
     async def update_machine(self, machine: Key, desired: Document) -> Progress:
-        """Have a Machine made what it should be: any number of times, until it is done.
+        """Update a Machine to its desired state; called repeatedly until it is done.
 
         desired: `machine`, `infrastructureMachine` and `bootstrapConfig` (if there is one). Raises
-        KapyError when the update has failed for now.
+        KapyError if the update has failed for now.
         """
         ...
 
 
-class Said:
-    """What extensions said last of updates that are under way, and until when it counts.
+class ProgressMemo:
+    """Remembers the last progress of running updates until their next call is due.
 
-    It counts only of what it was said of: an extension is asked at once about something else.
-    Losing it (with this program) costs a request.
+    An entry is valid only for the same desired state. Losing it (with this program) costs one call.
     """
 
     def __init__(self) -> None:
         self._said: dict[Key, tuple[object, float, Progress]] = {}
 
-    def of(self, machine: Key, about: object) -> Progress | None:
-        """What was said, with the seconds that are left; None if somebody is to be asked."""
+    def get(self, machine: Key, about: object) -> Progress | None:
+        """Return the last progress with the remaining seconds; None if the extension has to be
+        called.
+        """
         known = self._said.get(machine)
         if known is None or known[0] != about:
             return None
         left = known[1] - asyncio.get_running_loop().time()
         return known[2]._replace(retry_after=left) if left > 0 else None
 
-    def keep(self, machine: Key, about: object, progress: Progress) -> None:
-        """Remember an answer that asked to come again."""
+    def put(self, machine: Key, about: object, progress: Progress) -> None:
+        """Remember a progress that requested another call."""
         until = asyncio.get_running_loop().time() + progress.retry_after
         self._said[machine] = about, until, progress
 
     def forget(self, machine: Key) -> None:
-        """Nothing is under way any more."""
+        """Forget a finished update."""
         self._said.pop(machine, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 
-class Tell(Protocol):
+class Log(Protocol):
     """Takes a message; how much of it is shown is for others to decide."""
 
     def __call__(self, level: int, message: str, /, **values: Any) -> None:

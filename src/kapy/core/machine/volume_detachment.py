@@ -1,4 +1,4 @@
-"""Waiting for a workload cluster to detach the volumes of a drained Node."""
+"""Wait until a workload cluster has detached the volumes of a drained Node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kapy.core.machine.drain import is_unreachable
 from kapy.core.machine.evictions import planned_drain
 from kapy.core.machine.node import watched_nodes
 from kapy.core.machine.scope import MachineScope
-from kapy.core.machine.vigil import Sight
+from kapy.core.machine.temporary_watches import Snapshot
 from kapy.core.machine.volumes import (
     PERSISTENT_VOLUMES,
     VOLUME_ATTACHMENTS,
@@ -22,10 +22,10 @@ from kapy.kube.errors import NotFound
 
 
 async def await_detachment(scope: MachineScope, node_name: str, started: str) -> Result | None:
-    """None when nothing is attached any more that must be waited for.
+    """Return None once no volume that must be waited for is attached.
 
-    What is waited for is watched: the Node always is, VolumeAttachments are from now on. Raises
-    NotConnected, NoVolumeName, InvalidRule, and what the workload cluster answers.
+    It watches the VolumeAttachments; the Node is watched anyway. Raises NotConnected, NoVolumeName,
+    InvalidRule, and the workload cluster's errors.
     """
     node = watched_nodes(scope).raw(Key("", node_name))
     if node is None or is_unreachable(node):  # nobody is left who could detach anything
@@ -42,17 +42,18 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
     if not left:
         return None
     if attachments:
-        attachments.hold()
-    scope.waits(Reason.WAITING_FOR_VOLUME_DETACH, left.message(started))
+        attachments.watch()
+    scope.set_deleting_condition(Reason.WAITING_FOR_VOLUME_DETACH, left.message(started))
     return DONE
 
 
-async def _attachments(scope: MachineScope) -> Sight | None:
-    """The VolumeAttachments; None where nobody asks for them, or of a server without storage, which
-    attaches nothing."""
+async def _attachments(scope: MachineScope) -> Snapshot | None:
+    """Return the VolumeAttachments; None if they are not needed, or if the server has no storage
+    API.
+    """
     if not scope.tools.gates.machine_wait_for_volume_detach_consider_volume_attachments:
         return None
     try:
-        return await scope.look(VOLUME_ATTACHMENTS)
+        return await scope.snapshot(VOLUME_ATTACHMENTS)
     except NotFound:
         return None

@@ -17,7 +17,7 @@ PAUSES: Final = (0.25, 0.4, 0.65, 1.0, 1.7, 2.7, 4.3)
 """Seconds before each further try: eleven in all."""
 
 
-async def persistently(work: Callable[[], Awaitable[T]]) -> T:
+async def retry(work: Callable[[], Awaitable[T]]) -> T:
     """What `work` answers; tried again where the failure may pass. Raises what it raised last.
 
     Work that creates must take AlreadyExists: the answer of a first try may have been lost.

@@ -1,4 +1,4 @@
-"""Recognising a cluster of which nothing is left to do, without computing it once more."""
+"""Recognize a settled topology by its fingerprint, without computing the desired state again."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _VERSION: Final = tuple(ControlPlane.status_version.path().split("."))
 _VERSIONS: Final = tuple(ControlPlane.status_versions.path().split("."))
 
 
-class Patches(ExternalPatches, Protocol):
-    """Asks the extensions that a ClusterClass names."""
+class PatchRevisions(ExternalPatches, Protocol):
+    """Calls the extensions that a ClusterClass names."""
 
     def revision(self, extension: str) -> str:
-        """Changes whenever the ExtensionConfig of an extension does."""
+        """Return a text that changes with an extension's ExtensionConfig."""
 
 
-class Settled(NamedTuple):
-    """A topology of which nothing was left to do.
+class SettledTopology(NamedTuple):
+    """A topology with nothing left to do.
 
-    said: what its condition said. until: when extensions have to be called again although nothing
-    has changed; None where the class names none.
+    said: its condition. until: when extensions have to be called again without a change; None if
+    the class names none.
     """
 
     fingerprint: Fingerprint
@@ -47,13 +47,13 @@ class Settled(NamedTuple):
 
 
 def fingerprint(
-    blueprint: Blueprint, current: ClusterState, patches: Patches | None = None
+    blueprint: Blueprint, current: ClusterState, patches: PatchRevisions | None = None
 ) -> Fingerprint:
-    """Two equal ones have the same desired state, and the same differences from it.
+    """Return a value that is equal only if desired state and differences are equal.
 
-    Of objects only who they are and what they are meant to be counts, not how they are doing; but
-    the versions that run in a control plane decide about upgrades. Where extensions are asked,
-    every change of an object counts: a reconcile after it calls them.
+    It covers identity and spec of objects, not their status, except for the versions of a control
+    plane, which affect upgrades. If extensions are called, every change of an object counts, since
+    they must be called after it.
     """
     of_class, plane = blueprint.control_plane, current.control_plane
     return (
@@ -103,7 +103,7 @@ def fingerprint(
 
 
 def extensions_of(blueprint: Blueprint) -> list[str]:
-    """The handlers that a reconcile of the topology calls for patches and their validation."""
+    """Return the handlers that a reconcile calls for patches and validation."""
     asked = (one.external for one in blueprint.cluster_class.spec.patches)
     return [
         name
@@ -115,7 +115,7 @@ def extensions_of(blueprint: Blueprint) -> list[str]:
 
 
 def _of_extensions(
-    blueprint: Blueprint, current: ClusterState, patches: Patches | None
+    blueprint: Blueprint, current: ClusterState, patches: PatchRevisions | None
 ) -> tuple[str, ...]:
     names = extensions_of(blueprint)
     if patches is None or not names:
@@ -124,7 +124,7 @@ def _of_extensions(
 
 
 def _revisions(current: ClusterState) -> Iterator[str]:
-    """The resourceVersions of all objects of a cluster."""
+    """Return the resourceVersions of all objects of a cluster."""
     plane = current.control_plane
     yield _version(current.cluster)
     yield from map(_revision, (current.infrastructure_cluster, plane.object))

@@ -1,4 +1,4 @@
-"""Conditions that sum up many Machines; the owners of Machines all report them."""
+"""Conditions that aggregate Machines, shared by all owners of Machines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ YOUNG: Final = timedelta(seconds=10)
 def machines_ready(
     machines: Sequence[Machine], target: str = ConditionType.MACHINES_READY
 ) -> Condition:
-    """The Ready conditions of Machines as one."""
+    """Aggregate the Ready conditions of Machines."""
     if not machines:
         return true(target, Reason.NO_REPLICAS)
     merge = Merge(reason=reasons(Reason.NOT_READY, Reason.READY_UNKNOWN, Reason.READY))
@@ -33,8 +33,9 @@ def machines_ready(
 def machines_up_to_date(
     machines: Sequence[Machine], now: datetime, target: str = ConditionType.MACHINES_UP_TO_DATE
 ) -> Condition:
-    """The UpToDate conditions of Machines as one. A Machine just made has not had the time to
-    report it, and does not count."""
+    """Aggregate the UpToDate conditions of Machines. New Machines that have not reported it yet do
+    not count.
+    """
     counted = [
         machine
         for machine in machines
@@ -49,8 +50,9 @@ def machines_up_to_date(
 
 
 def remediating(machines: Sequence[Machine], unless: str) -> Condition:
-    """Remediating: which Machines are being replaced for their health. unless: what the message
-    says of unhealthy Machines that are not (`not to be remediated by …`)."""
+    """Return the condition Remediating: which Machines are being remediated. unless: the text for
+    unhealthy Machines that are not (`not to be remediated by …`).
+    """
     of = ConditionType.REMEDIATING
     unhealthy = [machine for machine in machines if is_unhealthy(machine)]
     to_remediate = [machine for machine in unhealthy if is_to_be_remediated(machine)]
@@ -63,7 +65,7 @@ def remediating(machines: Sequence[Machine], unless: str) -> Condition:
 
 
 def is_checked(machine: Machine) -> bool:
-    """Whether a health check told of the Machine, to whatever readers."""
+    """Return whether a health check has reported on the Machine, in either API version."""
     deprecated = machine.status.deprecated
     told = None if deprecated is None else deprecated.v1beta1
     return has(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED) or (
@@ -73,12 +75,12 @@ def is_checked(machine: Machine) -> bool:
 
 
 def is_unhealthy(machine: Machine) -> bool:
-    """Whether a health check found the Machine to be broken."""
+    """Return whether a health check found the Machine unhealthy."""
     return is_false(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED)
 
 
 def is_to_be_remediated(machine: Machine) -> bool:
-    """Whether the Machine's owner is asked to replace it."""
+    """Return whether the Machine's owner is asked to replace it."""
     return is_unhealthy(machine) and is_false(
         machine.status.conditions, ConditionType.OWNER_REMEDIATED
     )

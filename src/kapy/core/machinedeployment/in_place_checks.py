@@ -1,4 +1,4 @@
-"""Which old MachineSets can be updated in place, asked for the plan of a rollout."""
+"""Find out which old MachineSets can be updated in place, for the plan of a rollout."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ class SetUpdates(Protocol):
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """Why the Machines of a MachineSet cannot be updated in place; nothing if they can.
+        """Return why the Machines of a MachineSet cannot be updated in place; nothing if they can.
 
         current, desired: `machineSet`, `infrastructureMachineTemplate` and
-        `bootstrapConfigTemplate` (if there is one). Raises KapyError when that cannot be found out.
+        `bootstrapConfigTemplate` (if there is one). Raises KapyError if the extension does not
+        answer.
         """
         ...
 
 
 class Undecided(KapyError):
-    """It cannot be found out whether a MachineSet can be updated in place."""
+    """It is unknown whether a MachineSet can be updated in place."""
 
 
 async def decide(scope: MachineDeploymentScope, rollout: Rollout) -> None:
-    """Tell the plan of a rolling update which of the old sets can be updated in place.
+    """Record in the plan of a rolling update which old sets can be updated in place.
 
-    Raises Undecided: replacing Machines that could stay cannot be taken back, so nothing is planned
+    Raises Undecided: replacing Machines that could stay cannot be undone, so nothing is planned
     until it is known.
     """
     updates = scope.tools.updates
@@ -69,7 +70,7 @@ async def _can_update(
 
 
 async def _objects(scope: MachineDeploymentScope, machine_set: MachineSet) -> Document | None:
-    """A set with its templates; None if one of them does not exist (any more)."""
+    """Return a set with its templates; None if one of them does not exist."""
     spec = machine_set.spec.template.spec
     objects = {"machineSet": written(machine_set)}
     for field, ref in (

@@ -1,8 +1,8 @@
-"""Steps of a deletion that empty the Node: its Pods leave, then its volumes are detached.
+"""Steps of a deletion that drain the Node and wait for its volumes.
 
-Each has all the time that the Machine's `spec.deletion` gives it, and none once the end of the
-machine itself has begun. A workload cluster that cannot be reached is waited for (it wakes the
-Machine when it is back), as long as there is time.
+Each step may take the time that the Machine's `spec.deletion` allows, and is skipped once the
+deletion of the infrastructure has begun. An unreachable workload cluster is waited for (its
+connection enqueues the Machine) within that time.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.times import moment, stamp
 from kapy.conditions.v1beta1 import INFO, WARNING, conditions_of, false, get, true
 from kapy.contract.observed import Found
-from kapy.core.machine.detachment import await_detachment
 from kapy.core.machine.evictions import drain
 from kapy.core.machine.scope import MachineScope
+from kapy.core.machine.volume_detachment import await_detachment
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube.errors import KapyError
 from kapy.remote.cluster_cache import NotConnected
@@ -30,8 +30,8 @@ DETACH_FAILED = (
 )
 
 
-async def drained(scope: MachineScope) -> Result | None:
-    """No Pod is left on the Node that has to go."""
+async def drain_node(scope: MachineScope) -> Result | None:
+    """Drain the Node; return None when it is drained."""
     machine = scope.machine
     times = machine.status.deletion or MachineDeletionStatus()
     limit = machine.spec.deletion.node_drain_timeout_seconds
@@ -41,13 +41,15 @@ async def drained(scope: MachineScope) -> Result | None:
         return None
     times = scope.deletion_times()
     times.node_drain_start_time = started = times.node_drain_start_time or stamp(scope.now)
-    scope.waits(Reason.DRAINING_NODE, f"Drain not completed yet (started at {started}):")
+    scope.set_deleting_condition(
+        Reason.DRAINING_NODE, f"Drain not completed yet (started at {started}):"
+    )
     assert machine.status.node_ref is not None
     name, of = machine.status.node_ref.name, V1Beta1Type.DRAINING_SUCCEEDED
     try:
         result = await drain(scope, name, started)
     except KapyError as error:
-        scope.waits(Reason.DRAINING_NODE, DRAIN_FAILED)
+        scope.set_deleting_condition(Reason.DRAINING_NODE, DRAIN_FAILED)
         scope.legacy.append(false(of, V1Beta1Reason.DRAINING_FAILED, WARNING, str(error)))
         told = f'error draining Machine\'s node "{name}": {error}'
         scope.tools.events.warning(machine, "FailedDrainNode", told)
@@ -62,8 +64,8 @@ async def drained(scope: MachineScope) -> Result | None:
     return result.earlier_of(at_timeout(started, limit, scope.now, "the drain may take no longer"))
 
 
-async def volumes_detached(scope: MachineScope) -> Result | None:
-    """No volume is attached to the Node that has to be detached."""
+async def detach_volumes(scope: MachineScope) -> Result | None:
+    """Wait until the volumes are detached; return None when they are."""
     machine = scope.machine
     times = machine.status.deletion or MachineDeletionStatus()
     limit = machine.spec.deletion.node_volume_detach_timeout_seconds
@@ -75,7 +77,9 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
     times = scope.deletion_times()
     times.wait_for_node_volume_detach_start_time = started = started or stamp(scope.now)
     reason, of = Reason.WAITING_FOR_VOLUME_DETACH, V1Beta1Type.VOLUME_DETACH_SUCCEEDED
-    scope.waits(reason, f"Waiting for Node volumes to be detached (started at {started})")
+    scope.set_deleting_condition(
+        reason, f"Waiting for Node volumes to be detached (started at {started})"
+    )
     if get(conditions_of(machine), of) is None:
         waiting = "Waiting for node volumes to be detached"
         scope.legacy.append(false(of, V1Beta1Reason.WAITING_FOR_VOLUME_DETACH, INFO, waiting))
@@ -84,7 +88,7 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
     try:
         result = await await_detachment(scope, name, started)
     except KapyError as error:
-        scope.waits(reason, DETACH_FAILED)
+        scope.set_deleting_condition(reason, DETACH_FAILED)
         told = f'error waiting for node volumes detaching, Machine\'s node "{name}": {error}'
         events.warning(machine, "FailedWaitForVolumeDetach", told)
         result = until_reachable(scope, error)
@@ -97,7 +101,7 @@ async def volumes_detached(scope: MachineScope) -> Result | None:
 
 
 def until_reachable(scope: MachineScope, error: KapyError) -> Result:
-    """When to ask a workload cluster again that could not be asked; all else is raised."""
+    """Return when to ask a workload cluster again that failed temporarily; raise other errors."""
     if not isinstance(error, NotConnected):
         raise error
     if not scope.tools.remote.health(scope.cluster_key).connected:
@@ -107,7 +111,7 @@ def until_reachable(scope: MachineScope, error: KapyError) -> Result:
 
 
 def _before_the_end(scope: MachineScope) -> bool:
-    """Whether the machine is still whole: its end has not been begun in any way."""
+    """Return whether the deletion of the infrastructure has not begun."""
     times, infrastructure = scope.machine.status.deletion, scope.infrastructure
     if times is not None and times.wait_for_pre_terminate_hook_start_time is not None:
         return False
@@ -115,14 +119,14 @@ def _before_the_end(scope: MachineScope) -> bool:
 
 
 def is_over(started: str | None, limit: int | None, now: datetime) -> bool:
-    """Whether a step has had its time (no limit, or 0: it has all the time there is)."""
+    """Return whether a step's timeout is over (none or 0: no timeout)."""
     if started is None or not limit or limit < 0:
         return False
     return now - moment(started) >= timedelta(seconds=limit)
 
 
 def at_timeout(started: str, limit: int | None, now: datetime, because: str) -> Result:
-    """A timer, because nothing changes at the moment when a step has had its time."""
+    """Return a timer for the timeout of a step: there is no event at that moment."""
     if not limit or limit < 0:
         return DONE
     left = moment(started) + timedelta(seconds=limit) - now

@@ -1,4 +1,4 @@
-"""When conditions that sum up Machines say something else, although no Machine has changed."""
+"""The next time at which aggregated conditions change although no Machine changes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType
 from kapy.api.times import moment
-from kapy.conditions.fleet import YOUNG
 from kapy.conditions.lookup import has
+from kapy.conditions.machines import YOUNG
 from kapy.conditions.stale import LONG
 from kapy.engine.result import DONE, Result, requeue
 
 
-def look_again(machines: Iterable[Machine], now: datetime) -> Result:
-    """A timer, because nobody says so when a Machine is not young any more, or takes long to go."""
+def next_transition(machines: Iterable[Machine], now: datetime) -> Result:
+    """Return a timer for the next transition: there is no event when a Machine is no longer new, or
+    when its deletion takes long.
+    """
     due = [time for machine in machines for time in _moments(machine) if time >= now]
     if not due:
         return DONE

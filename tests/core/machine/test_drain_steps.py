@@ -8,7 +8,7 @@ import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
-from kapy.core.machine.emptying import is_over
+from kapy.core.machine.drain_steps import is_over
 from kapy.kube import Key
 from kapy.kube.names import NODES
 from tests.core.machine.scene import condition, delete, found, pod, pods, running

@@ -1,7 +1,5 @@
-"""Machines with which all is well: they count, and there is nothing to say about them.
-
-Who sums up a large set looks closely at the others only: of those that are quiet one is enough to
-speak for all.
+"""Optimization for aggregation: healthy Machines with nothing to report are represented by one of
+them.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ _WELL = frozenset({ConditionType.READY, ConditionType.UP_TO_DATE})
 _TRUE = frozenset({*_WELL, ConditionType.AVAILABLE, ConditionType.NODE_READY})
 
 
-def is_quiet(machine: Machine) -> bool:
-    """Whether the Machine is ready, available and up to date, and nothing more is said of it."""
+def is_healthy_and_silent(machine: Machine) -> bool:
+    """Return whether the Machine is ready, available and up to date, without messages."""
     if machine.deleting or machine.status.node_ref is None or is_updating_in_place(machine):
         return False
     if Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations:
@@ -48,28 +46,31 @@ def _is_ready_in_v1beta1(machine: Machine) -> bool:
     return ready is not None and ready.status == TRUE
 
 
-class Sums(NamedTuple):
-    """Machines to sum up. loud: those with which not all is well. quiet: how many others there
-    are. telling: the loud ones, and one that speaks for the quiet ones."""
+class AggregationInput(NamedTuple):
+    """The Machines to aggregate. loud: Machines with something to report. quiet: the number of
+    other Machines. telling: the noteworthy Machines and one of the healthy ones.
+    """
 
-    loud: list[Machine]
-    quiet: int
-    telling: list[Machine]
+    noteworthy: list[Machine]
+    healthy_count: int
+    representatives: list[Machine]
 
 
-def sums(machines: Iterable[Machine], quiet: set[int]) -> Sums:
-    """quiet: the `id` of each Machine that is known to be quiet."""
+def aggregation_input(machines: Iterable[Machine], quiet: set[int]) -> AggregationInput:
+    """Build the aggregation input. quiet: the `id` of each Machine that is known to be healthy and
+    silent.
+    """
     loud: list[Machine] = []
     others: list[Machine] = []
     for machine in machines:
         (others if id(machine) in quiet else loud).append(machine)
-    return Sums(loud, len(others), [*loud, *others[:1]])
+    return AggregationInput(loud, len(others), [*loud, *others[:1]])
 
 
-class Memory(Generic[T]):
-    """What was made of documents, kept for those that are the same the next time.
+class MemoCache(Generic[T]):
+    """Caches results by the identity of documents.
 
-    about: what else it was made of; when that is another one, all is forgotten.
+    about: the other inputs; if they change, the cache is dropped.
     """
 
     __slots__ = ("_about", "_known")
@@ -79,10 +80,10 @@ class Memory(Generic[T]):
         # By the identity of the document, which is kept so that no other one can get it.
         self._known: dict[int, tuple[Document, T]] = {}
 
-    def of(
+    def map(
         self, documents: Iterable[Document], about: object, make: Callable[[Document], T]
     ) -> list[T]:
-        """`make` of each document, in their order."""
+        """Return `make` of each document, in order."""
         known = self._known if about == self._about else {}
         kept: dict[int, tuple[Document, T]] = {}
         for document in documents:

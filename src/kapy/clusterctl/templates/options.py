@@ -18,7 +18,7 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TemplateOptions:
     """A cluster's name and namespace, its version, and how many machines it has.
 
     None and "" leave it to the environment, the configuration file and the template.
@@ -31,7 +31,7 @@ class Wishes:
     worker_machines: int | None = None
 
 
-def set_variables(wishes: Wishes, variables: Variables) -> None:
+def set_variables(wishes: TemplateOptions, variables: Variables) -> None:
     """Set the common variables of templates. Raises TemplateError."""
     if errors := dns_label_errors(wishes.namespace):
         raise TemplateError(f"invalid target-namespace: {'; '.join(errors)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.contract.handover import awaited
+from kapy.contract.predicates import unblocking_only
 from kapy.engine.cache import Change
 from kapy.engine.controller import own_key
 from kapy.kube import Document, Key
@@ -32,7 +32,7 @@ def thing(**parts: Document) -> Document:
 )
 def test_others_wait_for_it(after: Document) -> None:
     change = Change(thing(spec={}), after)
-    assert list(awaited(own_key)(change)) == [KEY]
+    assert list(unblocking_only(own_key)(change)) == [KEY]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_others_wait_for_it(after: Document) -> None:
     ],
 )
 def test_it_is_only_told(after: Document) -> None:
-    assert list(awaited(own_key)(Change(thing(spec={}), after))) == []
+    assert list(unblocking_only(own_key)(Change(thing(spec={}), after))) == []
 
 
 @pytest.mark.parametrize("change", [Change(None, thing()), Change(thing(), None)])
 def test_what_comes_or_goes_is_waited_for(change: Change) -> None:
-    assert list(awaited(own_key)(change)) == [KEY]
+    assert list(unblocking_only(own_key)(change)) == [KEY]

@@ -1,9 +1,10 @@
-"""Of all changes those that somebody waits for: what lets another controller go on.
+"""Predicate: changes that unblock another controller (spec, owners, deletion, initialization), as
+opposed to status noise.
 
-    controller.watch(machines, awaited(owners), debounce=STATUS_DEBOUNCE)
+    controller.watch(machines, unblocking_only(owners), debounce=STATUS_DEBOUNCE)
     controller.watch(machines, owners, debounce=AGGREGATE_DEBOUNCE)
 
-What is left is told, not handed over: conditions, counters, addresses.
+All other changes are conditions, counters and addresses.
 """
 
 from __future__ import annotations
@@ -16,20 +17,22 @@ from kapy.engine.controller import Mapper
 from kapy.kube import Document, Key
 
 
-def awaited(keys: Mapper) -> Mapper:
-    """As `keys`, but only of changes by which an object hands something over."""
+def unblocking_only(keys: Mapper) -> Mapper:
+    """Wrap a mapper so that it ignores changes which unblock no other controller."""
 
     def of(change: Change) -> Iterable[Key]:
         old, new = change.old, change.new
-        if old is not None and new is not None and _given(old) == _given(new):
+        if old is not None and new is not None and _unblocking_state(old) == _unblocking_state(new):
             return ()
         return keys(change)
 
     return of
 
 
-def _given(document: Document) -> Any:
-    """What others wait for, of objects of every contract and version, and of our own kinds."""
+def _unblocking_state(document: Document) -> Any:
+    """Return the fields that other controllers wait for, of all contracts, versions and
+    core kinds.
+    """
     metadata, status = document["metadata"], document.get("status") or {}
     return (
         document.get("spec"),

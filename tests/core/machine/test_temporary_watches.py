@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapy.client.client import Listed
-from kapy.core.machine.vigil import Held, Vigils, Waiting
+from kapy.core.machine.temporary_watches import TemporaryWatches, WaitingMachine, WatchedObjects
 from kapy.engine.cache import Informer
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
@@ -22,7 +22,7 @@ class Remote:
 
     def __init__(self) -> None:
         self.pods: list[Document] = []
-        self.open: dict[Held, Informer[Document]] = {}
+        self.open: dict[WatchedObjects, Informer[Document]] = {}
         self.lists = 0
 
     def client(self, _: Key) -> Remote:
@@ -33,22 +33,22 @@ class Remote:
         return Listed(self.pods, "7")
 
     def selected(self, *held: Any) -> Informer[Document] | None:
-        return self.open.get(Held(*held))
+        return self.open.get(WatchedObjects(*held))
 
     def select(self, *given: Any) -> Informer[Document]:
         *held, listed = given
-        if Held(*held) not in self.open:
+        if WatchedObjects(*held) not in self.open:
             store = Store()
             store.replace(listed.items, listed.resource_version)
-            self.open[Held(*held)] = Informer(PODS, store)
-        return self.open[Held(*held)]
+            self.open[WatchedObjects(*held)] = Informer(PODS, store)
+        return self.open[WatchedObjects(*held)]
 
     def release(self, *held: Any) -> None:
-        del self.open[Held(*held)]
+        del self.open[WatchedObjects(*held)]
 
 
-def waiting(machine: Key) -> Waiting:
-    return Waiting(machine, CLUSTER, f"node-of-{machine.name}", set())
+def waiting(machine: Key) -> WaitingMachine:
+    return WaitingMachine(machine, CLUSTER, f"node-of-{machine.name}", set())
 
 
 async def idle(_: Key) -> Result:
@@ -57,29 +57,29 @@ async def idle(_: Key) -> Result:
 
 async def test_objects_are_watched_from_the_first_wait_until_nobody_waits() -> None:
     remote, controller = Remote(), Controller("machine", idle)
-    vigils = Vigils(remote)  # type: ignore[arg-type]
+    temporary_watches = TemporaryWatches(remote)  # type: ignore[arg-type]
     first, second = waiting(ONE), waiting(TWO)
 
-    sight = await vigils.look(controller, first, PODS)
+    sight = await temporary_watches.snapshot(controller, first, PODS)
     assert (remote.lists, remote.open) == (1, {})
-    sight.hold()
-    (await vigils.look(controller, second, PODS)).hold()
+    sight.watch()
+    (await temporary_watches.snapshot(controller, second, PODS)).watch()
     assert remote.lists == 1
     (held,) = remote.open
-    assert list(vigils.waiting(held, "node-of-one")) == [ONE]
-    assert list(vigils.waiting(held, None)) == [ONE, TWO]
+    assert list(temporary_watches.waiting_machines(held, "node-of-one")) == [ONE]
+    assert list(temporary_watches.waiting_machines(held, None)) == [ONE, TWO]
 
-    vigils.keep(ONE, first.held)
-    assert list(vigils.waiting(held, None)) == [ONE, TWO]
-    vigils.keep(ONE)
-    assert list(vigils.waiting(held, None)) == [TWO]
-    vigils.keep(TWO)
+    temporary_watches.release_unused(ONE, first.watched)
+    assert list(temporary_watches.waiting_machines(held, None)) == [ONE, TWO]
+    temporary_watches.release_unused(ONE)
+    assert list(temporary_watches.waiting_machines(held, None)) == [TWO]
+    temporary_watches.release_unused(TWO)
     assert remote.open == {}
 
 
 async def test_what_was_known_while_somebody_waited_is_forgotten() -> None:
-    vigils = Vigils(Remote())  # type: ignore[arg-type]
-    vigils.daemon_sets(ONE).add(Key("kube-system", "proxy"))
-    assert vigils.daemon_sets(ONE)
-    vigils.keep(ONE)
-    assert not vigils.daemon_sets(ONE)
+    temporary_watches = TemporaryWatches(Remote())  # type: ignore[arg-type]
+    temporary_watches.daemon_sets(ONE).add(Key("kube-system", "proxy"))
+    assert temporary_watches.daemon_sets(ONE)
+    temporary_watches.release_unused(ONE)
+    assert not temporary_watches.daemon_sets(ONE)

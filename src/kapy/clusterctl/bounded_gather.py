@@ -10,7 +10,7 @@ T = TypeVar("T")
 AT_ONCE: Final = 16
 
 
-async def side_by_side(
+async def bounded_gather(
     works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE
 ) -> list[T]:
     """The answers in the order of the works. The first failure ends the others, and is raised."""
@@ -30,7 +30,7 @@ async def side_by_side(
     return [task.result() for task in tasks]
 
 
-async def all_answered(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
+async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     """Do the work side by side; after a failure wait for the requests that are under way.
 
     The effect of each request is known when the failure is raised. No more requests are begun.
@@ -49,7 +49,7 @@ async def all_answered(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     def begun(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[list[T]]]:
         return lambda: one(work)
 
-    answers = await side_by_side(begun(work) for work in works)
+    answers = await bounded_gather(begun(work) for work in works)
     if failures:
         raise failures[0]
     return [one for some in answers for one in some]

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+def atomic_write(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file to write; it comes into its place, and folders above it, when that went well.
 
     mode: the most that others may do with it. Raises OSError.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from kapy.clusterctl.move.graph import Graph, Ref
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS
+from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import LeftBehind
-from kapy.clusterctl.move.tell import Tell
 
 
-def tell_counts(graph: Graph, tell: Tell, first: str = "Moving Cluster API objects") -> None:
+def tell_counts(graph: Graph, tell: Log, first: str = "Moving Cluster API objects") -> None:
     """How many Clusters and ClusterClasses it is about."""
     tell(0, first, Clusters=sum(1 for _ in graph.of(CLUSTER)))
     tell(0, "Moving Cluster API objects", ClusterClasses=sum(1 for _ in graph.of(CLUSTER_CLASS)))
 
 
-def tell_left_behind(one: LeftBehind, tell: Tell, level: int = 0) -> None:
+def tell_left_behind(one: LeftBehind, tell: Log, level: int = 0) -> None:
     """An object stays where it is, and why."""
     names = {one.ref.kind: one.ref.name, "Namespace": one.ref.namespace, "Reason": one.why}
     tell(level, "Leaving behind", **names)

@@ -1,4 +1,4 @@
-"""Objects that were cloned for a Machine which never came to be."""
+"""Orphans: objects that were cloned for a Machine which was never created."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BY_OWNER: Final = "owner"
 Clone: TypeAlias = tuple[Resource, Document]
 
 
-async def left_behind(scope: MachineSetScope) -> list[Clone]:
-    """Clones that the set still owns itself: no Machine has taken them over."""
+async def find_orphans(scope: MachineSetScope) -> list[Clone]:
+    """Return the clones that the set itself still owns, since no Machine has replaced it."""
     spec, found = scope.machine_set.spec.template.spec, list[Clone]()
     for ref in (spec.infrastructure_ref, spec.bootstrap.config_ref):
         if ref is None or not ref.kind.endswith(SUFFIX):
@@ -39,8 +39,8 @@ async def left_behind(scope: MachineSetScope) -> list[Clone]:
     return [one for one in found if (one[0].kind, one[1]["metadata"]["name"]) not in in_use]
 
 
-async def delete_leftovers(scope: MachineSetScope, leftovers: Sequence[Clone]) -> None:
-    """Delete what no Machine will need; one that cannot be deleted does not keep the others."""
+async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> None:
+    """Delete unneeded orphans; a failure of one does not stop the others."""
     failures: list[Exception] = []
     for resource, document in leftovers:
         uid = document["metadata"]["uid"]

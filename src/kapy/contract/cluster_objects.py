@@ -1,4 +1,4 @@
-"""Our own kinds as the cache holds them, found by the Cluster that they belong to."""
+"""The cached objects of core's kinds, by the Cluster that they belong to."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ BY_REFERENCE = "reference"
 Path = tuple[str, ...]
 
 
-class Fleet:
-    """Clusters, and what is in them. Documents are shared: read only."""
+class ClusterObjects:
+    """The cached Clusters and their Machines, sets and pools. Documents are shared: read only."""
 
     def __init__(self, cache: Cache) -> None:
         self.clusters = cache.informer(Cluster)
@@ -38,34 +38,34 @@ class Fleet:
         self.pools = _indexed(cache, MachinePool.RESOURCE)
 
     def machines_of(self, cluster: Key) -> Sequence[Document]:
-        """The Machines of a Cluster, in the order of names."""
+        """Return the Machines of a Cluster, by name."""
         return self.machines.indexed(BY_CLUSTER, str(cluster))
 
     def machines_with(self, cluster: Key, provider_id: str) -> Sequence[Document]:
-        """The Machines of a Cluster that have a provider ID; there should be one."""
+        """Return the Machines of a Cluster with a provider ID; normally one."""
         return self.machines.indexed(BY_PROVIDER_ID, f"{cluster} {provider_id}")
 
     def machine_sets_of(self, cluster: Key) -> Sequence[Document]:
-        """The MachineSets of a Cluster, in the order of names."""
+        """Return the MachineSets of a Cluster, by name."""
         return self.machine_sets.indexed(BY_CLUSTER, str(cluster))
 
     def deployments_of(self, cluster: Key) -> Sequence[Document]:
-        """The MachineDeployments of a Cluster, in the order of names."""
+        """Return the MachineDeployments of a Cluster, by name."""
         return self.deployments.indexed(BY_CLUSTER, str(cluster))
 
     def pools_of(self, cluster: Key) -> Sequence[Document]:
-        """The MachinePools of a Cluster, in the order of names."""
+        """Return the MachinePools of a Cluster, by name."""
         return self.pools.indexed(BY_CLUSTER, str(cluster))
 
 
 def cluster_of(document: Document) -> Key | None:
-    """The Cluster that one of our objects belongs to (`spec.clusterName`)."""
+    """Return the Cluster of an object (`spec.clusterName`)."""
     name = document["spec"].get("clusterName")
     return Key(document["metadata"].get("namespace", ""), name) if name else None
 
 
 def by_cluster(document: Document) -> Iterable[str]:
-    """The values of the index `BY_CLUSTER`."""
+    """Return the values for the index `BY_CLUSTER`."""
     cluster = cluster_of(document)
     return () if cluster is None else (str(cluster),)
 
@@ -76,7 +76,7 @@ def _by_provider_id(machine: Document) -> Iterable[str]:
 
 
 def _by_node(machine: Document) -> Iterable[str]:
-    """By the name of its Node, and by its provider ID as long as nothing else is known."""
+    """Index a Machine by the name of its Node, or by its provider ID if the Node is not known."""
     cluster = cluster_of(machine)
     if name := ((machine.get("status") or {}).get("nodeRef") or {}).get("name"):
         yield f"{cluster}/{name}"
@@ -90,11 +90,11 @@ def _indexed(cache: Cache, resource: Resource) -> Informer[Document]:
     return informer
 
 
-def referring(informer: Informer[Document], *paths: Path) -> Callable[[Change], Iterable[Key]]:
-    """Maps a change of a provider's object to the objects of `informer` that refer to it.
+def by_reference(informer: Informer[Document], *paths: Path) -> Callable[[Change], Iterable[Key]]:
+    """Return a mapper from a provider's object to the objects of `informer` that refer to it.
 
-    paths: where their references stand. It finds them before any owner reference is set, so that
-    an object which is waited for wakes who waits.
+    paths: of their references. It works before any owner reference is set, so that the creation of
+    a missing object enqueues the objects that wait for it.
     """
     index = f"{BY_REFERENCE} {paths}"
 
@@ -118,18 +118,19 @@ def referring(informer: Informer[Document], *paths: Path) -> Callable[[Change], 
     return keys
 
 
-def own_life(change: Change) -> Iterable[Key]:
-    """The object itself when it appears, is asked to go, or is gone: that cannot wait."""
-    return (Key.of(change.document),) if _begins_or_ends(change) else ()
+def on_create_or_delete(change: Change) -> Iterable[Key]:
+    """Map the creation and deletion of an object to its key: these changes are not debounced."""
+    return (Key.of(change.document),) if _is_create_or_delete(change) else ()
 
 
-def own_change(change: Change) -> Iterable[Key]:
-    """The object itself when anything else of it changed: often its controller's own doing, and
-    often one of several changes on a heap."""
-    return () if _begins_or_ends(change) else (Key.of(change.document),)
+def on_update(change: Change) -> Iterable[Key]:
+    """Map all other changes of an object to its key: many come from its own controller, or in
+    bursts.
+    """
+    return () if _is_create_or_delete(change) else (Key.of(change.document),)
 
 
-def _begins_or_ends(change: Change) -> bool:
+def _is_create_or_delete(change: Change) -> bool:
     old, new = change.old, change.new
     if old is None or new is None:
         return True

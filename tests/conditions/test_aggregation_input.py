@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kapy.api.machine import Machine
 from kapy.conditions import v1beta1
-from kapy.conditions.fleet import machines_ready, machines_up_to_date, remediating
-from kapy.conditions.moments import look_again
-from kapy.conditions.quiet import Memory, is_quiet, sums
+from kapy.conditions.aggregation_input import MemoCache, aggregation_input, is_healthy_and_silent
+from kapy.conditions.machines import machines_ready, machines_up_to_date, remediating
+from kapy.conditions.transitions import next_transition
 from kapy.kube import Document
 from kapy.kube.meta import read
 
@@ -55,14 +55,14 @@ def test_nothing_is_lost(given_machines: list[tuple[list[tuple[str, str] | None]
         machine(number, states, deleting=deleting)
         for number, (states, deleting) in enumerate(given_machines)
     ]
-    found = sums(machines, {id(one) for one in machines if is_quiet(one)})
-    assert len(found.loud) + found.quiet == len(machines)
-    assert machines_ready(found.telling) == machines_ready(machines)
-    assert machines_up_to_date(found.telling, NOW) == machines_up_to_date(machines, NOW)
-    assert remediating(found.telling, "x") == remediating(machines, "x")
-    assert look_again(found.loud, NOW) == look_again(machines, NOW)
+    found = aggregation_input(machines, {id(one) for one in machines if is_healthy_and_silent(one)})
+    assert len(found.noteworthy) + found.healthy_count == len(machines)
+    assert machines_ready(found.representatives) == machines_ready(machines)
+    assert machines_up_to_date(found.representatives, NOW) == machines_up_to_date(machines, NOW)
+    assert remediating(found.representatives, "x") == remediating(machines, "x")
+    assert next_transition(found.noteworthy, NOW) == next_transition(machines, NOW)
     if machines:
-        assert aggregated(found.loud, found.quiet) == aggregated(machines, 0)
+        assert aggregated(found.noteworthy, found.healthy_count) == aggregated(machines, 0)
 
 
 def aggregated(machines: list[Machine], ready: int) -> object:
@@ -76,15 +76,15 @@ def aggregated(machines: list[Machine], ready: int) -> object:
 
 
 def test_what_was_made_of_a_document_is_kept_while_it_is_the_same() -> None:
-    memory, made = Memory[str](), list[str]()
+    memory, made = MemoCache[str](), list[str]()
 
     def make(document: Document) -> str:
         made.append(document["metadata"]["uid"])
         return str(document["metadata"]["uid"]).upper()
 
     a, b = ({"metadata": {"uid": uid}} for uid in "ab")
-    assert memory.of([a, b], 1, make) == ["A", "B"]
-    assert memory.of([b, {"metadata": {"uid": "a"}}], 1, make) == ["B", "A"]
+    assert memory.map([a, b], 1, make) == ["A", "B"]
+    assert memory.map([b, {"metadata": {"uid": "a"}}], 1, make) == ["B", "A"]
     assert made == ["a", "b", "a"]
-    assert memory.of([b], 2, make) == ["B"]
+    assert memory.map([b], 2, make) == ["B"]
     assert made == ["a", "b", "a", "b"]
