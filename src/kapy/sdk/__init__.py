@@ -1,8 +1,8 @@
-"""Provider SDK: what a provider author imports. Everything else of kapy is private.
+"""Provider SDK: the public API for provider authors. Everything else of kapy is private.
 
-Two ways to use it: answer the questions of a contract (`InfraMachineProvider`,
+There are two ways to use it: implement the interface of a contract (`InfraMachineProvider`,
 `InfraMachinePoolProvider`, `InfraClusterProvider`), and the SDK runs the controller; or write a
-controller of one's own from the parts of the runtime below.
+controller from the parts of the runtime below.
 """
 
 from typing import TYPE_CHECKING, Any

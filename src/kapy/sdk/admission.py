@@ -47,17 +47,17 @@ _log = logging.getLogger(__name__)
 
 
 class RuleFailed(KapyError):
-    """An author's function raised an error; what it was is in the log."""
+    """A function of the provider raised an error, which is in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindRules(Generic[T]):
     """The defaulting, validation and conversion rules of one kind.
 
-    kind: its Struct, or its Resource for rules that are given documents; in the version that is
-    stored. template: the kind of its templates, if it has some. defaults: the object with defaults;
-    it is given a private copy. problems: what is wrong with an object, and with its change from
-    what it was (None for a new one). versions, template_versions: the other versions of the API.
+    kind: its Struct, or its Resource for rules on documents; in the storage version. template: the
+    kind of its templates, if any. defaults: returns the object with defaults; it gets a private
+    copy. problems: returns the errors of an object, and of its change from the former state (None
+    for a new one). versions, template_versions: the other versions of the API.
     """
 
     kind: type[T] | Resource
@@ -70,7 +70,7 @@ class KindRules(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """One kind that has rules: an author's, or its template."""
+    """One kind that has rules: a kind of the provider, or its template."""
 
     resource: Resource
     rules: KindRules[Any]
@@ -79,7 +79,7 @@ class Ruled:
 
     @property
     def has_defaults(self) -> bool:
-        """Whether anything is ever filled in."""
+        """Whether it has any defaults."""
         return self.rules.defaults is not None
 
 
@@ -91,12 +91,14 @@ class Rulebook:
         self.kinds: Mapping[GroupKind, Ruled] = {one.resource.group_kind: one for one in every}
 
     def of(self, document: Document) -> Ruled | None:
-        """The rules of an object's kind, in whatever version the object is."""
+        """Return the rules for an object, in any version."""
         group, _ = split_api_version(str(document.get("apiVersion", "")))
         return self.kinds.get(GroupKind(group, str(document.get("kind", ""))))
 
     def default(self, document: Document) -> Document:
-        """The object with defaults; itself where none is missing. Raises RuleFailed."""
+        """Return the object with defaults; the same object if none is missing. Raises
+        RuleFailed.
+        """
         ruled = self.of(document)
         if ruled is None or not ruled.has_defaults:
             return document
@@ -109,7 +111,7 @@ class Rulebook:
     def problems(
         self, new: Document, old: Document | None = None, *, dry_run: bool = False
     ) -> list[FieldError]:
-        """What is wrong with an object that has passed its schema. Raises RuleFailed."""
+        """Return the errors of an object that is valid by its schema. Raises RuleFailed."""
         ruled = self.of(new)
         if ruled is None:
             return []
@@ -124,7 +126,7 @@ class Rulebook:
         return errors + [replace(one, field=f"spec.template.{one.field}") for one in found]
 
     def convert(self, document: Document, api_version: str) -> Document:
-        """The object in another version of its API. Raises CannotConvert."""
+        """Return the object in another version of its API. Raises CannotConvert."""
         ruled = self.of(document)
         if ruled is None:
             return {**document, "apiVersion": api_version}
@@ -154,7 +156,7 @@ def _resource(kind: type[Any] | Resource) -> Resource:
 
 
 def _made_of(template: Document, rules: KindRules[Any]) -> Document:
-    """The object that a template makes, as far as the template says."""
+    """Return the object that would be made from a template."""
     resource, inner = _resource(rules.kind), value_at(template, _TEMPLATE) or {}
     return {
         "apiVersion": resource.api_version,
@@ -202,7 +204,7 @@ def _misfit(error: msgspec.ValidationError) -> FieldError:
 
 @contextmanager
 def _told(resource: Resource, what: str) -> Iterator[None]:
-    """An author's mistake as an error of ours, with the traceback in the log only."""
+    """Return the error for a mistake of the provider; the traceback goes to the log only."""
     try:
         yield
     except KapyError:

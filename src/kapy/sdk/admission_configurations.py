@@ -1,4 +1,4 @@
-"""What tells an API server of a provider's webhooks: configurations, and conversion of CRDs."""
+"""Build webhook configurations and CRD conversions for a provider."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ WRITES: Final = ("CREATE", "UPDATE")
 
 
 def webhook_name(what: str, resource: Resource) -> str:
-    """A webhook's name in upstream's form: `validation.papermachine.infrastructure…`."""
+    """Return a webhook's name in upstream's form: `validation.papermachine.infrastructure…`."""
     return f"{what}.{resource.kind.lower()}.{resource.group}"
 
 
 def webhook_configurations(rules: Rulebook, name: str, client: Document) -> list[Document]:
-    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of a provider.
+    """Return the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of a provider.
 
     name: of both. client: a `clientConfig` without a path: `{"service": {"name": …, "namespace":
-    …}, "caBundle": …}`, or `{"url": "https://…"}`. Kinds without defaults need no mutating one.
+    …}, "caBundle": …}`, or `{"url": "https://…"}`. Kinds without defaults have no mutating webhook.
     """
     every = list(rules.kinds.values())
     mutating = [_webhook(one, DEFAULT, DEFAULT_PATH, client) for one in every if one.has_defaults]
@@ -46,7 +46,7 @@ def webhook_configurations(rules: Rulebook, name: str, client: Document) -> list
 
 
 def crd_conversion(rules: Rulebook, resource: Resource, client: Document) -> Document | None:
-    """`spec.conversion` of a kind's CRD; None where there is one version only."""
+    """Return `spec.conversion` for a kind's CRD; None if there is one version only."""
     ruled = rules.kinds.get(resource.group_kind)
     if ruled is None or not ruled.versions:
         return None
@@ -66,7 +66,9 @@ def webhook_of(
     operations: Sequence[str] = WRITES,
     part: str = "",
 ) -> Document:
-    """One webhook of a configuration. client: without a path. part: of objects, as `/scale`."""
+    """Return one webhook of a configuration. client: without a path. part: a subresource, as
+    `/scale`.
+    """
     rule = {
         "apiGroups": [resource.group],
         "apiVersions": [resource.version],

@@ -1,8 +1,8 @@
-"""A provider's rules in the process of the API server: no HTTP, no certificates.
+"""Serve a provider's rules in the process of the API server: no HTTP, no certificates.
 
     Server.open(None, clock=clock, admission=[InProcess(RULES)], convert=conversion(RULES))
 
-Who writes an object meets the same sentences as with webhooks (`kapy.sdk.admission_webhooks`).
+Errors are the same as with webhooks (`kapy.sdk.admission_webhooks`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class InProcess:
 def conversion(
     rules: Rulebook,
 ) -> Callable[[Sequence[Document], str, Callable[[str], Document | None]], list[Document] | None]:
-    """What the embedded API server asks to convert objects of these kinds (`Server.open`)."""
+    """Return the conversion function for the embedded API server (`Server.open`)."""
 
     def convert(
         documents: Sequence[Document], api_version: str, _: Callable[[str], Document | None]

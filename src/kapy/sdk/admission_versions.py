@@ -1,9 +1,8 @@
-"""Other versions of a provider's kinds: one is stored, the hub; the others are converted to it and
-from it, never two of them directly.
+"""Convert a provider's kinds between versions through the storage version (the hub).
 
-An author writes both ways of each version as far as both can say the same. What an older version
-cannot say is kept beside it in the annotation `cluster.x-k8s.io/conversion-data` (as core's kinds
-do), so that nothing is lost on the way there and back.
+The author writes both directions for each version, as far as both have the fields. Fields that an
+older version lacks are stored in the annotation `cluster.x-k8s.io/conversion-data` (as for core's
+kinds), so that a round trip loses nothing.
 """
 
 from __future__ import annotations
@@ -33,11 +32,10 @@ class CannotConvert(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The conversions between an older version of a kind and the stored one.
+    """The conversions between an older version of a kind and the hub.
 
-    Both functions are given a private copy, may change it, and return the object; they leave
-    `metadata` as it is. `apiVersion` is not theirs to set. kind: the Struct of that version, which
-    its CRD is printed from.
+    Both functions get a private copy, may change it, and return the object; they must not change
+    `metadata` or `apiVersion`. kind: the Struct of that version, for its CRD.
     """
 
     to_hub: Callable[[Document], Document]
@@ -48,7 +46,7 @@ class Version:
 def converted(
     document: Document, api_version: str, hub: Resource, versions: Mapping[str, Version]
 ) -> Document:
-    """The object in another version. hub: the one that is stored. Raises CannotConvert."""
+    """Convert the object to another version. hub: the storage version. Raises CannotConvert."""
     if document["apiVersion"] == api_version:
         return document
     source, target = (
@@ -62,7 +60,7 @@ def converted(
 
 
 def _version(api_version: str, hub: Resource, versions: Mapping[str, Version]) -> Version | None:
-    """None is the hub."""
+    """Return the version, None for the hub."""
     group, version = split_api_version(api_version)
     if group == hub.group and version == hub.version:
         return None

@@ -1,10 +1,10 @@
-"""A provider's rules as webhooks: an ASGI application that any ASGI server runs.
+"""Serve a provider's rules as webhooks: an ASGI application for any ASGI server.
 
     application = Webhooks(RULES)     # serve it over TLS
 
-It answers `AdmissionReview` (admission.k8s.io/v1) at `/default` and `/validate`,
-`ConversionReview` (apiextensions.k8s.io/v1) at `/convert`, and GET `/healthz` and `/readyz`.
-`kapy.sdk.admission_configurations` makes what tells an API server of them.
+It answers `AdmissionReview` (admission.k8s.io/v1) at `/default` and `/validate`, `ConversionReview`
+(apiextensions.k8s.io/v1) at `/convert`, and GET `/healthz` and `/readyz`.
+`kapy.sdk.admission_configurations` builds the API server's configuration.
 """
 
 from __future__ import annotations

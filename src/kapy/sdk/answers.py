@@ -1,4 +1,4 @@
-"""What a provider answers when it is asked about a machine, a pool or a cluster."""
+"""The results that a provider returns for a machine, a pool or a cluster."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Endpoint(NamedTuple):
 class Waiting:
     """The operation is not complete yet.
 
-    because: said in the Ready condition (where no conditions are reported) and with the timer.
-    poll_after: when to ask again; None when something that the controller watches will change.
-    conditions: what is known so far; `Ready` sums them up. status: fields of the kind's own.
+    because: the reason, for the Ready condition (if no conditions are reported) and the timer.
+    poll_after: when to call again; None if a watched object will change. conditions: known so far;
+    `Ready` summarizes them. status: the kind's own fields.
     """
 
     because: str
@@ -51,10 +51,10 @@ class Waiting:
 class Failed:
     """The object has failed terminally; no further reconcile can repair it.
 
-    reason: one word in CamelCase that the provider documents. message: for people. Both are said
-    by the condition that sums up, by an Event, and by `status.failureReason` and
-    `status.failureMessage`. While these are set, the provider is not asked any more, until the
-    object is to be deleted. conditions: as of `Waiting`. status: fields of the kind's own.
+    reason: one word in CamelCase that the provider documents. message: for people. The summary
+    condition, an Event, and `status.failureReason` and `status.failureMessage` report both. The
+    provider is not called again until the object is deleted. conditions: as in `Waiting`. status:
+    the kind's own fields.
     """
 
     reason: str
@@ -67,10 +67,10 @@ class Failed:
 class Provisioned:
     """The infrastructure of the machine is provisioned (contract: initialization completed).
 
-    provider_id: equal to the `spec.providerID` of the machine's Node, and never changes.
-    failure_domain: where the machine really is. annotations: to have on the infrastructure machine.
-    conditions: `Ready` sums them up; without any, the machine is Ready. look_again: ask again after
-    that time, `because` of what. status: fields of the kind's own.
+    provider_id: equal to the `spec.providerID` of the machine's Node, and immutable.
+    failure_domain: the actual one. annotations: for the infrastructure machine. conditions: `Ready`
+    summarizes them; without any, the machine is Ready. look_again: call again after that time, for
+    the reason `because`. status: the kind's own fields.
     """
 
     provider_id: str
@@ -88,9 +88,9 @@ class PoolProvisioned:
     """The infrastructure of the pool is provisioned (contract: initialization completed).
 
     provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
-    ID is not in it any more is gone. replicas: how many machines there are, where not all have an
-    ID yet. provider_id: of the pool itself. instances: what users may want to know of the
-    machines. conditions, look_again, because, status: as of `Provisioned`.
+    ID is missing is gone. replicas: the number of machines, if not all have an ID yet. provider_id:
+    of the pool itself. instances: information about the machines for users. conditions, look_again,
+    because, status: as in `Provisioned`.
     """
 
     provider_ids: Sequence[str]
@@ -107,9 +107,9 @@ class PoolProvisioned:
 class ClusterProvisioned:
     """The infrastructure of the cluster is provisioned (contract: initialization completed).
 
-    endpoint: of the control plane, None when somebody else provides it. failure_domains: where
-    machines can be placed. annotations: to have on the infrastructure cluster. conditions: `Ready`
-    sums them up; without any, the cluster is Ready. status: fields of the kind's own.
+    endpoint: of the control plane, None if the provider has none. failure_domains: where machines
+    can be placed. annotations: for the infrastructure cluster. conditions: `Ready` summarizes them;
+    without any, the cluster is Ready. status: the kind's own fields.
     """
 
     endpoint: Endpoint | None = None
@@ -121,12 +121,11 @@ class ClusterProvisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapData:
-    """The bootstrap data of a machine, which it executes when it starts.
+    """The bootstrap data that a machine executes when it starts.
 
-    value: the data; never shown. format: what it is, as infrastructure providers know it
-    (`cloud-config`, `ignition`, …). conditions: `Ready` sums them up, with DataSecretAvailable.
-    look_again: ask again (`refresh`) after that time, `because` of what. status: fields of the
-    kind's own.
+    value: the data; never shown. format: as infrastructure providers know it (`cloud-config`,
+    `ignition`, …). conditions: `Ready` summarizes them, with DataSecretAvailable. look_again: call
+    `refresh` after that time, for the reason `because`. status: the kind's own fields.
     """
 
     value: bytes = field(repr=False)
@@ -139,7 +138,9 @@ class BootstrapData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """Boot data is still good. conditions, look_again, because, status: as of `BootstrapData`."""
+    """The bootstrap data is still valid. conditions, look_again, because, status: as in
+    `BootstrapData`.
+    """
 
     conditions: Sequence[Condition] = ()
     look_again: timedelta | None = None
@@ -148,8 +149,9 @@ class Unchanged:
 
 
 class Replicas(NamedTuple):
-    """How many instances a control plane has, and how many of them are ready, available, and as
-    they are wanted."""
+    """The number of instances of a control plane, and how many are ready, available, and up to
+    date.
+    """
 
     total: int
     ready: int
@@ -161,18 +163,16 @@ class Replicas(NamedTuple):
 class ControlPlaneProvisioned:
     """The current state of a control plane.
 
-    endpoint: where its API server is reached, None where the Cluster's is used. initialized: it
-    takes requests (contract: initialization completed; never taken back). version: the oldest
-    Kubernetes version that runs, "" while none does. replicas: None where it has no instances that
-    could be counted.
+    endpoint: of its API server, None if it uses the Cluster's. initialized: whether it serves
+    requests (contract: initialization completed; never unset). version: the oldest Kubernetes
+    version that runs, "" if none does. replicas: None if it has no countable instances.
 
-    One of two says how the cluster is reached: kubeconfig, the whole file (for who issues
-    credentials of its own, and new ones in time), or authority, the CA for whose sake the SDK
-    issues one and renews it; without either it is the CA in the Secret `<cluster>-ca`. Neither is
-    ever shown.
+    Set one of two: kubeconfig, a complete file (if the provider issues and renews credentials), or
+    authority, the CA from which the SDK issues and renews one; by default the CA of the Secret
+    `<cluster>-ca`. Neither is ever shown.
 
-    conditions: `Available` sums them up; without any, it is Available once it is initialized.
-    look_again: ask again after that time, `because` of what. status: fields of the kind's own.
+    conditions: `Available` summarizes them; without any, it is Available once it is initialized.
+    look_again: call again after that time, for the reason `because`. status: the kind's own fields.
     """
 
     endpoint: Endpoint | None = None
@@ -191,10 +191,11 @@ class ControlPlaneProvisioned:
 class ControlPlaneSeen:
     """The observed state of a control plane that consists of Machines.
 
-    initialized: it takes requests (contract: initialization completed; never taken back). unstable:
-    why no Machine may be added or taken away right now, "" when one may. conditions: `Available`
-    sums them up; without any, it is Available once it is initialized. look_again: ask again after
-    that time, `because` of what; core's Machines are watched. status: fields of the kind's own.
+    initialized: whether it serves requests (contract: initialization completed; never unset).
+    unstable: why no Machine may be added or removed now, "" if one may. conditions: `Available`
+    summarizes them; without any, it is Available once it is initialized. look_again: call again
+    after that time, for the reason `because`; core's Machines are watched. status: the kind's own
+    fields.
     """
 
     initialized: bool

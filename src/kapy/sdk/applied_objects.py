@@ -1,7 +1,7 @@
-"""Server-side apply, only when it would change something.
+"""Send server-side applies only if they would change something.
 
-A field manager owns what it creates; the labels and annotations of what belongs to a Machine belong
-to another one, `<manager>-metadata`, so that they can be changed (and taken away) in place later.
+One field manager owns created objects. The labels and annotations of a Machine's objects belong to
+another manager, `<manager>-metadata`, so that they can be changed and removed in place later.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _SHARED: Final = ("ownerReferences", "finalizers")
 
 
 class AppliedObjects:
-    """What this process applied last. tally: counts what was spared and what was not. manager: the
-    field manager that owns what is created here."""
+    """Applies objects, and caches the last applies. tally: counts hits and misses. manager: the
+    field manager of created objects.
+    """
 
     def __init__(self, client: Client, tally: SSACache, manager: str) -> None:
         self.manager = manager
@@ -35,9 +36,9 @@ class AppliedObjects:
     async def apply(
         self, resource: Resource, wanted: Document, current: Document, manager: str = ""
     ) -> Document:
-        """The object with what is wanted of it; asks the server only when it must.
+        """Return the object after applying the intent; the server is called only if needed.
 
-        wanted: names the object's uid, so that nothing is created by mistake.
+        wanted: includes the object's uid, so that nothing is created by mistake.
         """
         manager = manager or self.manager
         slot = (resource, Key.of(wanted), manager)
@@ -52,7 +53,7 @@ class AppliedObjects:
         return answer
 
     async def create(self, resource: Resource, wanted: Document) -> Document:
-        """Create an object (again, where the answer got lost)."""
+        """Create an object; an existing one of an earlier attempt is returned."""
         self._tally.misses[resource.kind] += 1
         answer = await self._client.apply(resource, wanted, field_manager=self.manager)
         self._digests[(resource, Key.of(wanted), self.manager)] = _digest(wanted)
@@ -63,7 +64,7 @@ class AppliedObjects:
     ) -> Document:
         """Create an object, part of whose labels and annotations belong to the metadata manager.
 
-        metadata: the intent with which that manager will apply them from now on.
+        metadata: the intent that this manager applies from now on.
         """
         answer = await self._client.apply(resource, wanted, field_manager=self.manager)
         fields = answer["metadata"].get("managedFields")
@@ -79,14 +80,15 @@ class AppliedObjects:
         return answer
 
     def forget(self, resource: Resource, key: Key) -> None:
-        """The object is gone."""
+        """Forget a deleted object."""
         for manager in (self.manager, self.metadata_manager):
             self._digests.pop((resource, key, manager), None)
 
 
 def split_ownership(managed: list[Document], metadata: Document, manager: str) -> list[Document]:
-    """The managed fields, with the labels and annotations of `metadata` given to the metadata
-    manager and all others to nobody."""
+    """Return managed fields in which the metadata manager owns the labels and annotations of
+    `metadata`, and no manager owns the others.
+    """
     moved: Document = {
         f"f:{part}": {f"f:{name}": {} for name in metadata[part]}
         for part in ("annotations", "labels")
@@ -111,7 +113,7 @@ def split_ownership(managed: list[Document], metadata: Document, manager: str) -
 
 
 def holds(current: Any, wanted: Any, field: str = "") -> bool:
-    """Whether an object has all that is wanted of it."""
+    """Return whether an object has all wanted values."""
     if isinstance(wanted, dict):
         return isinstance(current, dict) and all(
             name in current and holds(current[name], value, name) if value not in ({}, []) else True

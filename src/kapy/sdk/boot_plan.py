@@ -1,4 +1,4 @@
-"""Boot data as steps, for infrastructure providers that carry it out themselves."""
+"""Boot data as steps, for infrastructure providers that execute it themselves."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ async def boot_plan(
     instance: Mapping[str, str] | None = None,
     change: Callable[[BootPlan], BootPlan] | None = None,
 ) -> BootPlan:
-    """The steps of boot data (`read_boot_data`), without stopping the event loop.
+    """Parse boot data into steps (`read_boot_data`) without blocking the event loop.
 
-    change: what the provider makes of them, such as `for_containers`; a pure function. Raises
+    change: adapts the steps for the provider, such as `for_containers`; a pure function. Raises
     BadBootData.
     """
 

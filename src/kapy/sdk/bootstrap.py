@@ -1,8 +1,8 @@
-"""Bootstrap configurations: the questions that a provider of boot data answers.
+"""The interface of bootstrap providers.
 
-What does this machine run when it starts (`data`)? Where it matters also: is what was made still
-good (`refresh`), and what else is to be taken back (`release`). The SDK does the rest of the
-BootstrapConfig contract: `kapy.sdk.bootstrap_controller`.
+A provider generates the data that a machine executes when it starts (`data`). Optionally it checks
+whether existing data is still valid (`refresh`), and deletes other resources (`release`). The SDK
+implements the rest of the BootstrapConfig contract: `kapy.sdk.bootstrap_controller`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ T = TypeVar("T")
 class BootstrapOrder(Generic[T]):
     """A request to generate bootstrap data for a machine or for a pool; read-only.
 
-    object: the provider's own object, as it was read. cluster: the Cluster that it belongs to;
-    owner: that Cluster itself, None when it is gone already. machine, pool: who boots with it, one
-    of them; None in `release` when it is gone. version: the Kubernetes version to run, "" where
-    nothing says it. control_plane: whether the machine is one of the control plane; first: whether
-    it is the one that initialises it (see `BootstrapProvider.initialises`). endpoint: of the
-    control plane, None while it is not known. keys: the cluster's certificates. reported: the
-    conditions of the last look.
+    object: the provider's own object, as it was read. cluster: the key of its Cluster; owner: the
+    Cluster itself, None if it is gone. machine, pool: the owner, one of both; None in `release` if
+    it is gone. version: the Kubernetes version, "" if it is not set. control_plane: whether it is a
+    control plane machine; first: whether it initializes the control plane (see
+    `BootstrapProvider.initialises`). endpoint: of the control plane, None while it is unknown.
+    keys: the cluster's certificates. reported: the conditions of the last reconcile.
     """
 
     key: Key
@@ -54,9 +53,10 @@ class BootstrapOrder(Generic[T]):
 class BootstrapProvider(ABC, Generic[T]):
     """Implement this class to generate the bootstrap data that turn machines into Nodes.
 
-    initialises: whether one machine of each cluster has to be the first, as it is with kubeadm.
-    Then one control plane machine is asked for with `first`, and no other machine is asked for
-    before the control plane is initialized. Otherwise all are, as soon as there is infrastructure.
+    initialises: whether one machine of each cluster must be the first, as with kubeadm. Then data
+    is requested for one control plane machine with `first`, and for others only after the control
+    plane is initialized. Otherwise data is requested for all machines once the infrastructure is
+    provisioned.
     """
 
     initialises: ClassVar[bool] = False
@@ -68,28 +68,30 @@ class BootstrapProvider(ABC, Generic[T]):
     async def refresh(
         self, order: BootstrapOrder[T], made: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
-        """Whether the data is still good: asked again and again while it may be used.
+        """Return whether the data is still valid; called repeatedly while it may be used.
 
-        That is until the Machine has its Node, and for ever with a pool, which may grow at any
-        time. Only a pool's data may be answered anew: a Machine may have read it already.
+        That is until the Machine has its Node, and always for a pool, which may grow at any time.
+        Only a pool's data may be replaced: a Machine may have read it already.
         """
         del order, made
         return Unchanged()
 
     async def release(self, order: BootstrapOrder[T]) -> Released | Waiting:
-        """Delete what `converge` has created besides the data. Called only with a finalizer."""
+        """Delete other resources than the data. Called only with a finalizer."""
         del order
         return Released()
 
     def serves(self, document: Document) -> bool:
-        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        """Return whether the object belongs to this provider: others may serve some objects of its
+        kind.
+        """
         del document
         return True
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        """What readers of v1beta1 are told of what is reported, if they are told anything.
+        """Return the v1beta1 conditions for the reported ones, if any.
 
-        `in_v1beta1(reported)` tells them the same. Their Ready sums it up.
+        `in_v1beta1(reported)` converts them. Their Ready summarizes them.
         """
         del reported
         return ()

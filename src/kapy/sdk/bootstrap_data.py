@@ -1,7 +1,7 @@
-"""The data that a machine boots with: `value` of the Secret that its Machine names.
+"""Read the data that a machine boots with: `value` of the Secret that its Machine names.
 
 Secrets of a cluster carry its label and are watched. A user's own bootstrap Secret may lack the
-label: then it is asked for, with back-off, as nothing would tell that it came.
+label: it is read with back-off, since its creation is not watched.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT: Final = "format"
 
 
 class BootstrapSecret(NamedTuple):
-    """What a bootstrap Secret holds. format: how the data is written, "" where it does not say."""
+    """The contents of a bootstrap Secret. format: of the data, "" if it is not set."""
 
     data: bytes
     format: str = ""
@@ -38,9 +38,9 @@ class BootstrapReader:
         self._client = runtime.client
 
     async def read(self, key: Key, *, required: bool = True) -> BootstrapSecret:
-        """The data. required: a Secret without any is waited for, too, else it is empty.
+        """Return the data. required: also wait for a Secret that has none yet.
 
-        Raises NotYet while the Secret is not there, BadSecret when it is damaged.
+        Raises NotYet while the Secret does not exist, BadSecret if it is invalid.
         """
         secret = await self._secret(key)
         value = secret_value(secret, KUBECONFIG_VALUE)

@@ -1,7 +1,7 @@
-"""Checks of the certificates in a cluster's Secrets, before they are used. Pure.
+"""Check the certificates in a cluster's Secrets before they are used (pure functions).
 
-A person may keep certificates of their own there. One that does not fit its key makes machines that
-never come up, and nothing on them says so. No message quotes what a Secret holds.
+Users may provide certificates of their own. A certificate that does not fit its key would make
+machines fail without any message. No error quotes the contents of a Secret.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _OTHER_PUBLIC_KEY: Final = f"{PRIVATE_KEY} is not the private key of a public ke
 
 
 def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
-    """What is wrong with a certificate and its key, "" when nothing is. A missing key is none: it
-    may be kept elsewhere."""
+    """Return what is wrong with a certificate and its key, "" if they are valid. The key may be
+    missing, since it may be kept elsewhere.
+    """
     if certificate.purpose == SERVICE_ACCOUNT:
         return _public_key_problem(pair)
     try:
@@ -49,7 +50,7 @@ def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
 
 
 def _public_key_problem(pair: KeyPair) -> str:
-    """Keys of service accounts have no certificate."""
+    """Check a service account key, which has no certificate."""
     if not pair.key:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What of a change matters to the objects of providers, and whose it is. Pure."""
+"""Predicates and indexes for changes around providers' objects (pure functions)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from kapy.kube import Document, Key
 
 
 def machine_template(owner: Document) -> Document:
-    """What machines look like: a Machine's own spec, or what a pool has for all of its machines."""
+    """Return the machine spec: a Machine's own, or that of a pool."""
     spec: Document = owner.get("spec") or {}
     found: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
     return found
 
 
 def is_update(change: Change, seen: Any) -> bool:
-    """Whether an object was written without a change of what is `seen` of it."""
+    """Return whether an object was written without a change of its `seen` part."""
     if change.old is None or change.new is None:
         return False
     return bool(seen(change.old) == seen(change.new))
 
 
 def wishes(machine: Document) -> Any:
-    """What a Machine or MachinePool should be, and whether it should be at all."""
+    """Return the desired state of a Machine or MachinePool, including deletion."""
     metadata = machine["metadata"]
     return machine.get("spec"), metadata.get("labels"), metadata.get("deletionTimestamp")
 
 
 def gates(cluster: Document) -> Any:
-    """What of a Cluster lets its machines start, or stops everything."""
+    """Return the fields of a Cluster that start or pause its machines."""
     status = cluster.get("status") or {}
     initialized = next(
         (
@@ -46,7 +46,7 @@ def gates(cluster: Document) -> Any:
 
 
 def cluster_of(document: Document) -> Iterable[str]:
-    """An index: by the Cluster that the object's label names."""
+    """Index an object by the Cluster that its label names."""
     metadata = document["metadata"]
     name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME)
     return (str(Key(metadata["namespace"], name)),) if name else ()

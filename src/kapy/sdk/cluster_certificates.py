@@ -1,7 +1,7 @@
-"""The certificates of a cluster that its management plane makes and keeps: which, and making them.
+"""The certificates that a management plane creates for a cluster.
 
-Cluster API makes the authorities itself and keeps them in Secrets (`kapy.remote.secrets`), so
-that every control plane machine gets the same.
+Cluster API creates the CAs itself and keeps them in Secrets (`kapy.remote.secrets`), so that every
+control plane machine gets the same.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CA_LIFE: Final = timedelta(days=3650)
 class ClusterCertificate:
     """One certificate of a cluster.
 
-    purpose: what it is for, as the Secret's name has it. external: made and kept by the user
-    (external etcd). life and algorithm: for making it.
+    purpose: as in the Secret's name. external: created by the user (external etcd). life,
+    algorithm: for its creation.
     """
 
     purpose: str
@@ -31,7 +31,7 @@ class ClusterCertificate:
 
 
 def made(certificate: ClusterCertificate, now: datetime, key: bytes) -> KeyPair:
-    """A pair of a new key; a mere public key for service accounts."""
+    """Return a new key pair; only a public key for service accounts."""
     if certificate.purpose == SERVICE_ACCOUNT:
         return KeyPair(public_key(key), key)
     return new_ca("kubernetes", now=now, valid=certificate.life, key=key)

@@ -1,8 +1,9 @@
-"""Control planes that somebody runs (EKS and its like): the two questions that a provider answers.
+"""The interface of providers of hosted control planes (such as EKS).
 
-What is true of this control plane now (`converge`), and is it gone yet (`release`). The SDK does
-the rest of the ControlPlane contract: `kapy.sdk.control_plane_controller`. A control plane that is
-made of Machines is another one: `kapy.sdk.control_plane_of_machines`.
+A provider reports and advances the state of a control plane (`converge`), and deletes it
+(`release`). The SDK implements the rest of the ControlPlane contract:
+`kapy.sdk.control_plane_controller`. For control planes that consist of Machines see
+`kapy.sdk.control_plane_of_machines`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ T = TypeVar("T")
 class ControlPlaneOrder(Generic[T]):
     """A request to create or delete a control plane; read-only for the provider.
 
-    object: the provider's own object, as it was read. cluster: the Cluster that it belongs to;
-    owner: that Cluster itself, None when it is gone already. version: the Kubernetes version to
-    run, with a v. replicas: how many instances are wanted, None where nothing says it. endpoint:
-    the one that is set already, here or in the Cluster; it never changes. initialized: whether the
-    control plane has taken requests once. keys: the cluster's certificates, to be made here where
-    they are needed. reported: the conditions of the last look.
+    object: the provider's own object, as it was read. cluster: the key of its Cluster; owner: the
+    Cluster itself, None if it is gone. version: the Kubernetes version, with a v. replicas: the
+    wanted instances, None if not set. endpoint: the one that is set already, here or in the
+    Cluster; immutable. initialized: whether the control plane has ever served requests. keys: the
+    cluster's certificates, generated on demand. reported: the conditions of the last reconcile.
     """
 
     key: Key
@@ -48,12 +48,11 @@ class ControlPlaneOrder(Generic[T]):
 
 
 class AnyControlPlaneProvider(ABC, Generic[T]):
-    """What both kinds of control plane providers say of themselves, and may be asked.
+    """The settings and methods of all control plane providers.
 
-    provides_endpoint: whether the control plane brings an endpoint of its own. Otherwise it waits
-    for the Cluster's, which then is the infrastructure's or the user's. needs_infrastructure:
-    whether it waits for the cluster's infrastructure. algorithm: of the key in a kubeconfig that is
-    issued here.
+    provides_endpoint: whether the control plane has its own endpoint. Otherwise it waits for the
+    Cluster's, which the infrastructure or the user sets. needs_infrastructure: whether it waits for
+    the cluster's infrastructure. algorithm: of the key in issued kubeconfigs.
     """
 
     provides_endpoint: ClassVar[bool] = True
@@ -61,14 +60,16 @@ class AnyControlPlaneProvider(ABC, Generic[T]):
     algorithm: ClassVar[Algorithm] = "RSA-2048"
 
     def serves(self, document: Document) -> bool:
-        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        """Return whether the object belongs to this provider: others may serve some objects of its
+        kind.
+        """
         del document
         return True
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        """What readers of v1beta1 are told of what is reported, if they are told anything.
+        """Return the v1beta1 conditions for the reported ones, if any.
 
-        `in_v1beta1(reported)` tells them the same. Their Ready sums it up.
+        `in_v1beta1(reported)` converts them. Their Ready summarizes them.
         """
         del reported
         return ()
@@ -86,15 +87,15 @@ class ControlPlaneProvider(AnyControlPlaneProvider[T]):
     async def converge(
         self, order: ControlPlaneOrder[T]
     ) -> ControlPlaneProvisioned | Failed | Waiting:
-        """Move one step towards the order, and say what is true. Called again and again.
+        """Advance towards the desired state and return the current state. Called repeatedly.
 
-        Waiting says that nobody can use the control plane; one that is changed while it serves is
-        Provisioned, and is looked at again.
+        Waiting means that the control plane is not usable; return Provisioned during changes while
+        it serves requests: it is called again.
         """
 
     @abstractmethod
     async def release(self, order: ControlPlaneOrder[T]) -> Released | Waiting:
-        """Move one step towards nothing. Must answer Released for a control plane never made.
+        """Delete the control plane by one step. Must return Released for one that never existed.
 
-        Asked when the cluster has no worker machines any more.
+        Called after the cluster's worker machines are gone.
         """

@@ -1,6 +1,6 @@
-"""What the Machines of a control plane, and what belongs to them, should look like. Pure.
+"""The desired Machines of a control plane and their objects (pure functions).
 
-The documents are server-side apply intents: they hold what the control plane has an opinion on.
+The documents are apply configurations: they contain only fields that the control plane manages.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kapy.sdk.control_plane_kinds import MachineControlPlaneLens
 
 
 def hook_of(plane: MachineControlPlaneLens) -> str:
-    """The annotation by which a Machine waits for the provider before it is shut down."""
+    """Return the annotation that delays a Machine's shutdown until the provider agrees."""
     return f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/{plane.RESOURCE.kind.lower()}"
 
 
 def labels_of(plane: MachineControlPlaneLens, cluster: str) -> dict[str, str]:
-    """Labels of a Machine and of what belongs to it."""
+    """Return the labels of a Machine and its objects."""
     return {
         **plane.spec.machine_template.metadata.labels,
         Label.CLUSTER_NAME: cluster,
@@ -36,10 +36,10 @@ def labels_of(plane: MachineControlPlaneLens, cluster: str) -> dict[str, str]:
 
 
 def name_of(plane: MachineControlPlaneLens, machines: Iterable[Machine], attempt: int) -> str:
-    """The name of the next Machine, which a retry computes again.
+    """Return the name of the next Machine, deterministically.
 
-    The slot is told by the generation and the Machines that are there: both change with every step
-    of a rollout or of scaling.
+    It depends on the generation and the existing Machines: both change with every step of a rollout
+    or of scaling.
     """
     there = sorted(one.metadata.uid for one in machines)
     metadata = plane.metadata
@@ -49,7 +49,7 @@ def name_of(plane: MachineControlPlaneLens, machines: Iterable[Machine], attempt
 def belonging_metadata(
     plane: MachineControlPlaneLens, cluster: str, resource: Resource, name: str, uid: str = ""
 ) -> Document:
-    """Labels and annotations of what belongs to a Machine: they change in place."""
+    """Return labels and annotations of a Machine's objects, which are changed in place."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -66,7 +66,9 @@ def belonging_metadata(
 def new_config(
     plane: MachineControlPlaneLens, cluster: str, name: str, wanted: Document
 ) -> Document:
-    """The bootstrap configuration of a slot. Its owner is no controller: the Machine's will be."""
+    """Return the bootstrap configuration of a new Machine. Its owner is no controller, since the
+    Machine will be.
+    """
     given = wanted.get("metadata") or {}
     annotations = plane.spec.machine_template.metadata.annotations
     return {
@@ -93,14 +95,14 @@ def new_machine(
     infrastructure: Reference,
     config: Reference,
 ) -> Document:
-    """The Machine of a slot."""
+    """Return a new Machine."""
     metadata = {"name": name, "namespace": plane.metadata.namespace}
     spec = _spec(plane, cluster, failure_domain, version, infrastructure, config)
     return _machine(plane, cluster, metadata, spec, hooked=True)
 
 
 def kept_machine(plane: MachineControlPlaneLens, cluster: str, machine: Machine) -> Document:
-    """A Machine that is there, with what may change in place brought up to date."""
+    """Return an existing Machine with its mutable fields updated."""
     there, metadata = machine.spec, machine.metadata
     spec = _spec(
         plane,

@@ -1,4 +1,4 @@
-"""Making the Machines of a control plane, and telling which of them have become outdated."""
+"""Create the Machines of a control plane, and find outdated ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ATTEMPTS: Final = 100
 
 
 class MachineMaker:
-    """Writes Machines and what belongs to them, as one field manager."""
+    """Writes Machines and their objects, with one field manager."""
 
     def __init__(self, runtime: Runtime, external: External, resource: Resource) -> None:
         kind = resource.kind.lower()
@@ -60,8 +60,9 @@ class MachineMaker:
         self._current: Lru[tuple[str, Document, bool]] = Lru(REMEMBERED)
 
     async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document | None:
-        """The infrastructure template, which the Cluster owns from now on; None when it is not
-        there. Raises what made it unreadable."""
+        """Return the infrastructure template, owned by the Cluster; None if it does not exist.
+        Raises its read error.
+        """
         reference = plane.spec.machine_template.spec.infrastructure_ref
         owner = owner_reference(cluster)
         found = await self._external.get_owned(
@@ -86,7 +87,7 @@ class MachineMaker:
         wanted: Document,
         outdated: Sequence[str],
     ) -> None:
-        """Make the next Machine, in the failure domain that has the fewest that will stay."""
+        """Create the next Machine, in the failure domain with the fewest up-to-date Machines."""
         cluster, name = order.cluster.name, await self._free_name(plane, order, wanted)
         made: list[tuple[Resource, Key]] = []
         try:
@@ -120,7 +121,7 @@ class MachineMaker:
     async def keep(
         self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], machine: Machine
     ) -> None:
-        """Hand on labels, annotations, timeouts, taints and readiness gates in place."""
+        """Propagate labels, annotations, timeouts, taints and readiness gates in place."""
         current = self._machines.raw(machine.key)
         if current is None or machine.deleting:
             return
@@ -140,11 +141,13 @@ class MachineMaker:
         self._kept.put(machine.metadata.uid, state)
 
     async def infra(self, machine: Machine) -> Document | None:
-        """The Machine's infrastructure, None when it is not there. Raises what kept it unread."""
+        """Return the Machine's infrastructure, None if it does not exist. Raises its read error."""
         return await self._read(machine, machine.spec.infrastructure_ref, InfraMachine)
 
     async def config(self, machine: Machine) -> Document | None:
-        """The Machine's bootstrap configuration, None when it is not there; raises likewise."""
+        """Return the Machine's bootstrap configuration, None if it does not exist. Raises its read
+        error.
+        """
         reference = machine.spec.bootstrap.config_ref
         return None if reference is None else await self._read(machine, reference, BootstrapConfig)
 
@@ -164,7 +167,7 @@ class MachineMaker:
         wanted: Sequence[Document],
         now: datetime,
     ) -> list[str]:
-        """Why a Machine has to be replaced. wanted: the configurations that it may have."""
+        """Return why a Machine has to be replaced. wanted: the configurations that it may have."""
         messages = []
         if order.version and machine.spec.version != order.version:
             messages.append(f"Version {machine.spec.version}, {order.version} required")
@@ -188,10 +191,10 @@ class MachineMaker:
         return False
 
     async def _is_spec(self, config: Document, spec: Document) -> bool:
-        """Whether applying this spec would leave the configuration as it is.
+        """Return whether applying this spec would leave the configuration unchanged.
 
-        Mostly the object itself tells. Otherwise a dry run finds it out, because the server may
-        write a value in another form than it was given.
+        Usually the object itself shows it. Otherwise a dry run finds out, because the server may
+        store a value in another form.
         """
         metadata, manager = config["metadata"], self._applied.manager
         intent = {**config, "spec": spec, "metadata": {"name": metadata["name"]}}
@@ -229,7 +232,7 @@ class MachineMaker:
         return resource
 
     async def _take_back(self, made: Sequence[tuple[Resource, Key]]) -> None:
-        """Nothing may be left over of a Machine that could not be made."""
+        """Delete the objects of a Machine that could not be created."""
         for resource, key in made:
             try:
                 await self._runtime.client.delete(resource, key)
@@ -252,7 +255,7 @@ class MachineMaker:
     async def _free_name(
         self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], wanted: Document
     ) -> str:
-        """A name that a retry computes again, and that nothing which still goes away has."""
+        """Return a deterministic name that no object in deletion has."""
         namespace = plane.metadata.namespace
         for attempt in range(ATTEMPTS):
             name = name_of(plane, order.machines, attempt)
@@ -261,7 +264,7 @@ class MachineMaker:
         return name
 
     async def _is_taken(self, plane: MachineControlPlaneLens, key: Key, wanted: Document) -> bool:
-        """Whether something of that name is there that is not from an earlier try of ours."""
+        """Return whether an object of that name exists that is not from an earlier attempt."""
         if self._machines.raw(key) is not None:
             return True
         resource = await self._external.resource_of(wanted)
@@ -291,7 +294,7 @@ def _reference(resource: Resource, name: str) -> Reference:
 
 
 def _is_cloned_from(plane: MachineControlPlaneLens, infra: Document) -> bool:
-    """Whether it was cloned from the template that is named now; None says nothing."""
+    """Return whether it was cloned from the current template; None if that is unknown."""
     annotations = infra["metadata"].get("annotations") or {}
     name = annotations.get(Annotation.CLONED_FROM_NAME)
     group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
@@ -302,7 +305,7 @@ def _is_cloned_from(plane: MachineControlPlaneLens, infra: Document) -> bool:
 
 
 def _without_metadata(config: Document) -> Document:
-    """The document, as if the managers of its fields owned none of its metadata."""
+    """Return the document without metadata in its managed fields."""
     managed = [
         {**one, "fieldsV1": {k: v for k, v in (one.get("fieldsV1") or {}).items() if k == "f:spec"}}
         for one in config["metadata"].get("managedFields") or ()

@@ -68,16 +68,16 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
 
     @abstractmethod
     async def _running(self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]) -> Result:
-        """Bring a control plane forward that has all that it waits for."""
+        """Reconcile a control plane whose preconditions are met."""
 
     @abstractmethod
     async def _release(
         self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]
     ) -> Released | Waiting:
-        """Take a control plane down whose workers are gone."""
+        """Delete a control plane whose workers are gone."""
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring one control plane forward."""
+        """Reconcile one control plane."""
         document = self._objects.raw(key)
         if document is None:
             return DONE
@@ -134,7 +134,7 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
     async def _set_endpoint(
         self, draft: Draft[ControlPlaneLens], endpoint: Endpoint | None
     ) -> None:
-        """Store the endpoint, before anything says that the control plane is there."""
+        """Store the endpoint before reporting that the control plane is initialized."""
         spec = draft.object.spec
         if endpoint is not None and not spec.control_plane_endpoint.host:
             spec.control_plane_endpoint = APIEndpoint(host=endpoint.host, port=endpoint.port)
@@ -149,7 +149,7 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         kubeconfig: bytes = b"",
         authority: KeyPair | None = None,
     ) -> Result:
-        """Have the kubeconfig Secret; comes again when its certificate is to be renewed."""
+        """Maintain the kubeconfig Secret; requeue for the renewal of its certificate."""
         owner = owner_reference(draft.object, controller=True, block_deletion=True)
         if kubeconfig:
             await self._kubeconfigs.keep(order.cluster, kubeconfig, owner)
@@ -200,7 +200,7 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
 
 
 def unavailable(because: str) -> Condition:
-    """Nobody can use the control plane."""
+    """Return the condition for an unusable control plane."""
     return false(ConditionType.AVAILABLE, Reason.NOT_AVAILABLE, because)
 
 
@@ -210,7 +210,7 @@ def _endpoint(lens: ControlPlaneLens) -> Endpoint | None:
 
 
 def _host(host: str) -> str:
-    """As a URL has it: an IPv6 address in brackets."""
+    """Return the host as in a URL: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 

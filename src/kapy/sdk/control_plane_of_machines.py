@@ -1,9 +1,10 @@
-"""Control planes that are made of Machines: the questions that a provider answers.
+"""The interface of providers whose control planes consist of Machines.
 
-How does a Machine of it start (`bootstrap`), and what can be seen of the control plane now
-(`observe`)? Where it matters also: may a Machine go (`leave`), is one outdated (`outdated`), and
-what else is to be taken back (`release`). The SDK makes, replaces and deletes the Machines, one at
-a time, and keeps the rest of the contract: `kapy.sdk.control_plane_of_machines_controller`.
+A provider generates the bootstrap configuration of a Machine (`bootstrap`) and observes the control
+plane (`observe`). Optionally it prepares the removal of a Machine (`leave`), reports outdated ones
+(`outdated`), and deletes other resources (`release`). The SDK creates, replaces and deletes the
+Machines, one at a time, and implements the rest of the contract:
+`kapy.sdk.control_plane_of_machines_controller`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ T = TypeVar("T")
 class MachinesOrder(ControlPlaneOrder[T]):
     """A request about a control plane and its Machines; read-only for the provider.
 
-    machines: by age, those that are being deleted among them. configs: the bootstrap configuration
-    of each Machine whose configuration is there, by the Machine's name.
+    machines: by age, including those in deletion. configs: the existing bootstrap configurations,
+    by Machine name.
     """
 
     machines: Sequence[Machine] = ()
@@ -38,8 +39,8 @@ class MachinesOrder(ControlPlaneOrder[T]):
 class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
     """Implement this class to manage control planes that run on Machines.
 
-    certificates: the authorities that the SDK makes once for each cluster, before its first
-    Machine. surge: whether a Machine is added before an outdated one goes; otherwise it goes first.
+    certificates: the CAs that the SDK generates once per cluster, before its first Machine. surge:
+    whether a Machine is added before an outdated one is removed.
     """
 
     provides_endpoint: ClassVar[bool] = False
@@ -51,32 +52,35 @@ class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
 
     @abstractmethod
     async def bootstrap(self, order: MachinesOrder[T], *, first: bool) -> Document:
-        """The bootstrap configuration of a Machine: `apiVersion`, `kind` and `spec`.
+        """Return the bootstrap configuration of a Machine: `apiVersion`, `kind` and `spec`.
 
-        first: of the Machine that initialises the control plane, otherwise of one that joins it.
-        It is asked for Machines that are there too: one whose configuration has become another one
-        is replaced. So it has to follow from the order alone.
+        first: of the Machine that initializes the control plane. It is also called for existing
+        Machines: one whose configuration has changed is replaced. So the result must depend on the
+        order alone.
         """
 
     @abstractmethod
     async def observe(self, order: MachinesOrder[T]) -> ControlPlaneSeen:
-        """What can be seen of the control plane. Asked on every look, without Machines too."""
+        """Return the observed state of the control plane. Called in every reconcile, even without
+        Machines.
+        """
 
     async def leave(self, order: MachinesOrder[T], machine: Machine) -> Released | Waiting:
-        """Let a Machine go that is drained and about to be shut down (an etcd member leaves).
+        """Prepare the shutdown of a drained Machine (an etcd member leaves).
 
-        Not asked when the whole control plane goes.
+        Not called in a deletion of the whole control plane.
         """
         del order, machine
         return Released()
 
     def outdated(self, order: MachinesOrder[T], machine: Machine) -> str:
-        """Why a Machine has to be replaced, besides its version, its infrastructure template, its
-        bootstrap configuration and `rollout.after`; "" when it has not."""
+        """Return why a Machine has to be replaced, besides its version, its infrastructure
+        template, its bootstrap configuration and `rollout.after`; "" if it need not.
+        """
         del order, machine
         return ""
 
     async def release(self, order: MachinesOrder[T]) -> Released | Waiting:
-        """Take back what was made besides the Machines, when these are gone."""
+        """Delete other resources after the Machines are gone."""
         del order
         return Released()

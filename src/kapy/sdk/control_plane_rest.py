@@ -1,7 +1,7 @@
-"""Control planes of Machines with which everything is in order, until something happens.
+"""Skip reconciles of control planes of Machines that have nothing to do, until something changes.
 
-A look that took every step and found nothing to do is as good as the next one, as long as no watch
-told anything in between, and the provider sees what it saw.
+A reconcile that took every step and found nothing to do need not be repeated, as long as no watch
+delivered a change and the provider observes the same state.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ soon as somebody asks for a look."""
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """order: what the provider was asked with. said: its answer. wake: when to look again whatever
-    it answers. since: when that was."""
+    """The cached result of such a reconcile. order: the provider's input. said: its answer. wake:
+    when to reconcile in any case. since: the time of the reconcile.
+    """
 
     order: MachinesOrder[Any]
     said: ControlPlaneSeen
@@ -33,7 +34,7 @@ class Rest:
     since: datetime
 
     def left(self, now: datetime) -> Result:
-        """When to look again, from now on."""
+        """Return the remaining time until the next reconcile."""
         asked = requeue_if(after=self.said.look_again, because=self.said.because)
         if self.wake.after is None:
             return asked
@@ -41,12 +42,12 @@ class Rest:
         return requeue(after=after, because=self.wake.reason).earlier_of(asked)
 
     def until(self) -> datetime:
-        """When it is over."""
+        """When the result expires."""
         return self.since + min(LONGEST, self.wake.after or LONGEST)
 
 
 class Rests(News):
-    """Which control planes rest."""
+    """The cached results of all control planes."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class Rests(News):
         self._rests: dict[Key, tuple[int, Rest]] = {}
 
     def begin(self, key: Key) -> Rest | None:
-        """A look begins, before it reads anything; the rest in which nothing has happened."""
+        """Start a reconcile before it reads anything; return the valid cached result."""
         self._begun[key] = self.news(key)
         news, rest = self._rests.get(key, (-1, None))
         if rest is None or news != self._begun[key] or rest.until() <= self._clock():
@@ -63,7 +64,7 @@ class Rests(News):
         return rest
 
     def settle(self, order: MachinesOrder[Any], said: ControlPlaneSeen, wake: Result) -> None:
-        """The look found nothing to do."""
+        """Cache the result of a reconcile that found nothing to do."""
         rest = Rest(order, said, wake, self._clock())
         self._rests[order.key] = self._begun[order.key], rest
 

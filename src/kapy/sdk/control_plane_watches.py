@@ -1,4 +1,4 @@
-"""What wakes up control planes: their Cluster, its Secrets, and its machines."""
+"""The watches of control planes: their Cluster, its Secrets, and its machines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ControlPlaneWatches:
     def attach(
         self, controller: Controller, noting: Callable[[Mapper], Mapper] = lambda keys: keys
     ) -> None:
-        """Make the controller wake up. noting: told of what wakes it."""
+        """Add the watches to a controller. noting: wraps their mappers."""
         controller.watch(self._objects, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
         controller.watch(self._objects, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
         controller.watch(self._clusters, noting(self.of_cluster), debounce=STATUS_DEBOUNCE)
@@ -46,21 +46,21 @@ class ControlPlaneWatches:
             controller.watch(machines, noting(self.of_gone))
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """The control plane of a Cluster that changed in what it depends on."""
+        """Map a relevant change of a Cluster to its control plane."""
         return () if is_update(change, _matters) else self._of(change.document)
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """The control plane of a cluster whose certificate or kubeconfig came, went or changed."""
+        """Map a changed certificate or kubeconfig Secret to the control plane."""
         if has_purpose_suffix(change.document["metadata"]["name"]):
             yield from self._of_label(change.document)
 
     def of_gone(self, change: Change) -> Iterable[Key]:
-        """A deletion may wait for the last worker."""
+        """Map a deleted worker to the control plane, whose deletion may wait for it."""
         if change.new is None:
             yield from self._of_label(change.document)
 
     def workers(self, cluster: Key) -> list[str]:
-        """The cluster's machines that are not of its control plane, and its pools."""
+        """Return the cluster's worker Machines and its pools."""
         found = (one for kind in self._machines for one in kind.indexed(BY_CLUSTER, str(cluster)))
         return sorted(
             f"{one['kind']} {one['metadata']['name']}"
@@ -82,7 +82,7 @@ class ControlPlaneWatches:
 
 
 def _matters(cluster: Document) -> Any:
-    """What of a Cluster its control plane depends on."""
+    """Return the fields of a Cluster that its control plane depends on."""
     status = cluster.get("status") or {}
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
     annotations = cluster["metadata"].get("annotations")

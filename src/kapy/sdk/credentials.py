@@ -46,8 +46,9 @@ class IdentityReference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """What to sign in with. identity: what it is of, as in `Secret team-a/paper`; it tells tenants
-    apart. version: another one whenever it was rotated. data: of the Secret, decoded."""
+    """The credential of a tenant. identity: its source, as in `Secret team-a/paper`, which
+    distinguishes tenants. version: changes with every rotation. data: of the Secret, decoded.
+    """
 
     identity: str
     version: str
@@ -55,8 +56,9 @@ class Credential:
 
 
 class Refused(KapyError):
-    """An object gets no credential. reason: of the condition. poll_after: when to look again; None
-    where whatever would change it is watched."""
+    """An object gets no credential. reason: of the condition. poll_after: when to retry; None if
+    all relevant objects are watched.
+    """
 
     def __init__(self, reason: str, message: str, poll_after: timedelta | None = None) -> None:
         super().__init__(message)
@@ -65,15 +67,15 @@ class Refused(KapyError):
 
     @property
     def answer(self) -> Waiting:
-        """What is said in the place of a provider that cannot be asked."""
+        """Return the result in place of a provider that cannot be called."""
         said = false(CREDENTIALS_AVAILABLE, self.reason, str(self))
         return Waiting(because=str(self), poll_after=self.poll_after, conditions=[said])
 
 
 class Sessions(Generic[S]):
-    """One session for each identity, made when it is first asked for and when it was rotated.
+    """One session per identity, opened on first use and after a rotation.
 
-    make: signs in. close: of what a rotation left behind.
+    make: opens a session. close: closes one after a rotation.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class Sessions(Generic[S]):
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def of(self, credential: Credential) -> S:
-        """The session of a credential; never one of another identity, nor of an older version."""
+        """Return the session for a credential; never for another identity or an older version."""
         # Who signs in takes turns: a second session would end the first, which is in use.
         async with self._turns.setdefault(credential.identity, asyncio.Lock()):
             known = self._open.get(credential.identity)
@@ -101,12 +103,12 @@ class Sessions(Generic[S]):
 
 
 def identity_reference(infra: Document) -> IdentityReference | None:
-    """`spec.identityRef` of a cluster's infrastructure, None where it names none."""
+    """Return `spec.identityRef` of a cluster's infrastructure, None if it is not set."""
     found = (infra.get("spec") or {}).get("identityRef") or {}
     return IdentityReference(found["kind"], found["name"]) if found.get("name") else None
 
 
 def secret_of_identity(identity: Document, namespace: str) -> Key | None:
-    """The Secret of an identity. namespace: where it is if the identity does not say."""
+    """Return the Secret of an identity. namespace: the default."""
     found = (identity.get("spec") or {}).get("secretRef") or {}
     return Key(found.get("namespace") or namespace, found["name"]) if found.get("name") else None

@@ -1,7 +1,7 @@
-"""Which namespaces may use an identity; the rule is that of Cluster API's providers.
+"""Which namespaces may use an identity, by the rule of Cluster API's providers.
 
-Without `allowedNamespaces` none may; with an empty one all may; else those that it lists, and those
-whose labels its selector selects. A selector without a requirement selects nothing.
+Without `allowedNamespaces` no namespace may; with an empty one all may; else those that it lists,
+and those whose labels its selector selects. A selector without requirements selects nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Secrets and identities that are in use: kept, and taken along by a move.
+"""Protect Secrets and identities that are in use, and include them in a move.
 
-Each carries a finalizer while a cluster's infrastructure uses it. A Secret is owned by who names it
-and labelled for `move`, so that it goes where its clusters go; it outlives them, as a user made it.
+Each has a finalizer while a cluster's infrastructure uses it. A Secret is owned by its users and
+labelled for `move`, so that it is moved with their clusters; it survives them, since a user created
+it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class SecretMeta(Object):
 
 
 class Custody:
-    """Looks after what is in use. finalizer: a qualified name of the provider's own."""
+    """Manages the finalizers. finalizer: a qualified name of the provider."""
 
     def __init__(self, runtime: Runtime, identity: Resource | None, finalizer: str) -> None:
         self._client = runtime.client
@@ -40,7 +41,7 @@ class Custody:
             self._identity = type(name, (Object,), {"RESOURCE": identity, "__module__": __name__})
 
     async def keep_secret(self, secret: Document, owner: Document) -> None:
-        """A Secret is used by (or through) `owner` from now on."""
+        """Protect a Secret that `owner` uses."""
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata
         metadata.labels.setdefault(MOVE, "")
@@ -49,14 +50,14 @@ class Custody:
         await self._held(draft)
 
     async def keep_identity(self, identity: Document) -> None:
-        """An identity is used from now on."""
+        """Protect an identity."""
         assert self._identity is not None
         await self._held(Draft(self._client, self._identity, identity))
 
     async def settle_secret(self, secret: Document, kinds: Iterable[str], users: set[str]) -> None:
-        """Take away who does not use a Secret any more, and the finalizer with the last one.
+        """Remove the owners that no longer use a Secret, and the finalizer with the last one.
 
-        kinds: of owners that could; users: the uids of those that do.
+        kinds: of possible owners; users: the uids of current ones.
         """
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata
@@ -70,7 +71,7 @@ class Custody:
         await draft.save()
 
     async def release_identity(self, identity: Document) -> None:
-        """An identity that nobody uses any more."""
+        """Remove the finalizer of an unused identity."""
         assert self._identity is not None
         draft = Draft(self._client, self._identity, identity)
         if self._finalizer in draft.object.metadata.finalizers:

@@ -1,7 +1,7 @@
-"""Who may use which credential: looked up for each object anew, and never remembered.
+"""Look up the credential of each object; permissions are never cached.
 
-Secrets, identities and the labels of namespaces are watched; so a rotated Secret, a namespace that
-is not allowed any more and an identity that comes late wake whoever uses them.
+Secrets, identities and the labels of namespaces are watched: a rotated Secret, a revoked namespace
+and a late identity enqueue their users.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from kapy.sdk.credentials_users import Usage, Users
 class Tenants:
     """The credentials of one kind of cluster infrastructure.
 
-    infra: where these objects are found. identity: where identities are; None where only Secrets
-    are named. finalizer: of Secrets and identities in use; a qualified name of the provider's own.
-    namespace: of the Secrets of identities that do not say one.
+    infra: the kind of these objects. identity: the kind of identities; None if only Secrets are
+    referenced. finalizer: for Secrets and identities in use; a qualified name of the provider.
+    namespace: the default for Secrets of identities.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class Tenants:
     async def of(
         self, document: Document, cluster: Cluster | None, *, keep: bool = True
     ) -> Credential | None:
-        """What an object may use, None where nothing is named. Raises Refused.
+        """Return the credential of an object, None if it names none. Raises Refused.
 
-        document: the infrastructure of a cluster, or an object of its `cluster`. keep: look after
-        what is used from now on, too.
+        document: the infrastructure of a cluster, or an object of its `cluster`. keep: also protect
+        what is used.
         """
         kind = document["apiVersion"].partition("/")[0], document["kind"]
         if kind == (self._infra.group, self._infra.kind):
@@ -100,16 +100,18 @@ class Tenants:
         return Credential(identity=named, version=version, data=data)
 
     async def let_go(self, infra: Document) -> None:
-        """An object that is about to go uses nothing any more."""
+        """Release the credentials of an object before its finalizer is removed."""
         if (named := self._usage.named_by(infra)) is not None:
             await self._settle(named, besides=infra["metadata"]["uid"])
 
     def wake(self, controller: Controller, users: Users) -> None:
-        """Wake whom `users` says for each object whose credential changed."""
+        """Enqueue the keys that `users` returns for each object whose credential changed."""
         self._usage.attach(controller, users)
 
     def wake_others(self, controller: Controller, users: Users) -> None:
-        """As `wake`, and for each object that names another credential than before."""
+        """Enqueue as `wake` does, also for each object that refers to another credential than
+        before.
+        """
 
         def of_infra(change: Change) -> Iterable[Key]:
             old, new = self._named_before_and_now(change)
@@ -133,7 +135,7 @@ class Tenants:
         return Key(cluster.key.namespace, reference.name)
 
     def _allowed(self, reference: IdentityReference, namespace: str) -> Document:
-        """The identity, if it may be used. Raises Refused."""
+        """Return the identity, if it may be used. Raises Refused."""
         named = f"{reference.kind} {reference.name}"
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:
@@ -168,7 +170,7 @@ class Tenants:
             raise Refused("SecretNotFound", f"Secret {key} is not there", LOOK_AGAIN) from None
 
     def _keeper(self) -> Controller:
-        """Lets go what nobody uses any more."""
+        """Return the controller that releases unused credentials."""
 
         async def settle(key: Key) -> Result:
             await self._settle(key)
@@ -186,7 +188,9 @@ class Tenants:
         return controller
 
     async def _settle(self, key: Key, besides: str = "") -> None:
-        """key: of a Secret or an identity. besides: the uid of an object that is no user."""
+        """Release a Secret or an identity. besides: the uid of an object that no longer counts as a
+        user.
+        """
         if key.namespace:
             await self._settle_secret(key, besides)
             return
@@ -215,6 +219,6 @@ class Tenants:
 
 
 def _going(change: Change) -> Iterable[Key]:
-    """What is to be deleted: nobody else would let it go."""
+    """Map an object in deletion to its key: its finalizer has to be removed."""
     new = change.new
     return (Key.of(new),) if new is not None and "deletionTimestamp" in new["metadata"] else ()

@@ -1,4 +1,4 @@
-"""Who uses which Secret and which identity, and who is woken when one of them changes."""
+"""The users of Secrets and identities, and the watches that enqueue them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Users = Callable[[Key], Iterable[Key]]
 
 
 class Usage:
-    """The objects of one kind of cluster infrastructure (`infra`), and what each names.
+    """The objects of one kind of cluster infrastructure (`infra`), and their references.
 
     Keys of Secrets have a namespace, keys of identities have none.
     """
@@ -45,20 +45,20 @@ class Usage:
         return secret_of_identity(identity, self._default)
 
     def named_by(self, infra: Document) -> Key | None:
-        """What an object names."""
+        """Return the key that an object refers to."""
         return next(map(_key_of, _named(infra)), None)
 
     def directly(self, key: Key) -> list[Document]:
-        """The objects that name a Secret or an identity."""
+        """Return the objects that refer to a Secret or an identity."""
         return list(self.infra.indexed(BY_CREDENTIAL, str(key)))
 
     def through(self, secret: Key) -> list[Document]:
-        """The identities of a Secret."""
+        """Return the identities of a Secret."""
         known = self.identities
         return [] if known is None else list(known.indexed(BY_SECRET, str(secret)))
 
     def attach(self, controller: Controller, users: Users) -> None:
-        """Wake `users` of all that changes."""
+        """Enqueue `users` of every changed object."""
 
         def mapped(keys: Mapper) -> Mapper:
             return lambda change: [one for user in keys(change) for one in users(user)]

@@ -1,4 +1,4 @@
-"""What a provider could not do, as an Event on its object and as a condition of it."""
+"""Report a provider's failures as Events and conditions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _WAITING: Final = {ConditionType.READY: Reason.NOT_READY}
 
 
 class ProviderMistake(KapyError):
-    """A provider's answer breaks its contract; the message says which rule."""
+    """A provider's result breaks its contract; the message names the rule."""
 
 
 @contextmanager
 def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[None]:
-    """Record a Warning about an error that passes through; the controller backs off from it.
+    """Record a Warning about an error that is raised through; the controller backs off.
 
-    The text of an error that was not raised on purpose is not shown: nobody knows what it quotes.
+    The text of an unexpected error is not shown, since it may quote anything.
     """
     try:
         yield
@@ -39,9 +39,9 @@ def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[No
 
 
 def failed(error: Exception, type_: str) -> Condition | None:
-    """What a condition says of an error; None of a conflict, which the next try mends.
+    """Return the condition for an error; None for a conflict, which the next try resolves.
 
-    What is waited for (NotYet) is no failure, and said as it is.
+    NotYet is no failure, and its message is shown as it is.
     """
     if is_transient(error):
         waits = [str(one) for one in reasons(error) if isinstance(one, NotYet)]

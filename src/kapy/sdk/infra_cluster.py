@@ -1,7 +1,8 @@
-"""Infrastructure of a cluster: the two questions that a provider answers.
+"""The interface of infrastructure cluster providers.
 
-What is true of this cluster's infrastructure now (`converge`), and is it gone yet (`release`). The
-SDK does the rest of the InfraCluster contract: `kapy.sdk.infra_cluster_controller`.
+A provider advances and reports the infrastructure of a cluster (`converge`), and deletes it
+(`release`). The SDK implements the rest of the InfraCluster contract:
+`kapy.sdk.infra_cluster_controller`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class ClusterOrder(Making, Generic[T]):
     """A request to create or delete the infrastructure of one cluster; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
-    Cluster itself, None when it is gone already. endpoint: the control plane endpoint that is set
-    already, by the user or by an earlier answer; it never changes. reported: the conditions of
-    the last look. credential: what to sign in with, where the object names something.
+    Cluster itself, None if it is gone. endpoint: the control plane endpoint that is set already, by
+    the user or an earlier result; immutable. reported: the conditions of the last reconcile.
+    credential: of the tenant, if the object refers to one.
     """
 
     key: Key
@@ -44,28 +45,32 @@ class ClusterOrder(Making, Generic[T]):
 class InfraClusterProvider(ABC, Generic[T]):
     """Implement this class to manage the infrastructure of clusters.
 
-    reports_ready: a cluster that is provisioned is Ready where no conditions are reported.
+    reports_ready: whether a provisioned cluster without reported conditions is Ready.
     """
 
     reports_ready: ClassVar[bool] = True
 
     @abstractmethod
     async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Failed | Waiting:
-        """Move one step towards the order, and say what is true. Called again and again."""
+        """Advance towards the desired state and return the current state. Called repeatedly."""
 
     @abstractmethod
     async def release(self, order: ClusterOrder[T]) -> Released | Waiting:
-        """Move one step towards nothing. Must answer Released for a cluster never made."""
+        """Delete the infrastructure by one step. Must return Released for one that never
+        existed.
+        """
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        """What readers of v1beta1 are told of what is reported, if they are told anything.
+        """Return the v1beta1 conditions for the reported ones, if any.
 
-        Their Ready sums it up. A condition that is not given stays as it was told last.
+        Their Ready summarizes them. A missing condition stays unchanged.
         """
         del reported
         return ()
 
     def serves(self, document: Document) -> bool:
-        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        """Return whether the object belongs to this provider: others may serve some objects of its
+        kind.
+        """
         del document
         return True

@@ -1,7 +1,7 @@
-"""Infrastructure machines: the two questions that a provider answers.
+"""The interface of infrastructure machine providers.
 
-What is true of this machine now (`converge`), and is it gone yet (`release`). The SDK does the
-rest of the InfraMachine contract: `kapy.sdk.infra_machine_controller`.
+A provider advances and reports a machine (`converge`), and deletes it (`release`). The SDK
+implements the rest of the InfraMachine contract: `kapy.sdk.infra_machine_controller`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ T = TypeVar("T")
 class MachineOrder(Making, Generic[T]):
     """A request to create or delete one machine; read-only for the provider.
 
-    object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
-    machine: the owner, None when it is gone already. version: the Kubernetes version to run.
-    failure_domain: where the machine must be placed, "" for anywhere. bootstrap_data: what the
-    machine runs when it starts; empty in `release`. bootstrap_format: how it is written
-    (`cloud-config`, `ignition`). reported: the conditions of the last look.
-    credential: what to sign in with, where the infrastructure of the cluster names something.
+    object: the provider's own object, as it was read. cluster: the key of its Cluster. machine: the
+    owner, None if it is gone. version: the Kubernetes version. failure_domain: where the machine
+    must be placed, "" for anywhere. bootstrap_data: what the machine executes when it starts; empty
+    in `release`. bootstrap_format: its format (`cloud-config`, `ignition`). reported: the
+    conditions of the last reconcile. credential: of the tenant, if the cluster's infrastructure
+    refers to one.
     """
 
     key: Key
@@ -50,7 +50,7 @@ class MachineOrder(Making, Generic[T]):
 class InfraMachineProvider(ABC, Generic[T]):
     """Implement this class to manage a kind of machines.
 
-    needs_bootstrap_data: a machine cannot start while its bootstrap Secret holds no data.
+    needs_bootstrap_data: a machine cannot start while its bootstrap Secret has no data.
     """
 
     needs_bootstrap_data: ClassVar[bool] = True
@@ -64,12 +64,14 @@ class InfraMachineProvider(ABC, Generic[T]):
         """Delete the machine by one step. Must return Released for a machine that never existed."""
 
     def serves(self, document: Document) -> bool:
-        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        """Return whether the object belongs to this provider: others may serve some objects of its
+        kind.
+        """
         del document
         return True
 
     def before_start(self, order: MachineOrder[T], reason: str) -> Sequence[Condition]:
-        """Conditions while the machine cannot be started yet, for what `reason` says.
+        """Return conditions while the machine cannot be started yet, for the given reason.
 
         reason: `WaitingForClusterInfrastructureReady`, `WaitingForControlPlaneInitialized` or
         `WaitingForBootstrapData`. Without any, the Ready condition has the reason itself.
@@ -78,9 +80,9 @@ class InfraMachineProvider(ABC, Generic[T]):
         return ()
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-        """What readers of v1beta1 are told of what is reported, if they are told anything.
+        """Return the v1beta1 conditions for the reported ones, if any.
 
-        Their Ready sums it up. A condition that is not given stays as it was told last.
+        Their Ready summarizes them. A missing condition stays unchanged.
         """
         del reported
         return ()

@@ -1,11 +1,11 @@
-"""Infrastructure of machine pools: the two questions that a provider answers.
+"""The interface of infrastructure machine pool providers.
 
-What is true of this pool now (`converge`), and is it gone yet (`release`). The SDK does the rest
-of the InfraMachinePool contract: `kapy.sdk.infra_machine_pool_controller`.
+A provider advances and reports a pool (`converge`), and deletes it (`release`). The SDK implements
+the rest of the InfraMachinePool contract: `kapy.sdk.infra_machine_pool_controller`.
 
-Where the pool's machines can be handled one by one, the provider has an object for each of them:
-an infrastructure machine, which it serves as an `InfraMachineProvider`, says its kind with
-`machine_kind`, and makes and deletes the objects itself (`PoolMachines` does so).
+If the pool's machines can be handled one by one, the provider has an object for each of them: an
+infrastructure machine, which it serves as an `InfraMachineProvider`. It sets its kind in
+`machine_kind`, and creates and deletes the objects itself (with `PoolMachines`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ T = TypeVar("T")
 class MachinePoolOrder(Making, Generic[T]):
     """A request to create, scale or delete one pool of machines; read-only for the provider.
 
-    object: the provider's own object, as it was read. cluster: the Cluster that it belongs to.
-    pool: the owner, None when it is gone already. replicas: how many machines there should be;
-    scaled_by_others: somebody else (an autoscaler of the infrastructure) says how many.
-    version: the Kubernetes version to run. failure_domains: where machines may be placed, none
-    for anywhere. bootstrap_data: what machines run when they start; empty in `release`.
-    provisioned: whether the pool has been there once. reported: the conditions of the last look.
-    credential: what to sign in with, where the infrastructure of the cluster names something.
+    object: the provider's own object, as it was read. cluster: the key of its Cluster. pool: the
+    owner, None if it is gone. replicas: the wanted number of machines; scaled_by_others: an
+    autoscaler of the infrastructure sets it. version: the Kubernetes version. failure_domains:
+    where machines may be placed, empty for anywhere. bootstrap_data: what machines execute when
+    they start; empty in `release`. provisioned: whether the pool has ever been provisioned.
+    reported: the conditions of the last reconcile. credential: of the tenant, if the cluster's
+    infrastructure refers to one.
     """
 
     key: Key
@@ -56,8 +56,8 @@ class MachinePoolOrder(Making, Generic[T]):
 class InfraMachinePoolProvider(ABC, Generic[T]):
     """Implement this class to manage a kind of machine pools.
 
-    machine_kind: the kind of the objects that stand for its machines, "" where there are none.
-    needs_bootstrap_data: machines cannot start while their bootstrap Secret holds no data.
+    machine_kind: the kind of the objects for its machines, "" if there are none.
+    needs_bootstrap_data: machines cannot start while their bootstrap Secret has no data.
     """
 
     machine_kind: ClassVar[str] = ""
@@ -65,13 +65,15 @@ class InfraMachinePoolProvider(ABC, Generic[T]):
 
     @abstractmethod
     async def converge(self, order: MachinePoolOrder[T]) -> PoolProvisioned | Failed | Waiting:
-        """Move one step towards the order, and say what is true. Called again and again."""
+        """Advance towards the desired state and return the current state. Called repeatedly."""
 
     @abstractmethod
     async def release(self, order: MachinePoolOrder[T]) -> Released | Waiting:
-        """Move one step towards nothing. Must answer Released for a pool never made."""
+        """Delete the pool by one step. Must return Released for one that never existed."""
 
     def serves(self, document: Document) -> bool:
-        """Whether the object is this provider's own: others may serve some objects of its kind."""
+        """Return whether the object belongs to this provider: others may serve some objects of its
+        kind.
+        """
         del document
         return True

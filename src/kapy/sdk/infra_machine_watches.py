@@ -1,4 +1,4 @@
-"""What wakes up the infrastructure of machines: whose it is, their Cluster, their bootstrap data.
+"""The watches of infrastructure machines: their owner, Cluster and bootstrap data.
 
 A Machine owns the infrastructure of one machine, a MachinePool that of many.
 """
@@ -24,10 +24,10 @@ BY_BOOTSTRAP_DATA: Final = "sdk/bootstrap-data"
 
 
 class InfraMachineWatches:
-    """Maps changes around machines to their infrastructure, and only those that can matter to it.
+    """Maps relevant changes around machines to their infrastructure.
 
-    owners: MachinePools or Machines, which own objects of the resource. serves: which objects
-    matter; those of another provider of the same kind wake nobody.
+    owners: MachinePools or Machines, which own objects of the resource. serves: selects this
+    provider's objects; changes of others enqueue nothing.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class InfraMachineWatches:
         self._secrets = secrets
 
     def attach(self, controller: Controller) -> None:
-        """Make the controller wake up."""
+        """Add the watches to a controller."""
         self._infra.add_index(BY_CLUSTER, cluster_of)
         self._clusters.add_index(BY_INFRA, _infra_of)
         self._machines.add_index(BY_BOOTSTRAP_DATA, _bootstrap_data_of)
@@ -72,26 +72,26 @@ class InfraMachineWatches:
         return keys
 
     def of_machine(self, change: Change) -> Iterable[Key]:
-        """The infrastructure of a Machine whose wishes changed."""
+        """Map a Machine whose desired state changed to its infrastructure."""
         if is_update(change, wishes):
             return ()
         return self._infra_of(change.document)
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
-        """All machines of a Cluster that was paused, resumed, or let its machines start."""
+        """Map a Cluster whose pause or readiness changed to its machines."""
         if is_update(change, gates):
             return ()
         cluster = Key.of(change.document)
         return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
 
     def of_infra_cluster(self, infra: Key) -> Iterable[Key]:
-        """The machines of the Cluster whose infrastructure has this key."""
+        """Return the machines of the Cluster whose infrastructure has this key."""
         clusters = map(Key.of, self._clusters.indexed(BY_INFRA, str(infra)))
         found = [one for key in clusters for one in self._infra.indexed(BY_CLUSTER, str(key))]
         return [Key.of(one) for one in found]
 
     def of_secret(self, change: Change) -> Iterable[Key]:
-        """The machines that boot with a Secret that came (it does not change under them)."""
+        """Map a new Secret to the machines that boot with it (it never changes)."""
         if change.old is not None:
             return ()
         secret = Key.of(change.document)

@@ -1,7 +1,7 @@
-"""Addresses of pools: the two questions that an IPAM provider answers.
+"""The interface of IPAM providers.
 
-Which address is for this claim (`allocate`), and is it free again (`free`). The SDK does the rest
-of the IPAM contract: `kapy.sdk.ipam_controller`.
+A provider allocates an address for a claim (`allocate`) and frees it (`free`). The SDK implements
+the rest of the IPAM contract: `kapy.sdk.ipam_controller`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Allocated:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The pool has no free address. The SDK asks again when one is released or the pool changes."""
+    """The pool has no free address. The SDK calls again when one is released or the pool
+    changes.
+    """
 
     because: str = "no address of the pool is free"
 
@@ -42,9 +44,8 @@ class Exhausted:
 class AddressOrder(Generic[P]):
     """A request to allocate or release the address of a claim; read-only for the provider.
 
-    pool: where the address is to come from; None only in `free`, when the pool is gone already.
-    taken: the addresses of the pool that other claims have, and which claims. allocated: what this
-    claim has. cluster: the claim's, if it names one.
+    pool: the pool; None only in `free`, if it is gone. taken: the addresses of the pool's other
+    claims. allocated: the claim's current address. cluster: the claim's, if it names one.
     """
 
     key: Key
@@ -61,17 +62,17 @@ class IPAMProvider(ABC, Generic[P]):
 
     @abstractmethod
     async def allocate(self, order: AddressOrder[P]) -> Allocated | Exhausted | Waiting:
-        """Take an address that is not in `order.taken`; the same one each time for a claim.
+        """Return an address that is not in `order.taken`; always the same one for a claim.
 
-        Claims of one pool are asked for one after the other. An answer is stored before the next
-        one is asked; who keeps no books of their own needs none besides `order.taken`.
+        Claims of one pool are handled one after the other, and each result is stored before the
+        next call; so `order.taken` is sufficient as a record.
         """
 
     @abstractmethod
     async def free(self, order: AddressOrder[P]) -> Released | Waiting:
-        """Give it back. Must answer Released for a claim that never had one."""
+        """Release the address. Must return Released for a claim that never had one."""
 
     def report(self, pool: P, taken: Mapping[IP, Key]) -> Sequence[Condition]:
-        """Conditions of a pool; its Ready sums them up. Without any, it is Ready."""
+        """Return conditions of a pool; its Ready summarizes them. Without any, it is Ready."""
         del pool, taken
         return ()

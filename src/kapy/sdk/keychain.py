@@ -1,4 +1,4 @@
-"""Finding and keeping a cluster's certificates in its Secrets."""
+"""Find and store a cluster's certificates in its Secrets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_CHECKED: Final = 10_000
 
 
 class ExternalCertificateMissing(KapyError):
-    """A certificate that the user keeps (external etcd) is not there."""
+    """A certificate that the user provides (external etcd) does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Keychain:
 
     @classmethod
     def of(cls, runtime: Runtime) -> Keychain:
-        """A keychain that reads through the runtime's cache."""
+        """Return a keychain that reads through the runtime's cache."""
         secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_SECRETS)
         return cls(runtime.client, secrets, runtime.clock, runtime.private_keys)
 
     async def secret(self, cluster: Key, purpose: str) -> Document | None:
-        """A cluster's Secret, from the cache or (if it lacks our label) from the server."""
+        """Return a cluster's Secret from the cache or, if it lacks the label, from the server."""
         key = secret_key(cluster, purpose)
         cached = self._secrets.raw(key)
         if cached is not None:
@@ -86,9 +86,9 @@ class Keychain:
     async def find(
         self, cluster: Key, certificates: Sequence[ClusterCertificate], *, checked: bool = True
     ) -> dict[str, Kept]:
-        """What there is, by purpose. checked: only if certificates fit their keys.
+        """Return the existing certificates by purpose. checked: only if they fit their keys.
 
-        Raises ExternalCertificateMissing, UnusableSecrets; BadSecret where nothing is checked.
+        Raises ExternalCertificateMissing, UnusableSecrets; BadSecret if not checked.
         """
         secrets = await self._all(cluster, certificates)
         found: dict[str, Kept] = {}
@@ -120,8 +120,9 @@ class Keychain:
         *,
         checked: bool = True,
     ) -> dict[str, Kept]:
-        """What there is, by purpose, after making what was missing; nothing is made beside what
-        cannot be used. Raises as `find`."""
+        """Return the certificates by purpose, after creating missing ones; nothing is created
+        beside unusable ones. Raises as `find`.
+        """
         kept = await self.find(cluster, certificates, checked=checked)
         missing = [one for one in certificates if one.purpose not in kept]
         return kept | await self.make(cluster, missing, owner)
@@ -129,9 +130,9 @@ class Keychain:
     async def make(
         self, cluster: Key, ours: Sequence[ClusterCertificate], owner: OwnerReference
     ) -> dict[str, Kept]:
-        """Make what is not there, by purpose.
+        """Create missing certificates, by purpose.
 
-        Keys are made side by side. A Secret that appears meanwhile wins over what we made. Raises
+        Keys are generated concurrently. A Secret that appears meanwhile wins. Raises
         UnusableSecrets.
         """
         kept: dict[str, Kept] = {}
@@ -145,7 +146,7 @@ class Keychain:
         return kept
 
     async def own(self, secret: Document, owner: OwnerReference) -> Document:
-        """Make `owner` the controller of a Secret that Cluster API made (not of a user's)."""
+        """Make `owner` the controller of a Secret that Cluster API created (not of a user's)."""
         wanted = encode(owner)
         there: list[Document] = secret["metadata"].get("ownerReferences") or []
         if wanted in there or secret.get("type") != SECRET_TYPE:
@@ -162,14 +163,14 @@ class Keychain:
     async def _all(
         self, cluster: Key, certificates: Sequence[ClusterCertificate]
     ) -> list[Document | None]:
-        """The Secrets of all; those that are not in the cache are asked for side by side."""
+        """Return all Secrets; those that are not in the cache are read concurrently."""
         cached = [self._secrets.raw(secret_key(cluster, one.purpose)) for one in certificates]
         if None not in cached:
             return cached
         return await asyncio.gather(*(self.secret(cluster, one.purpose) for one in certificates))
 
     def _problem(self, certificate: ClusterCertificate, secret: Document) -> str:
-        """What is wrong with a Secret; each state of it is read once."""
+        """Return what is wrong with a Secret; each state of it is checked once."""
         key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
         known = self._checked.get((key, certificate))
         if known is None or known[0] != version:
@@ -201,9 +202,9 @@ class ClusterKeys:
         self._owner = owner
 
     async def get(self, purpose: str = CLUSTER_CA) -> KeyPair:
-        """The pair of that purpose (`ca`, `etcd`, `proxy`, `sa`, …).
+        """Return the key pair of a purpose (`ca`, `etcd`, `proxy`, `sa`, …).
 
-        Raises NotYet while it is not there, which the SDK waits for; BadSecret.
+        Raises NotYet while it does not exist, which the SDK waits for; BadSecret.
         """
         secret = await self._keychain.secret(self._cluster, purpose)
         if secret is None:
@@ -214,7 +215,7 @@ class ClusterKeys:
         return key_pair(secret)
 
     async def ensure(self, *wanted: ClusterCertificate) -> dict[str, KeyPair]:
-        """The pairs by purpose, after making (once) those that are missing.
+        """Return the key pairs by purpose, after creating missing ones once.
 
         Raises ExternalCertificateMissing, UnusableSecrets.
         """

@@ -1,4 +1,4 @@
-"""The kubeconfig Secrets of clusters: made once, renewed at half of their certificate's life."""
+"""The kubeconfig Secrets of clusters: created once, renewed at half of their certificate's life."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ class Kubeconfigs:
         *,
         algorithm: Algorithm = "RSA-2048",
     ) -> datetime | None:
-        """Have one for the cluster's administrator, with a client certificate of the authority.
+        """Maintain a kubeconfig for the cluster's administrator with a client certificate of the
+        CA.
 
-        server: the URL of the API server. authority: the cluster's CA, None for what its Secret
-        holds. Returns when the certificate is to be renewed, so when to come again; None where it
-        was written just now (which is a change that one is told of) or is a user's.
-        Raises NotYet, BadSecret, InvalidPem.
+        server: the URL of the API server. authority: the cluster's CA, None for the one in its
+        Secret. Returns when to call again for the renewal; None if it was written just now (its
+        change enqueues the control plane) or belongs to a user. Raises NotYet, BadSecret,
+        InvalidPem.
         """
         secret = await self._keychain.secret(cluster, KUBECONFIG)
         if secret is None:
@@ -67,7 +68,7 @@ class Kubeconfigs:
         return None
 
     async def keep(self, cluster: Key, value: bytes, owner: OwnerReference) -> None:
-        """Have this kubeconfig in the Secret, unless a user brought another one."""
+        """Store this kubeconfig in the Secret, unless a user has created another one."""
         secret = await self._keychain.secret(cluster, KUBECONFIG)
         if secret is None:
             name = secret_name(cluster.name, KUBECONFIG)

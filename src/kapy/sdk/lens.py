@@ -1,7 +1,7 @@
-"""The fields of a provider's object that the contracts name, and no others.
+"""The contract fields of a provider's object, and no others.
 
-The SDK reads and writes a provider's object through these Structs, whatever else the object has:
-what is written is a difference, so all other fields survive.
+The SDK reads and writes a provider's object through these Structs; only differences are written, so
+all other fields are preserved.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FailureMessage: TypeAlias = Annotated[
 
 
 class LensStatus(Model):
-    """What every contract knows of a status."""
+    """The status fields that all contracts share."""
 
     conditions: list[Condition] = field(default_factory=list)
     failure_reason: FailureReason = ""
@@ -36,7 +36,7 @@ class LensStatus(Model):
 
 
 class Lens(Object):
-    """A provider's object as its contract sees it."""
+    """The contract fields of a provider's object."""
 
     RESOURCE: ClassVar[Resource]
 
@@ -47,7 +47,7 @@ L = TypeVar("L", bound=Lens)
 
 
 class Initialization(Model):
-    """`status.initialization`: set once, never taken back."""
+    """`status.initialization`: set once, never unset."""
 
     provisioned: bool | None = None
 
@@ -76,7 +76,7 @@ class InfraMachinePoolSpec(Model):
 
 
 class InfraMachinePoolStatus(LensStatus):
-    """ready: what upstream's core of today asks for in the place of the initialization."""
+    """ready: what upstream's core still reads in place of the initialization."""
 
     initialization: Initialization = field(default_factory=Initialization)
     ready: bool = False
@@ -111,5 +111,5 @@ class InfraClusterLens(Lens):
 
 @cache
 def lens_on(resource: Resource, lens: type[L]) -> type[L]:
-    """The lens for one provider's kind."""
+    """Return the lens for one provider's kind."""
     return type(f"{resource.kind}Lens", (lens,), {"RESOURCE": resource, "__module__": __name__})

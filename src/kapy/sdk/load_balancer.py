@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Member:
     """A control plane machine, by the key of its infrastructure object; read-only.
 
-    provider_id, addresses: as its provider answered; "" and empty where it never did.
+    provider_id, addresses: as its provider returned them; empty if it never did.
     """
 
     key: Key
@@ -50,31 +50,31 @@ class ControlPlaneLoadBalancer(ABC, Generic[T]):
 
     @abstractmethod
     async def endpoint(self, order: ClusterOrder[T]) -> Endpoint | Waiting:
-        """Move one step towards a load balancer, and say where it is.
+        """Create the load balancer by one step and return its endpoint.
 
-        `order.endpoint` is what was answered first, or what a user chose: it does not change.
+        `order.endpoint` is the first result, or the user's choice: it never changes.
         """
 
     @abstractmethod
     async def register(self, member: Member) -> Waiting | None:
-        """Send requests to the member, too; None once that is so."""
+        """Add the member; return None once it is done."""
 
     async def drain(self, member: Member) -> Waiting | None:
-        """Send it no new requests while others can take them: its Machine is being deleted.
+        """Send the member no new requests while others can take them: its Machine is being deleted.
 
-        Asked from that moment on, in the place of `register`, long before `deregister`: the
-        machine still runs while its Node is drained. None once that is so.
+        Called from that moment on instead of `register`, long before `deregister`: the machine
+        still runs while its Node is drained. Return None once it is done.
         """
         del member
         return None
 
     @abstractmethod
     async def deregister(self, member: Member) -> Waiting | None:
-        """Send it no more requests; None once that is so, and for one that never was a member."""
+        """Remove the member; return None once it is done, and for one that never was a member."""
 
 
 class Membership:
-    """When machines are registered. balancer: None where nobody has to be told."""
+    """Registers machines with a load balancer. balancer: None if there is none."""
 
     def __init__(self, balancer: ControlPlaneLoadBalancer[Any] | None) -> None:
         self._balancer = balancer
@@ -82,7 +82,7 @@ class Membership:
     async def begun(
         self, order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]
     ) -> Waiting | None:
-        """A machine is there, for as long as its Machine is not deleted."""
+        """Register a provisioned machine, or drain it if its Machine is being deleted."""
         if self._balancer is None or not order.control_plane:
             return None
         member = _member(order, provider_id, addresses)
@@ -91,7 +91,7 @@ class Membership:
         return await self._balancer.register(member)
 
     async def ended(self, order: MachineOrder[Any], obj: InfraMachineLens) -> Waiting | None:
-        """A machine is about to go; any, where its Machine cannot tell whether it was a member."""
+        """Deregister a machine before its release; also if it may never have been a member."""
         if self._balancer is None or not (order.control_plane or order.machine is None):
             return None
         stored = [(one.type, one.address) for one in obj.status.addresses]

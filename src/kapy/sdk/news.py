@@ -1,4 +1,4 @@
-"""Whether watches have told anything of objects since somebody looked at them."""
+"""Count changes that watches deliver, per object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class News:
         self._news: dict[Key, int] = {}
 
     def noting(self, keys: Mapper) -> Mapper:
-        """As `keys`, the mapper of a watch; what it tells is news."""
+        """Wrap a mapper so that each key it returns is also marked as changed."""
 
         def noted(change: Change) -> Iterable[Key]:
             return self.told(keys(change))
@@ -24,16 +24,16 @@ class News:
         return noted
 
     def told(self, keys: Iterable[Key]) -> Iterable[Key]:
-        """The keys again; something has happened to them."""
+        """Return the keys after marking them as changed."""
         found = tuple(keys)
         for key in found:
             self._news[key] = self.news(key) + 1
         return found
 
     def news(self, key: Key) -> int:
-        """How much has happened: to be read before a reconcile reads anything."""
+        """Return the number of changes: to be read before a reconcile reads anything."""
         return self._news.get(key, 0)
 
     def forget(self, key: Key) -> None:
-        """It is gone."""
+        """Forget a deleted object."""
         self._news.pop(key, None)

@@ -35,7 +35,7 @@ BY_OWNER: Final = "sdk/owner"
 
 
 class Makes:
-    """The kinds that the objects of one kind make. owners: where these are found."""
+    """The kinds that the objects of one kind create. owners: the informer of these objects."""
 
     def __init__(self, runtime: Runtime, owners: Resource, kinds: Sequence[Resource]) -> None:
         self.client = runtime.client
@@ -49,17 +49,17 @@ class Makes:
             runtime.declare_write(kind, "create", "delete", "patch")
 
     def attach(self, controller: Controller) -> None:
-        """Wake the owner of what changed."""
+        """Enqueue the owner of a changed object."""
         owners = owner_keys(self._owners.group_kind)
         for informer in self._informers.values():
             controller.watch(informer, owners, debounce=STATUS_DEBOUNCE)
 
     def of(self, owner: Document, cluster: str) -> Owned:
-        """What one object makes. cluster: the name of its Cluster."""
+        """Return the objects that one object owns. cluster: the name of its Cluster."""
         return Owned(self, owner, cluster)
 
     def informer(self, kind: Resource) -> Informer[Document]:
-        """Where a kind is watched. Raises ProviderMistake where nobody said so."""
+        """Return the informer of a kind. Raises ProviderMistake if the kind was not declared."""
         found = self._informers.get(kind)
         if found is None:
             raise ProviderMistake(
@@ -70,7 +70,7 @@ class Makes:
 
 
 class Owned:
-    """What one object makes."""
+    """The objects that one object owns."""
 
     def __init__(self, makes: Makes, owner: Document, cluster: str) -> None:
         self._makes = makes
@@ -78,7 +78,7 @@ class Owned:
         self._cluster = cluster
 
     async def make(self, kind: Resource, document: Document, slot: str = "") -> Document:
-        """As `Making.make`."""
+        """Create an object as `Making.make` does."""
         informer = self._makes.informer(kind)
         new = self._new(kind, document, slot)
         found = informer.raw(Key.of(new))
@@ -90,11 +90,11 @@ class Owned:
         return await self._kept(kind, found, new)
 
     def made(self, kind: Resource) -> Sequence[Document]:
-        """As `Making.made`."""
+        """Return objects as `Making.made` does."""
         return self._makes.informer(kind).indexed(BY_OWNER, self._owner["metadata"]["uid"])
 
     async def unmake(self, kind: Resource, name: str = "") -> int:
-        """As `Making.unmake`."""
+        """Delete objects as `Making.unmake` does."""
         for one in self._these(kind, name):
             metadata = one["metadata"]
             if "deletionTimestamp" not in metadata:
@@ -108,7 +108,7 @@ class Owned:
         return [one for one in self.made(kind) if name in ("", one["metadata"]["name"])]
 
     async def _kept(self, kind: Resource, found: Document, new: Document) -> Document:
-        """What is there already, if it is this object's; with owner and label if it lost them."""
+        """Return the existing object if it is owned; restore its owner and label."""
         metadata, key = found["metadata"], Key.of(found)
         if "deletionTimestamp" in metadata:
             raise NotYet(f"{kind.kind} {key} is going, and not gone yet")
@@ -151,20 +151,22 @@ class Making:
     owned: Owned | None = field(default=None, repr=False, compare=False)
 
     async def make(self, kind: Resource, document: Document, *, slot: str = "") -> Document:
-        """What fills a slot of the object: made of `document` if it is not there, else as it is.
+        """Return the object in a slot; create it from `document` if it does not exist.
 
-        document: spec, data and the like, and what is special of its metadata; a name there is
-        taken as it is. Raises NotYet while what filled the slot before is going, ProviderMistake
-        where the name is another's.
+        document: spec, data, and additional metadata; a name there is used as it is. Raises NotYet
+        while the former object is being deleted, ProviderMistake if the name belongs to another
+        owner.
         """
         return await self._owned.make(kind, document, slot)
 
     def made(self, kind: Resource) -> Sequence[Document]:
-        """What there is of a kind, what is going included. Shared: not to be changed."""
+        """Return the owned objects of a kind, including those in deletion. Shared: read only."""
         return self._owned.made(kind)
 
     async def unmake(self, kind: Resource, name: str = "") -> int:
-        """Delete what there is of a kind (or the one of that name); how many are left yet."""
+        """Delete the owned objects of a kind (or the one with that name); return how many
+        remain.
+        """
         return await self._owned.unmake(kind, name)
 
     @property

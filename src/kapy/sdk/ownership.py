@@ -1,4 +1,6 @@
-"""Whose a provider's object is: its Machine, MachinePool or Cluster. Core sets the references."""
+"""The owners of a provider's object: its Machine, MachinePool or Cluster. Core sets the
+references.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from kapy.sdk.answers import Endpoint
 
 
 def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
-    """The reference to an owner of one of core's kinds, in whatever version it was written."""
+    """Return the owner reference of one of core's kinds, in any version."""
     wanted = kind.RESOURCE.kind
     for reference in metadata.owner_references:
         if reference.kind == wanted and split_api_version(reference.api_version)[0] == (
@@ -30,7 +32,7 @@ def machine_key(metadata: ObjectMeta) -> Key | None:
 
 
 def machine_of(document: Document) -> Key | None:
-    """As `machine_key`, of a document: for those who look at many."""
+    """Return the owning Machine of a document, as `machine_key` does."""
     metadata = document["metadata"]
     for reference in metadata.get("ownerReferences") or ():
         if reference["kind"] == Machine.RESOURCE.kind:
@@ -59,11 +61,11 @@ def labelled_cluster(metadata: ObjectMeta) -> Key | None:
 
 
 def endpoint_of(cluster: Cluster | None) -> Endpoint | None:
-    """Where the cluster's API server is reached, None while nobody has said so."""
+    """Return the cluster's API endpoint, None if it is not set."""
     found = None if cluster is None else cluster.spec.control_plane_endpoint
     return Endpoint(found.host, found.port) if found is not None and found.host else None
 
 
 def is_externally_managed(metadata: ObjectMeta) -> bool:
-    """Whether somebody outside looks after the object (contract: externally managed)."""
+    """Return whether the object is externally managed (contract)."""
     return Annotation.MANAGED_BY in metadata.annotations

@@ -41,8 +41,9 @@ Make = Callable[[], Document]
 
 
 class PoolMachines:
-    """Makes, finds and deletes the machines of pools. resource: of their objects. pools: of what
-    owns them."""
+    """Creates, finds and deletes the machines of pools. resource: of their objects. pools: of their
+    owners.
+    """
 
     def __init__(self, runtime: Runtime, resource: Resource, pools: Resource) -> None:
         self._client = runtime.client
@@ -56,8 +57,9 @@ class PoolMachines:
         self._begun: dict[str, list[str]] = {}
 
     def wake(self, controller: Controller) -> None:
-        """Wake the pool of an object that changed: once it has a Machine, only its labels tell
-        which that is."""
+        """Enqueue the pool of a changed object: once it has a Machine, only its labels name the
+        pool.
+        """
         pools = self._pools
         pools.add_index(BY_POOL, _pool_that_owns)
 
@@ -68,14 +70,14 @@ class PoolMachines:
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
     def of(self, order: MachinePoolOrder[Any]) -> Sequence[Document]:
-        """The objects that there are, in the order of names."""
+        """Return the existing objects, by name."""
         name = "" if order.pool is None else order.pool.metadata.name
         return self._objects.indexed(BY_POOL, _index(order.cluster, label_value(name)))
 
     async def converge(
         self, order: MachinePoolOrder[Any], make: Make, is_current: Callable[[Document], bool]
     ) -> Sequence[Document]:
-        """Make what is missing, let go what is too much or outdated; returns the objects."""
+        """Create missing machines, delete surplus or outdated ones; return the objects."""
         found = self.of(order)
         members = [
             self._member(one, current=is_current(one)) for one in found if not _is_going(one)
@@ -94,14 +96,14 @@ class PoolMachines:
         return self.of(order)
 
     def _begin(self, order: MachinePoolOrder[Any], count: int, taken: set[str]) -> Sequence[str]:
-        """Names for so many objects, those first whose creation was not answered."""
+        """Return names for new objects, first those whose creation was not confirmed."""
         unseen = [name for name in self._begun.get(order.uid, ()) if name not in taken]
         more = _new_names(order, max(0, count - len(unseen)), {*taken, *unseen})
         self._begun[order.uid] = [*unseen, *more]
         return [*unseen, *more][:count]
 
     async def release(self, order: MachinePoolOrder[Any]) -> Released | Waiting:
-        """Delete all machines of the pool; returns the provider's answer to `release`."""
+        """Delete all machines of the pool; return the provider's result for `release`."""
         self._begun.pop(order.uid, None)
         for one in self.of(order):
             if _is_going(one):
@@ -150,7 +152,9 @@ class PoolMachines:
         return {**named, "spec": special.get("spec", {})}
 
     async def _delete(self, document: Document) -> None:
-        """By way of its Machine; one that has none yet gets it, which comes back here."""
+        """Delete the owning Machine, which deletes this object. If no Machine exists yet, wait: it
+        is created first and then deleted.
+        """
         machine = self._machine_of(document)
         if machine is not None and not _is_going(machine):
             await self._delete_this(Machine.RESOURCE, machine)
@@ -163,7 +167,9 @@ class PoolMachines:
 
 
 def _new_names(order: MachinePoolOrder[Any], count: int, taken: set[str]) -> list[str]:
-    """The same until the pool's object is written again: a lost answer makes no second machine."""
+    """Return names that stay the same until the pool's object is written: a lost answer makes no
+    second machine.
+    """
     names: list[str] = []
     attempt, version = 0, _version(order.object)
     while len(names) < count:

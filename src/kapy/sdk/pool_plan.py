@@ -1,7 +1,7 @@
-"""Which machines of a pool are made and which go. Pure.
+"""Plan which machines of a pool are created and deleted (pure functions).
 
-Machines are made for all that is wanted and is not there as it should be; what is outdated goes
-only as far as enough others are ready. So an update first grows the pool.
+Missing machines are created first; outdated ones are deleted only as far as enough others are
+ready. So an update first grows the pool.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """One machine of a pool that nobody has begun to delete.
+    """One machine of a pool that is not in deletion.
 
-    ready: it is there. current: it is as machines should be now. asked_for: somebody (an
-    autoscaler) wants this one to go first. made: when, as text that sorts.
+    ready: it is provisioned. current: it is up to date. asked_for: a user or autoscaler requested
+    its deletion first. made: its creation time, as sortable text.
     """
 
     name: str
@@ -25,14 +25,14 @@ class Member(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """missing: how many machines to make. surplus: the names of those to delete."""
+    """missing: how many machines to create. surplus: the names of those to delete."""
 
     missing: int
     surplus: Sequence[str]
 
 
 def plan(members: Sequence[Member], wanted: int) -> Plan:
-    """What to do so that there are `wanted` machines as they should be, and no others."""
+    """Return the plan towards `wanted` up-to-date machines."""
     current = _first_to_go([one for one in members if one.current])
     outdated = _first_to_go([one for one in members if not one.current])
     gone = current[: max(0, len(current) - wanted)]

@@ -1,4 +1,4 @@
-"""The MachinePool of a Machine, for those who make the machines of pools."""
+"""Find the MachinePool of a Machine, for providers of pool machines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kapy.kube.names import split_api_version
 
 
 class Pools:
-    """MachinePools are watched from the first machine on that belongs to one."""
+    """Looks up MachinePools; they are watched from the first machine of a pool on."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: Informer[MachinePool] | None = None
 
     def of(self, machine: Machine) -> MachinePool | None:
-        """The pool that the Machine belongs to, None where it is no pool's. Raises NotYet."""
+        """Return the pool of the Machine, None if it has none. Raises NotYet."""
         owner = controller_of(machine)
         if owner is None or owner.kind != MachinePool.RESOURCE.kind:
             return None

@@ -1,4 +1,4 @@
-"""A whole provider, as its author describes it: what is run, and what is released.
+"""The description of a whole provider: what runs, and what is released.
 
     PROVIDER = Provider(
         name="nimbus",
@@ -7,8 +7,8 @@
         image="registry.example.com/nimbus/provider",
     )
 
-`kapy up --provider MODULE` runs it in a management plane's process, `python -m MODULE` alone
-against any Kubernetes, and `python -m MODULE release` prints everything that users install.
+`kapy up --provider MODULE` runs it in a management plane's process, `python -m MODULE` runs it
+alone against any Kubernetes, and `python -m MODULE release` prints the files of a release.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 class BadProvider(KapyError):
-    """A provider is described in a way that nobody could use; the message says what to change."""
+    """The description of a provider is invalid; the message says what to change."""
 
 
 class Setting(NamedTuple):
     """An environment variable that the provider reads.
 
-    Who installs it sets the variable of the same name. default: None where it has to be set.
+    Users set a variable of the same name on installation. default: None if it is required.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Provider:
     console: Callable[[], MachineConsole] | None = None
 
     def __post_init__(self) -> None:
-        """Raises BadProvider."""
+        """Validate the description. Raises BadProvider."""
         if not _NAME.fullmatch(self.name):
             raise BadProvider(
                 f"{self.name!r} is no name of a provider: at most 63 of a-z, 0-9 and -, with a "
@@ -95,5 +95,5 @@ class Provider:
 
     @property
     def label(self) -> str:
-        """Value of `cluster.x-k8s.io/provider`, and the folder of its releases."""
+        """The value of `cluster.x-k8s.io/provider`, and the folder of its releases."""
         return f"{self.type}-{self.name}"

@@ -1,4 +1,4 @@
-"""What the controllers of all kinds of providers do alike: ask, wait, let go, write."""
+"""The shared steps of all provider controllers: call, wait, delete, write."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ Release: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
 
 
 class ProviderObjects(Generic[L]):
-    """The objects of one kind. kind: the provider's Struct, or its Resource to be given
-    documents. lens: what the contract knows of them. sums_up: the condition that core reads."""
+    """The objects of one kind. kind: the provider's Struct, or its Resource for documents. lens:
+    its contract fields. sums_up: the condition that core reads.
+    """
 
     sums_up: ClassVar[str] = ConditionType.READY
 
@@ -47,9 +48,9 @@ class ProviderObjects(Generic[L]):
     async def _let_go(
         self, draft: Draft[L], cluster: Cluster | None, release: Release | None
     ) -> Result:
-        """Of an object that is deleted: have what it stands for taken down, then let it go.
+        """Handle a deletion: release the infrastructure, then remove the finalizer.
 
-        release: asks the provider; None where the object was never anybody's: nothing was made.
+        release: calls the provider; None if the object was never owned: nothing was created.
         """
         finalizers = draft.object.metadata.finalizers
         if self._finalizer not in finalizers:
@@ -73,8 +74,9 @@ class ProviderObjects(Generic[L]):
     async def _asking(
         self, draft: Draft[L], cluster: Cluster | None, reason: str
     ) -> AsyncIterator[None]:
-        """While a provider answers: what it raises is told, in an Event (with that reason) and in
-        the condition that sums up, and goes on to the controller, which backs off."""
+        """Report errors of a provider in an Event (with that reason) and in the summary condition
+        while it runs; they are raised through, so that the controller backs off.
+        """
         try:
             with tell_failures(self._events, draft.before, reason):
                 yield
@@ -84,7 +86,7 @@ class ProviderObjects(Generic[L]):
             raise
 
     def _tell(self, draft: Draft[L], error: Exception) -> bool:
-        """Report that the provider could not answer; False if that is not worth a word."""
+        """Report that the provider failed; return False if the error is not worth reporting."""
         said = failed(error, self.sums_up)
         if said is not None:
             self._report(draft, (), said)
@@ -97,12 +99,12 @@ class ProviderObjects(Generic[L]):
         return requeue_if(after=answer.poll_after, because=answer.because)
 
     def _is_failed(self, draft: Draft[L]) -> bool:
-        """Whether it has failed for good: it is left as it is, until it is to be deleted."""
+        """Return whether it has failed terminally: it is unchanged until its deletion."""
         status = draft.object.status
         return bool(status.failure_reason or status.failure_message)
 
     def _fail(self, draft: Draft[L], answer: Failed) -> Result:
-        """Say that it has failed for good."""
+        """Set a terminal failure."""
         status, reason = draft.object.status, answer.reason or Reason.NOT_READY
         status.failure_reason, status.failure_message = reason, answer.message
         self._tell_more(draft, answer.status)
@@ -117,7 +119,7 @@ class ProviderObjects(Generic[L]):
         set_condition(draft.object, said, self._runtime.clock())
 
     def _tell_more(self, draft: Draft[L], fields: StatusFields) -> None:
-        """Write fields of the provider's own into the status. Raises ProviderMistake."""
+        """Write the provider's own status fields. Raises ProviderMistake."""
         own = {one.encode_name for one in structs.fields(type(draft.object.status))}
         if taken := sorted(own & fields.keys()):
             raise ProviderMistake(
@@ -129,8 +131,7 @@ class ProviderObjects(Generic[L]):
     def _report(
         self, draft: Draft[L], conditions: Sequence[Condition], ready: Condition | None
     ) -> None:
-        """Write what the provider reports; ready: the condition that sums up where that is
-        nothing."""
+        """Write the reported conditions; ready: the summary condition if there are none."""
         report(draft.object, conditions, ready, self._runtime.clock(), self.sums_up)
 
     async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:

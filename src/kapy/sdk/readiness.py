@@ -1,4 +1,4 @@
-"""The condition of a provider's object that sums it up, from what the provider reported."""
+"""The summary condition of a provider's object, from the reported conditions."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ def report(
     now: datetime,
     target: str = ConditionType.READY,
 ) -> None:
-    """Write the provider's conditions and the one that sums them up (target: Ready or Available).
+    """Write the provider's conditions and their summary (target: Ready or Available).
 
-    otherwise: that condition where the provider reports none; None takes it away, also what an
-    earlier answer left there.
+    otherwise: the summary if the provider reports none; None removes it, including a former one.
     """
     for condition in conditions:
         set_condition(obj, condition, now)
@@ -61,9 +60,9 @@ def report_v1beta1(
     *,
     counted: bool,
 ) -> None:
-    """Write what readers of v1beta1 are told, and their Ready; nothing where they are not.
+    """Write the v1beta1 conditions and their Ready; nothing if there are none.
 
-    types: which conditions Ready sums up. counted: Ready tells how many of them hold already.
+    types: the conditions that Ready summarizes. counted: Ready counts how many of them are True.
     """
     if not told:
         return
@@ -74,8 +73,9 @@ def report_v1beta1(
 
 
 def in_v1beta1(conditions: Sequence[Condition]) -> list[V1Beta1Condition]:
-    """The same conditions as readers of v1beta1 know them; what does not hold is no more than
-    news."""
+    """Return the same conditions in the v1beta1 format; those that are False have the severity
+    Info.
+    """
     return [_in_v1beta1(one) for one in conditions]
 
 

@@ -1,4 +1,4 @@
-"""What webhooks were asked, as metrics with controller-runtime's names."""
+"""Metrics of webhook requests with controller-runtime's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONVERSION: Final = "/convert"
 
 
 class ReviewMeasures:
-    """The numbers of one application (a `kapy.kube.prometheus.Collector`)."""
+    """The counters of one application (a `kapy.kube.prometheus.Collector`)."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = sorted(paths)
@@ -30,7 +30,7 @@ class ReviewMeasures:
 
     @contextmanager
     def asked(self, path: str) -> Iterator[None]:
-        """A webhook is being asked. What it raises is a bug, and goes up."""
+        """Count a running request. Errors are bugs, and are raised through."""
         began = perf_counter()
         self._under_way[path] += 1
         try:
@@ -44,11 +44,11 @@ class ReviewMeasures:
             self._seconds.observe((path,), perf_counter() - began)
 
     def answered(self, path: str, code: int) -> None:
-        """A webhook answered with a status code."""
+        """Count an answer with its status code."""
         self._requests[str(code), path] += 1
 
     def collect(self) -> Iterable[Metric]:
-        """The families, as they are now."""
+        """Return the current metric families."""
         yield counter(
             "controller_runtime_webhook_requests_total",
             "Requests to webhooks by status code.",

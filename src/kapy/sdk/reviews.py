@@ -1,7 +1,7 @@
-"""Webhooks as an ASGI application: the frame around what is answered.
+"""The frame of webhooks: an ASGI application.
 
-A server asks with an `AdmissionReview` (admission.k8s.io/v1) or a `ConversionReview`
-(apiextensions.k8s.io/v1) by POST, and finds `/healthz` and `/readyz` by GET.
+A server sends an `AdmissionReview` (admission.k8s.io/v1) or a `ConversionReview`
+(apiextensions.k8s.io/v1) by POST, and reads `/healthz` and `/readyz` by GET.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ Answer = Callable[[Document], Awaitable[Document]]
 
 
 class Reviews:
-    """The application. answers: by path. ready: whether `/readyz` says so; its server may take
-    that back. measures: of what was asked."""
+    """The application. answers: handlers by path. ready: the result of `/readyz`, which its server
+    may change. measures: its metrics.
+    """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self.ready = True
@@ -85,7 +86,7 @@ class Reviews:
 
 
 def changed(before: Document, after: Document) -> Document:
-    """The answer that makes one object of another: a JSON patch of whole fields."""
+    """Return the answer that changes one object into another: a JSON patch of whole fields."""
     operations: Sequence[Document] = [
         *(
             {"op": "add", "path": f"/{name}", "value": value}

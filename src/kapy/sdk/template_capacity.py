@@ -29,9 +29,10 @@ def add_template_capacity(
     *,
     serves: Callable[[Document], bool] = lambda _: True,
 ) -> Controller:
-    """Tell the capacity of templates; returns the controller. serves: leaves templates to others.
+    """Report the capacity of templates; returns the controller. serves: selects the provider's
+    templates.
 
-    What `capacity` raises is tried again with back-off.
+    Errors of `capacity` are retried with back-off.
     """
     templates = runtime.cache.informer(resource)
 

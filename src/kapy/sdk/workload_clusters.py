@@ -35,7 +35,7 @@ from kapy.remote.cluster_cache import NotConnected as NotConnected
 class WorkloadClusters:
     """Clients and watches of workload clusters.
 
-    connections: those that the program has already; then `run` must not be called.
+    cluster_cache: the program's existing one; then `run` must not be called.
     """
 
     @renamed_arguments(connections="cluster_cache")
@@ -43,7 +43,7 @@ class WorkloadClusters:
         self._connections = cluster_cache or ClusterCache(runtime, dial=_dial)
 
     def client(self, cluster: Key) -> Client:
-        """A client of the cluster. Raises NotConnected."""
+        """Return a client of the cluster. Raises NotConnected."""
         return self._connections.client(cluster)
 
     def watch(
@@ -53,10 +53,10 @@ class WorkloadClusters:
         resource: Resource,
         keys: Callable[[Key, Change], Iterable[Key]],
     ) -> Informer[Document]:
-        """The objects of a kind, whose changes enqueue `keys(cluster, change)`.
+        """Return an informer of a kind, whose changes enqueue `keys(cluster, change)`.
 
         Call it in every reconcile that reads the kind: a lost connection ends the watch. Raises
-        NotConnected while there is no connection, or it has not read the objects yet.
+        NotConnected while there is no connection, or its first list has not arrived.
         """
         return self._connections.watch(controller, cluster, resource, keys)
 

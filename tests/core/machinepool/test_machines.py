@@ -103,7 +103,7 @@ async def test_another_node_of_the_name_stays_when_the_pool_goes() -> None:
             external=SimpleNamespace(get=nothing),
             remote=remote,
             node_deletions=NodeDeletions(),
-            settled={},
+            synced={},
         ),
     )
     await reconcile_delete(cast(MachinePoolScope, scope))

@@ -43,7 +43,7 @@ class Scope:
     quiet: set[int] = field(default_factory=set)
 
     @property
-    def sums(self) -> AggregationInput:
+    def aggregation_input(self) -> AggregationInput:
         return aggregation_input(self.machines or (), self.quiet)
 
 
