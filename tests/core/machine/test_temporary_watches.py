@@ -32,10 +32,10 @@ class Remote:
         self.lists += 1
         return Listed(self.pods, "7")
 
-    def selected(self, *held: Any) -> Informer[Document] | None:
+    def temporary_informer(self, *held: Any) -> Informer[Document] | None:
         return self.open.get(WatchedObjects(*held))
 
-    def select(self, *given: Any) -> Informer[Document]:
+    def start_temporary_informer(self, *given: Any) -> Informer[Document]:
         *held, listed = given
         if WatchedObjects(*held) not in self.open:
             store = Store()
@@ -43,7 +43,7 @@ class Remote:
             self.open[WatchedObjects(*held)] = Informer(PODS, store)
         return self.open[WatchedObjects(*held)]
 
-    def release(self, *held: Any) -> None:
+    def stop_temporary_informer(self, *held: Any) -> None:
         del self.open[WatchedObjects(*held)]
 
 

@@ -208,9 +208,9 @@ async def test_what_is_to_go_goes_and_what_is_gone_is_no_failure(desk: Desk) -> 
     await desk.write(plan(deployments={"md": workers()}))
     there = await desk.client.get(MachineDeployment.RESOURCE, Key("default", "md"))
     doomed = [Parts(object=PlannedDeletion(MachineDeployment.RESOURCE, there))]
-    await desk.write(plan(doomed=doomed))
+    await desk.write(plan(deletions=doomed))
     assert not await desk.there(MachineDeployment.RESOURCE, "md")
-    await desk.write(plan(doomed=doomed))
+    await desk.write(plan(deletions=doomed))
     assert 'Deleted MachineDeployment "default/md"' in desk.events.messages
 
 
