@@ -57,6 +57,8 @@ def test_programs_read_every_rule() -> None:
     found = {one["rule"]: one for one in release["results"] if one["state"] == "broken"}
     assert set(found) == BROKEN
     assert all(one["findings"][0]["file"] for one in found.values())
+    keys = {"file", "object", "field", "evidence", "mend"}  # others read them: they stay
+    assert {key for one in found.values() for key in one["findings"][0]} == keys
 
 
 def test_build_servers_read_failures_and_what_was_left_out() -> None:

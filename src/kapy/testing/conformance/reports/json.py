@@ -7,7 +7,7 @@ from dataclasses import asdict
 from json import dumps
 from typing import Any
 
-from kapy.testing.conformance.findings import Report, Result
+from kapy.testing.conformance.findings import Finding, Report, Result
 
 
 def json(reports: Sequence[Report]) -> str:
@@ -39,5 +39,12 @@ def _result(result: Result) -> dict[str, Any]:
         "checked": rule.checked.value,
         "state": result.state.value,
         "reason": result.reason,
-        "findings": [asdict(one) for one in result.findings],
+        "findings": list(map(_finding, result.findings)),
     }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """Return a finding with the key `mend` for its remedy, which readers of reports know."""
+    found = asdict(finding)
+    found["mend"] = found.pop("remedy")
+    return found
