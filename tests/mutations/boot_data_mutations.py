@@ -51,14 +51,14 @@ BOOT_DATA: Final = (
     Mutation(
         "kube-proxy sets the host's sysctls",
         "kube/boot/containers.py",
-        "_KUBE_PROXY * (step.path == _INIT_FILE)",
+        "kube_proxy * (step.path == _INIT_FILE)",
         'b""',
         CONTAINERS,
     ),
     Mutation(
         "settings of the kubelet that a user gave win",
         "kube/boot/containers.py",
-        'kubelet.get(str(one.get("name")), one.get("value"))',
+        'ours.get(str(one.get("name")), one.get("value"))',
         'one.get("value")',
         CONTAINERS,
     ),
