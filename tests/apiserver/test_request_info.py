@@ -5,8 +5,11 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
 
-from kapy.apiserver.request_info import RequestInfo, request_info
+from kapy.apiserver.request_info import RequestInfo, _parse, _read, request_info
 from kapy.apiserver.serving.wire import query_of
 from kapy.kube.http import ANONYMOUS, Request
 
@@ -181,3 +184,16 @@ def test_a_resource_without_a_name_is_no_path() -> None:
     asked = read("GET", "/api/v1//pods").attributes(ANONYMOUS)
     assert asked.is_resource
     assert (asked.resource, asked.name, asked.path) == ("", "pods", None)
+
+
+_ROOTS = ["", "/", "/api", "/api/v1", "//api/v1", "/apis/apps/v1", "/api/v1/namespaces/x"]
+_PARTS = ["", "namespaces", "pods", "watch", "proxy", "status", "x"]
+
+
+@given(st.sampled_from(_ROOTS), st.lists(st.sampled_from(_PARTS), max_size=5))
+@settings(max_examples=1000)
+def test_an_object_of_a_known_collection_is_read_as_its_whole_path(
+    root: str, parts: list[str]
+) -> None:
+    path = "/".join([root, *parts])
+    assert structs.astuple(_read(path, "GET")) == structs.astuple(_parse(path, "GET"))

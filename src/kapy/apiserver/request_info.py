@@ -86,6 +86,33 @@ def request_info(request: Request) -> RequestInfo:
 
 def _read(path: str, method: str) -> RequestInfo:
     """The part of a request's information that its path and method hold."""
+    # Objects come in great numbers and collections do not: the path before a name is known already.
+    collection, _, name = path.rpartition("/")
+    if name and not collection.endswith("/") and len(collection) <= LONGEST:
+        around = _parse_collection(collection, method)
+        if around.count == 1 and not around.prefix and around.resource != "namespaces":
+            return _named(around, path, name)
+    return _parse(path, method)
+
+
+def _named(collection: RequestInfo, path: str, name: str) -> RequestInfo:
+    """The request for an object of a collection."""
+    return RequestInfo(
+        path,
+        collection.verb,
+        is_resource=True,
+        group=collection.group,
+        version=collection.version,
+        namespace=collection.namespace,
+        resource=collection.resource,
+        name=name,
+        count=2,
+        scoped=collection.scoped,
+    )
+
+
+def _parse(path: str, method: str) -> RequestInfo:
+    """Read a path part by part."""
     parts = path.split("/")
     if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
         parts = ["", *path.strip("/").split("/")]
@@ -127,6 +154,7 @@ def _read(path: str, method: str) -> RequestInfo:
     )
 
 
+_parse_collection: Final = lru_cache(maxsize=256)(_parse)
 _known: Final = lru_cache(maxsize=4096)(_read)
 """Controllers ask for the same objects again and again. What is known is never changed."""
 
