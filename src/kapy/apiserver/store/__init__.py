@@ -1,6 +1,6 @@
-"""What is stored, what happened to it, and who is told.
+"""Storage of the API server: objects, write history and watchers.
 
-`Store` is the truth as everybody sees it: documents by table, one revision counter, a bounded
-history, and the watchers. `SqliteLog` (kapy.apiserver.store.sqlite) makes it durable; without one
-the store lives in memory only.
+`Store` holds the committed state: documents by table, one revision counter, a bounded history and
+the watchers. `SqliteLog` (kapy.apiserver.store.sqlite) persists it; without one the store lives in
+memory only.
 """

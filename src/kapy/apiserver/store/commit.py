@@ -1,4 +1,4 @@
-"""The end of one transaction, and who waits for it."""
+"""The completion of one transaction, and the tasks that wait for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import asyncio
 
 
 class Commit:
-    """A transaction that is collected or being written.
+    """A transaction that collects writes or is being written to disk.
 
-    Each waiter has a future of its own, so that one who is cancelled takes nothing from the others.
-    (`asyncio.shield` around a common future does the same, one turn of the event loop later.)
+    Each waiter has its own future, so cancelling one waiter does not affect the others.
+    (`asyncio.shield` around a common future does the same, but one event loop turn later.)
     """
 
     __slots__ = ("_waiting",)
@@ -18,16 +18,16 @@ class Commit:
         self._waiting: list[asyncio.Future[None]] = []
 
     async def wait(self) -> None:
-        """Wait until it is on disk. Raises what it failed with."""
+        """Wait until the transaction is on disk. Raises the error that it failed with."""
         own = asyncio.get_running_loop().create_future()
         self._waiting.append(own)
         await own
 
     def settle(self, error: BaseException | None = None) -> None:
-        """Wake everybody: it is on disk, or it failed."""
+        """Wake all waiters with success or with the error."""
         for one in self._waiting:
             if one.done():
-                continue  # cancelled meanwhile
+                continue  # this waiter was cancelled
             if error is None:
                 one.set_result(None)
             else:

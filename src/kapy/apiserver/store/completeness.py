@@ -1,4 +1,6 @@
-"""Whether a data directory holds everything that was acknowledged, as far as the mark tells."""
+"""Checks at startup that a data directory holds every acknowledged write, as far as its mark can
+prove.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,16 @@ _REMEDY: Final = (
 
 
 def boot_number(boot: str) -> int:
-    """One run of the machine as a number, which is not 0."""
+    """Return a number other than 0 that identifies a boot of the machine."""
     return int.from_bytes(hashlib.blake2b(boot.encode(), digest_size=8).digest(), "little") | 1
 
 
 def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> None:
-    """Check that a store's file is there if there was one. path: the file. keys: more files that
-    tell of an earlier run. Raises DataLost.
+    """Check that the store's file exists if there are traces of an earlier run.
 
-    This comes before SQLite opens the file: it deletes the log of an empty file.
+    path: the file. keys: other files that an earlier run leaves. Raises DataLost.
+
+    Call this before SQLite opens the file, because SQLite deletes the log of an empty file.
     """
     if path.exists() and path.stat().st_size:
         return
@@ -50,7 +53,7 @@ def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> 
 
 
 def check_format(path: Path, mark: Mark | None) -> None:
-    """Check a file without tables, or of an older format, which no mark may belong to.
+    """Check that no mark exists for a file without tables or of an older format.
 
     Raises DataLost.
     """
@@ -64,9 +67,9 @@ def check_format(path: Path, mark: Mark | None) -> None:
 
 
 def check_revision(path: Path, mark: Mark | None, store: bytes, revision: int, boot: int) -> int:
-    """Compare what a file holds with its mark; answers the newest revision that was given out.
+    """Compare a file's revision with its mark; return the newest revision that was given out.
 
-    store, revision: the file's identity and revision. boot: the present run of the machine. Raises
+    store, revision: the file's identity and revision. boot: the current boot of the machine. Raises
     DataLost.
     """
     if mark is None:
@@ -94,7 +97,7 @@ def check_revision(path: Path, mark: Mark | None, store: bytes, revision: int, b
 
 
 def check_digest(path: Path, found: int, stored: int) -> None:
-    """Compare the digest of all objects with the one that was stored with them. Raises DataLost."""
+    """Compare the digest of all objects with the stored digest. Raises DataLost."""
     if found != stored:
         raise DataLost(
             f"{path} does not hold the objects that were written last: one or more are missing or "
@@ -107,7 +110,7 @@ def _tell(mark: Mark) -> str:
 
 
 def _keep_log(path: Path) -> None:
-    """Keep the log, which SQLite deletes when it closes the file, for who wants to look at it."""
+    """Keep a copy of the write-ahead log for inspection; SQLite deletes the log on close."""
     log = path.with_name(f"{path.name}-wal")
     kept = path.with_name(f"{path.name}-wal.damaged")
     if not log.exists() or not log.stat().st_size or kept.exists():
@@ -115,6 +118,6 @@ def _keep_log(path: Path) -> None:
     with suppress(OSError):
         try:
             os.link(log, kept)
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             shutil.copyfile(log, kept)
             kept.chmod(0o600)

@@ -1,6 +1,6 @@
-"""Copies of a store's file: taken while a server writes to it, and made ready to be served again.
+"""Copies of a store's file: backup while a server writes to it, and preparation for a restore.
 
-Nothing here needs the server: SQLite lets a second process read a consistent state meanwhile.
+This needs no running server: SQLite lets a second process read a consistent state.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kapy.apiserver.store.mark import MarkFile, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP
 
 _PATIENCE = 5.0
-"""Seconds to wait for a lock: a server that starts holds one shortly."""
+"""Seconds to wait for a lock: a server holds one for a short time while it starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a file holds. revision: the last one that was given out."""
+    """The content of a store's file. revision: the last revision that was given out."""
 
     schema: int
     revision: int
@@ -38,11 +38,11 @@ class State:
 
 
 def copied(source: Path, target: Path) -> State:
-    """Copy the file at one moment of its life to `target` (0600), and prove the copy.
+    """Copy a consistent snapshot of the file to `target` (mode 0600) and verify the copy.
 
-    Raises StoreError, StoreDamaged, and DataLost where acknowledged writes are missing.
+    Raises StoreError, StoreDamaged, and DataLost if acknowledged writes are missing.
     """
-    mark = read_mark(source.parent)  # before the copy: a server may write on meanwhile
+    mark = read_mark(source.parent)  # read the mark before the copy: a server may write meanwhile
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with _opened(source) as there, _opened(target) as here:
         there.backup(here)
@@ -58,18 +58,17 @@ def copied(source: Path, target: Path) -> State:
 
 
 def state_of(path: Path) -> State:
-    """What a file holds, all of it proved. Raises StoreError, StoreDamaged."""
+    """Verify a file and return its content. Raises StoreError, StoreDamaged."""
     with _opened(path) as db:
         return _proved(db, path)
 
 
 def renewed(path: Path, above: int) -> State:
-    """Make a copied file one that a server can go on from, whatever was served since.
+    """Prepare a copied file so that a server can start from it, whatever was served since the copy.
 
-    Its format becomes the present one. All revisions rise above `above` and above all that may
-    have been given out after the copy was taken, in the order that they had: nobody who knows a
-    later state takes a restored object for an older one, or one revision for another. Raises
-    StoreError, StoreDamaged.
+    Migrates the file to the current format. Renumbers all revisions, in their order, above `above`
+    and above every revision that may have been given out after the copy. So no client mistakes a
+    restored object for one that it knows from a later state. Raises StoreError, StoreDamaged.
     """
     with _opened(path) as db:
         schema.prepare(db, path)
@@ -87,7 +86,7 @@ def renewed(path: Path, above: int) -> State:
 
 
 def _mark(db: sqlite3.Connection, path: Path, revision: int) -> None:
-    """Put a mark beside a file, as when it was closed."""
+    """Write a mark beside a file, like the one that a clean shutdown leaves."""
     identity = bytes.fromhex(schema.meta(db, "store", ""))
     marks = MarkFile(path.parent, boot=0, flushed=True)
     try:
@@ -140,7 +139,7 @@ def _proved(db: sqlite3.Connection, path: Path) -> State:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a file that is there; what goes wrong with it is a StoreError."""
+    """Open a connection to an existing file; database errors become StoreError."""
     try:
         with closing(
             sqlite3.connect(

@@ -1,10 +1,10 @@
-"""What can go wrong with the storage of a server, as sentences for people.
+"""The exceptions of the storage layer; their messages are written for users.
 
 * StoreError            (KapyError) the store cannot be opened, or a write to it failed
   - StoreInUse          another process has the data directory
-  - StoreTooNew         a later version of this program wrote it
-  - StoreDamaged        what is on disk cannot be trusted; nothing is written to it any more
-    - DataLost          what is on disk is sound, but acknowledged writes are missing
+  - StoreTooNew         a later version of this program wrote the data
+  - StoreDamaged        the data on disk cannot be trusted; nothing more is written to it
+    - DataLost          the data on disk is sound, but acknowledged writes are missing
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from kapy.kube.errors import KapyError
 
 
 class StoreError(KapyError):
-    """The store cannot be opened, or a write to it failed; the message says what to do.
+    """The store cannot be opened, or a write to it failed; the message says how to fix it.
 
-    A write that failed has left nothing behind, and one tried later may succeed.
+    A failed write leaves nothing behind, and a later write may succeed.
     """
 
 
@@ -24,19 +24,19 @@ class StoreInUse(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """The data was written by a later schema version than this program knows."""
+    """The data has a newer schema version than this program supports."""
 
 
 class StoreDamaged(StoreError):
-    """What is on disk is not what was written, or whether it is cannot be told."""
+    """The data on disk differs from what was written, or its integrity cannot be verified."""
 
 
 class DataLost(StoreDamaged):
-    """Acknowledged writes are missing; a user may accept that and go on with what is there."""
+    """Acknowledged writes are missing; a user may accept the loss and continue with the rest."""
 
 
 class ObjectTooLarge(StoreError):
-    """An object has more bytes than one may have."""
+    """An object exceeds the size limit."""
 
     def __init__(self, size: int, most: int) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Sentences for what SQLite and the file system refuse."""
+"""Messages for errors of SQLite and the file system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNTRUSTED: Final = frozenset(
         "SQLITE_CONSTRAINT_PRIMARYKEY",
     }
 )
-"""Errors after which the file may hold something else than what was written to it."""
+"""Errors after which the content of the file can no longer be trusted."""
 
 _REMEDIES: Final = (
     ("SQLITE_FULL", "free some space"),
@@ -25,16 +25,16 @@ _REMEDIES: Final = (
     ("SQLITE_BUSY", "another program holds a lock on it: close that one"),
 )
 _WHILE_IT_RUNS: Final = "a plane that runs writes again by itself then, and is read meanwhile"
-"""Said together with the condition, as the same error may refuse the start of a plane."""
+"""Appended to the condition, because the same error may also stop a plane from starting."""
 
 
 def name_of(error: BaseException) -> str:
-    """SQLite's name of an error, "" for any other."""
+    """Return SQLite's name of an error, "" for any other error."""
     return str(getattr(error, "sqlite_errorname", ""))
 
 
 def not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    """The sentence about a file that cannot be opened."""
+    """Return the error for a file that cannot be opened."""
     name = name_of(error)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) or isinstance(error, OSError):
         why = error.strerror if isinstance(error, OSError) else error
@@ -58,7 +58,7 @@ def not_opened(path: Path, error: sqlite3.Error | OSError) -> StoreError:
 
 
 def not_written(path: Path, error: sqlite3.Error) -> StoreError:
-    """The sentence about a write that failed and left nothing behind."""
+    """Return the error for a write that failed and left nothing behind."""
     name = name_of(error)
     for prefix, remedy in _REMEDIES:
         if name.startswith(prefix):

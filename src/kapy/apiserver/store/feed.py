@@ -1,4 +1,4 @@
-"""One watcher's queue: bounded, filtered, ended when its reader is too slow."""
+"""The queue of one watcher: bounded, filtered, and closed if the reader is too slow."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ Matcher = Callable[[Document], bool]
 
 LIMIT = 20_000
 BYTES = 16 * 1024 * 1024
-"""Events that may wait for one reader, and bytes of their JSON. They are references that all
-readers of a resource share, so the bounds are wide: they keep old objects from staying for ever."""
+"""The most events, and bytes of their JSON, that may wait for one reader. The events are shared by
+all readers of a resource, so the limits are generous; they prevent that old objects stay in memory
+for ever.
+"""
 
 
 class Notice(Struct):
-    """What a reader gets: an event type, its object, the revision, and whose event it is."""
+    """A watch event for a reader: type, object, revision, and the write that caused it."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
     document: Document
@@ -30,10 +32,11 @@ class Notice(Struct):
 
 
 class Feed:
-    """The events of one table that one reader asked for.
+    """The events of one table that one reader watches.
 
-    Iterating waits for the next Notice and ends when the feed is closed: by the reader, by the
-    server when it stops, or because too much waited (`overflown`). on_close: told when it is.
+    Iteration waits for the next Notice. It ends when the feed is closed: by the reader, by the
+    server on shutdown, or because too many events wait (`overflown`). on_close: a callback for that
+    moment.
     """
 
     __slots__ = (
@@ -62,7 +65,7 @@ class Feed:
         self.on_close: Callable[[], None] | None = None
 
     def wants(self, document: Document, namespace: str, name: str) -> bool:
-        """Whether an object belongs to what is watched."""
+        """Report whether an object matches the namespace, name and selector of the watch."""
         if self._namespace and namespace != self._namespace:
             return False
         if self._name and name != self._name:
@@ -70,7 +73,7 @@ class Feed:
         return self.match is None or self.match(document)
 
     def offer(self, one: Happening) -> None:
-        """Take an event, as far as it concerns this reader."""
+        """Queue the event of a write if it concerns this reader."""
         if (self._namespace and one.namespace != self._namespace) or (
             self._name and one.name != self._name
         ):
@@ -93,12 +96,12 @@ class Feed:
             self.push(Notice("DELETED", at_revision(previous, one.revision), one.revision))
 
     def begin(self, notice: Notice) -> None:
-        """Queue what is there already when the feed begins: that is bounded by itself."""
+        """Queue an event of the initial state, which does not count towards the limit."""
         self._limit += 1
         self.push(notice)
 
     def push(self, notice: Notice) -> None:
-        """Queue one notice, unless the feed has ended; a reader who is too slow is cut."""
+        """Queue one event, unless the feed is closed. Close the feed if the reader is too slow."""
         if self._closed:
             return
         happening = notice.happening
@@ -116,7 +119,7 @@ class Feed:
             self._waiter.set_result(None)
 
     def close(self) -> None:
-        """End the feed; what is queued is still read, except after an overflow."""
+        """Close the feed. Queued events can still be read, except after an overflow."""
         if self.overflown:
             self._queue.clear()
         self._closed = True
@@ -130,7 +133,7 @@ class Feed:
         return self._closed
 
     def ready(self) -> Notice | None:
-        """The next notice if one waits already."""
+        """Return the next event if one is queued."""
         return self._taken() if self._queue else None
 
     def _taken(self) -> Notice:
@@ -141,7 +144,7 @@ class Feed:
         return notice
 
     async def next(self) -> Notice | None:
-        """The next notice, waiting for it; None when the feed has ended."""
+        """Wait for the next event; return None when the feed is closed."""
         while not self._queue:
             if self._closed:
                 return None
@@ -154,6 +157,6 @@ class Feed:
 
 
 def at_revision(document: Document, revision: int) -> Document:
-    """A shallow copy of a document that says another resourceVersion."""
+    """Return a shallow copy of a document with another resourceVersion."""
     metadata = {**document["metadata"], "resourceVersion": str(revision)}
     return {**document, "metadata": metadata}

@@ -1,4 +1,4 @@
-"""What happened lately, so that a watch can resume where it broke off."""
+"""A bounded history of writes from which an interrupted watch can resume."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kapy.kube import Document
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
 
-_DOCUMENT = 6  # a dict takes about six times the bytes of its JSON
+_DOCUMENT = 6  # a dict takes about six times the memory of its JSON
 
 
-class Happening(Struct, eq=False):  # each write makes one, and C makes a Struct
+class Happening(Struct, eq=False):  # every write creates one; a Struct is created in C
     """One committed write.
 
-    after: the object after it (for DELETED: as it was last, with the revision of the deletion).
-    before: the object before it, None when it is new. size: bytes of the JSON.
+    after: the object after the write (for DELETED: its last state, with the revision of the
+    deletion). before: the object before the write, None if it is new. size: bytes of the JSON.
     """
 
     revision: int
@@ -31,29 +31,29 @@ class Happening(Struct, eq=False):  # each write makes one, and C makes a Struct
     after: Stored
     before: Stored | None
     size: int = 0
-    line: bytes = b""  # the event as bytes, kept by whoever encodes it first
+    line: bytes = b""  # the encoded event, cached by the first watcher that encodes it
 
     @property
     def document(self) -> Document:
-        """The object after it."""
+        """Return the object after the write."""
         return self.after.document or self.after.read()
 
     @property
     def previous(self) -> Document | None:
-        """The object before it."""
+        """Return the object before the write."""
         return None if self.before is None else self.before.document or self.before.read()
 
     @property
     def weight(self) -> int:
-        """Bytes of memory that remembering it takes."""
+        """Return the memory that this entry takes in the history, in bytes."""
         return self.size if self.after.encoded else self.size * _DOCUMENT
 
 
 class History:
-    """The latest happenings, as many as fit into `limit` bytes of memory.
+    """The latest writes, as many as fit into `limit` bytes of memory.
 
-    floor: events up to and including this revision are forgotten; a watch can resume from it or
-    from any later revision.
+    floor: writes up to and including this revision are forgotten; a watch can resume from this
+    revision or a later one.
     """
 
     __slots__ = ("_events", "_weight", "floor", "limit")
@@ -65,7 +65,7 @@ class History:
         self._events: deque[Happening] = deque()
 
     def add(self, happening: Happening) -> None:
-        """Remember one more, and forget the oldest ones that are too much."""
+        """Add a write and drop the oldest ones beyond the limit."""
         self._events.append(happening)
         self._weight += happening.weight
         while self._weight > self.limit and len(self._events) > 1:
@@ -75,16 +75,16 @@ class History:
         oldest = self._events.popleft()
         self._weight -= oldest.weight
         self.floor = oldest.revision
-        oldest.after.cool()  # whoever read it lately has it, and others can decode it
+        oldest.after.cool()  # recent readers keep their document; others can decode the JSON
 
     def compact(self, revision: int) -> None:
-        """Forget everything up to and including `revision`."""
+        """Drop all writes up to and including `revision`."""
         while self._events and self._events[0].revision <= revision:
             self._forget()
         self.floor = max(self.floor, revision)
 
     def since(self, table: str, revision: int) -> list[Happening]:
-        """What happened in a table after `revision` (which is not below `floor`), in order."""
+        """Return the writes to a table after `revision` (which is not below `floor`), in order."""
         found = [one for one in self._back_to(revision) if one.table == table]
         found.reverse()
         return found
@@ -98,7 +98,7 @@ class History:
     def as_of(
         self, table: str, revision: int, now: dict[tuple[str, str], Document]
     ) -> dict[tuple[str, str], Document]:
-        """The content of a table as it was at `revision`, computed back from its content `now`."""
+        """Return the content of a table at `revision`, computed back from its content `now`."""
         then = dict(now)
         for one in self._back_to(revision):
             if one.table != table:

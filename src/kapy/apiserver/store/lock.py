@@ -1,4 +1,4 @@
-"""One user of a data directory at a time, on one run of the machine."""
+"""A lock that gives a data directory to one process at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kapy.apiserver.store.errors import StoreError, StoreInUse
 
 
 def boot_id() -> str:
-    """What tells one run of the machine from the next, the same always where nothing does."""
+    """Return an id of the current boot of the machine, "unknown" where the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -21,7 +21,7 @@ def boot_id() -> str:
 
 @contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """Keep a data directory from being used by anybody else. Raises StoreInUse, StoreError."""
+    """Hold the lock of a data directory. Raises StoreInUse, StoreError."""
     handle = lock_directory(directory)
     try:
         yield
@@ -30,7 +30,7 @@ def held(directory: Path) -> Iterator[None]:
 
 
 def lock_directory(directory: Path) -> int:
-    """The open lock file of a directory, which is made if it is not there."""
+    """Open and lock the lock file of a directory, creating both if needed."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -26,18 +26,18 @@ _MAGIC: Final = b"kapy"
 _CHECKSUM: Final = struct.Struct("<I")
 _USED: Final = _RECORD.size + _CHECKSUM.size
 _SLOT: Final = 512
-"""Bytes from one slot to the next: a sector, which a disk writes whole or not at all."""
+"""Bytes from one slot to the next: one sector, which a disk writes atomically."""
 
 _FLUSHED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The state of a store when a write was acknowledged.
+    """The state of a store at the last acknowledged write.
 
-    revision: 0 before the first one. written: seconds of the time of day. store: the identity of
-    the store's file. boot: the run of the machine, 0 after the store was closed. flushed: whether
-    the write was on the disk, and not only with the kernel.
+    revision: 0 before the first write. written: the wall-clock time in seconds. store: the identity
+    of the store's file. boot: the boot of the machine, 0 after a clean shutdown. flushed: whether
+    the write was flushed to the disk, and not only handed to the kernel.
     """
 
     revision: int
@@ -48,12 +48,12 @@ class Mark:
 
     @property
     def moment(self) -> datetime:
-        """When the write was acknowledged."""
+        """Return the time at which the write was acknowledged."""
         return datetime.fromtimestamp(self.written, UTC)
 
 
 def read_mark(directory: Path) -> Mark | None:
-    """The newest mark of a data directory, None where none can be read."""
+    """Return the newest mark of a data directory, None if none can be read."""
     try:
         with (directory / NAME).open("rb") as file:
             content = file.read(2 * _SLOT)
@@ -75,7 +75,7 @@ def _slots(content: bytes) -> Iterator[Mark]:
 
 
 class MarkFile:
-    """The open file. Raises OSError."""
+    """The open mark file. Methods raise OSError."""
 
     __slots__ = ("_boot", "_directory", "_flags", "_handle", "_store", "_turn")
 
@@ -88,13 +88,13 @@ class MarkFile:
         self._turn = 0
 
     def begin(self, revision: int, written: float, store: bytes) -> None:
-        """Begin anew: whatever both slots say counts no more."""
+        """Overwrite both slots, so that their earlier content no longer counts."""
         self._store = store
         self.write(revision, written)
         self.write(revision, written)
 
     def write(self, revision: int, written: float) -> None:
-        """Record a write that is committed."""
+        """Record a committed write."""
         record = _RECORD.pack(
             _MAGIC, self._flags, revision, max(int(written * 1000), 0), self._boot, self._store
         )
@@ -102,15 +102,17 @@ class MarkFile:
         self._turn ^= 1
 
     def end(self, revision: int, written: float) -> None:
-        """Record that the store is closed, with everything on the disk, and close the file."""
+        """Record that the store was closed cleanly with everything on the disk, and close the
+        file.
+        """
         self._boot = 0
-        with suppress(OSError):  # it is then opened as after a crash
+        with suppress(OSError):  # the next start then treats the store as after a crash
             self.write(revision, written)
             self.write(revision, written)
         self.close()
 
     def settle(self) -> None:
-        """Let the file be there after a loss of power, too."""
+        """Flush the file and its directory entry, so that they survive a loss of power."""
         os.fsync(self._handle)
         directory = os.open(self._directory, os.O_RDONLY)
         try:

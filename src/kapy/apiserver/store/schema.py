@@ -1,4 +1,4 @@
-"""The tables of a store's file, how those of earlier versions become them, and what a row proves.
+"""The tables of a store's file, their migrations, and the checksum of each row.
 
 Every released format of the data directory has a number here; `tests/data/store` keeps a directory
 of each.
@@ -22,8 +22,8 @@ from kapy.apiserver.store.errors import StoreDamaged, StoreError, StoreTooNew
 SCHEMA: Final = 3
 """The version of the tables below.
 
-1: as it was first. 2: a checksum with every object; free pages can be given back. 3: a digest of
-all objects, an identity, and the mark beside the file.
+1: the first version. 2: adds a checksum to each object, and free pages can be returned. 3: adds a
+digest of all objects, an identity, and the mark beside the file.
 """
 
 Found = tuple[str, str, str, bytes]
@@ -38,7 +38,7 @@ CREATE TABLE objects (
 ) WITHOUT ROWID
 """
 INSERT: Final = "INSERT INTO objects VALUES (?, ?, ?, ?, ?)"
-"""Writes a row of an object that is new; it fails where there is one already."""
+"""Inserts a row for a new object; fails if the row exists."""
 UPDATE: Final = (
     "UPDATE objects SET document = ?, checksum = ? "
     "WHERE resource = ? AND namespace = ? AND name = ? AND checksum = ?"
@@ -46,46 +46,46 @@ UPDATE: Final = (
 DELETE: Final = (
     "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ? AND checksum = ?"
 )
-"""Change and delete a row that is as the writer knows it, by its checksum."""
+"""UPDATE and DELETE change a row only if its checksum is the one that the writer knows."""
 PUT: Final = (
     f"{INSERT} ON CONFLICT (resource, namespace, name) "
     "DO UPDATE SET document = excluded.document, checksum = excluded.checksum"
 )
-"""Writes a row. (INSERT OR REPLACE, which deletes and inserts, takes half as long again.)"""
+"""Inserts or updates a row. (INSERT OR REPLACE deletes and inserts, which takes 50 % longer.)"""
 _SELECT = "SELECT resource, namespace, name, document, checksum FROM objects"
 
 
 def checksum(resource: str, namespace: str, name: str, document: bytes) -> int:
-    """What proves that a row is as it was written."""
+    """Return the checksum that proves the integrity of a row."""
     return crc32(document, crc32(f"{resource}/{namespace}/{name}".encode()))
 
 
 def digest_of(db: sqlite3.Connection) -> int:
-    """The digest of all objects: the sum of their checksums. Raises StoreDamaged for bad rows."""
+    """Return the digest of all objects: the sum of their checksums. Raises StoreDamaged."""
     return sum(row[-1] for row in proved(db))
 
 
 def stored_digest(db: sqlite3.Connection) -> str:
-    """The digest that was stored with the last revision, "" for none."""
+    """Return the digest that was stored with the last revision, "" if there is none."""
     row = db.execute("SELECT digest FROM meta WHERE key = 'revision'").fetchone()
     return "" if row is None else str(row[0])
 
 
 def put_revision(db: sqlite3.Connection, revision: int, digest: int) -> None:
-    """Store the last revision and the digest of all objects as of it."""
+    """Store the last revision and the digest of all objects at that revision."""
     put_meta(db, "revision", str(revision))
     db.execute("UPDATE meta SET digest = ? WHERE key = 'revision'", (str(digest),))
 
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables, or bring those of an earlier version up to date.
+    """Create the tables, or migrate those of an earlier version.
 
-    Before anything is changed, the file is copied to `store.db.schema-N` beside it. Raises
-    StoreTooNew, StoreError.
+    Before a migration the file is copied to `store.db.schema-N` beside it. Raises StoreTooNew,
+    StoreError.
     """
     if not has_tables(db):
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        db.execute("VACUUM")  # which makes that true of a file that has a page already
+        db.execute("VACUUM")  # applies auto_vacuum to a file that already has a page
         db.execute("BEGIN IMMEDIATE")
         db.execute(_META)
         db.execute(_OBJECTS)
@@ -103,12 +103,12 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 
 def has_tables(db: sqlite3.Connection) -> bool:
-    """Whether `prepare` was done with a file, by any version."""
+    """Report whether `prepare` of any version has created the tables."""
     return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchall())
 
 
 def schema_of(db: sqlite3.Connection, path: Path) -> int:
-    """The version of the tables of a file, which this program can read or migrate."""
+    """Return the schema version of a file. Raises if this program cannot read or migrate it."""
     text = meta(db, "schema", "0")
     found = int(text) if text.isdigit() else 0
     if found > SCHEMA:
@@ -125,7 +125,7 @@ def schema_of(db: sqlite3.Connection, path: Path) -> int:
 
 
 def _keep(db: sqlite3.Connection, path: Path) -> None:
-    """Copy the file as it is, all at once."""
+    """Copy the file atomically to `path`."""
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
     os.close(os.open(beside, os.O_RDWR | os.O_CREAT, 0o600))
@@ -148,7 +148,7 @@ def _migrate(db: sqlite3.Connection, found: int) -> None:
 
 
 def _add_checksums(db: sqlite3.Connection) -> None:
-    """Schema 1 to 2. What is no JSON any more is found out here, for the last time by reading."""
+    """Migrate schema 1 to 2. Rows that are not valid JSON are reported as damaged."""
     db.execute("ALTER TABLE objects RENAME TO objects_1")
     db.execute(_OBJECTS)
     rows: Iterator[Found] = db.execute("SELECT resource, namespace, name, document FROM objects_1")
@@ -163,7 +163,7 @@ def _add_checksums(db: sqlite3.Connection) -> None:
 
 
 def _identify(db: sqlite3.Connection) -> None:
-    """Schema 2 to 3."""
+    """Migrate schema 2 to 3."""
     db.execute("ALTER TABLE meta ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
     put_meta(db, "store", token_hex(16))
     put_revision(db, int(meta(db, "revision", "0")), digest_of(db))
@@ -173,17 +173,17 @@ MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
     1: _add_checksums,
     2: _identify,
 }
-"""What turns schema N into N + 1, by N; all steps that a file needs are one transaction."""
+"""The migrations from schema N to N + 1, by N. All that a file needs run in one transaction."""
 
 
 def objects_of(db: sqlite3.Connection) -> Iterator[Found]:
-    """All rows, each proved. Raises StoreDamaged."""
+    """Yield all rows, each verified by its checksum. Raises StoreDamaged."""
     for resource, namespace, name, document, _ in proved(db):
         yield resource, namespace, name, document
 
 
 def proved(db: sqlite3.Connection) -> Iterator[tuple[str, str, str, bytes, int]]:
-    """All rows with their checksums, each proved. Raises StoreDamaged."""
+    """Yield all rows with their checksums, each verified. Raises StoreDamaged."""
     for row in db.execute(_SELECT):
         resource, namespace, name, document, proof = row
         if not isinstance(document, bytes) or proof != checksum(
@@ -194,7 +194,7 @@ def proved(db: sqlite3.Connection) -> Iterator[tuple[str, str, str, bytes, int]]
 
 
 def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreDamaged:
-    """The sentence about one object that is not as it was written."""
+    """Return the error for one object whose stored data is damaged."""
     key = f"{namespace}/{name}" if namespace else name
     return StoreDamaged(
         f"the stored object {resource} {key} is damaged ({why}); restore a backup "
@@ -203,7 +203,7 @@ def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreD
 
 
 def check(db: sqlite3.Connection) -> str:
-    """What is wrong with the pages of a file, "" for nothing."""
+    """Check the pages of a file; return the problem, "" if there is none."""
     said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     return "" if said == "ok" else str(said)
 

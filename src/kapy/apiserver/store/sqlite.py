@@ -1,10 +1,11 @@
-"""The durable side of a store: one SQLite file in WAL mode, one writer.
+"""The persistence of a store: one SQLite file in WAL mode with one writer.
 
 Tables: `meta` (schema, revision, identity, digest) and `objects` (one row per object: its JSON as
-stored, and a checksum). What is committed here survives `kill -9`; with `synchronous=FULL` also a
-loss of power. The mark beside the file proves at the next start that nothing is missing.
+stored, and a checksum). A commit survives `kill -9`; with `synchronous=FULL` also a loss of power.
+The mark beside the file proves at the next start that no write is missing.
 
-A write that fails has left nothing behind; when that cannot be told, nothing more is written.
+A failed write leaves nothing behind; if that cannot be verified, the store refuses all further
+writes.
 """
 
 from __future__ import annotations
@@ -29,38 +30,42 @@ _log = logging.getLogger(__name__)
 
 Synchronous = Literal["NORMAL", "FULL"]
 Row = tuple[str, str, str, bytes | None, int, int | None]
-"""table, namespace, name, JSON (None: the object is gone) and its checksum, that of the row that it
-takes the place of (None: it is new)."""
+"""table, namespace, name, JSON (None: delete), its checksum, and the checksum of the row that it
+replaces (None: a new row).
+"""
 
 REVISION_JUMP: Final = 1_000_000_000
-"""How far revisions go ahead where it is unknown which ones were given out before."""
+"""The distance that revisions skip when the last ones given out are unknown."""
 
 _ADVANCE = "UPDATE meta SET value = ?, digest = ? WHERE key = 'revision' AND value = ?"
 
 _LEVELS: Final[dict[Synchronous, int]] = {"NORMAL": 1, "FULL": 2}
-"""What `PRAGMA synchronous` answers."""
+"""The values of `PRAGMA synchronous`."""
 
 _OPEN_PATIENCE = 5.0
-"""Seconds to wait for a lock when the file is opened: a backup that begins holds one shortly."""
+"""Seconds to wait for a lock when the file is opened: a starting backup holds one for a short
+time.
+"""
 _WRITE_PATIENCE = 100
-"""Milliseconds to wait for a lock when something is written: meanwhile the server stands still."""
+"""Milliseconds to wait for a lock on a write; the server is blocked meanwhile."""
 
 _WAL_LIMIT = 8 * 2**20
-"""Bytes to which the write-ahead log is cut after a reader made it grow."""
+"""The size in bytes to which the write-ahead log is truncated after a reader made it grow."""
 _LOOK_EVERY = 16
-"""Transactions after which it is looked whether another program wrote to the file or replaced it
-(whether the write-ahead log is still there, with what was acknowledged last: each time)."""
+"""Transactions between two checks whether another program wrote to the file or replaced it. The
+presence of the write-ahead log is checked at each transaction.
+"""
 _TIDY_EVERY = 512
-"""Transactions after which free pages may be given back to the file system."""
+"""Transactions between two attempts to return free pages to the file system."""
 _TIDY_PAGES = 256
-"""Free pages that are given back at a time, and that may always stay."""
+"""The number of free pages to return at a time, and also the number that may always stay."""
 
 
 class SqliteLog:
-    """The file `store.db` in a data directory that nobody else uses meanwhile.
+    """The file `store.db` in a data directory that this process has locked.
 
-    accept_loss: open the file also where acknowledged writes are missing (not where what is there
-    is damaged). It may be called from any thread, by one at a time.
+    accept_loss: open the file even if acknowledged writes are missing (but not if its data is
+    damaged). The object may be called from any thread, but not concurrently.
     """
 
     def __init__(
@@ -98,7 +103,7 @@ class SqliteLog:
         with self._acceptable():
             completeness.check_presence(self._path, self.mark)
         try:
-            # SQLite gives the files beside it (WAL and shared memory) the same mode.
+            # SQLite creates the files beside it (WAL and shared memory) with the same mode.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
             db = sqlite3.connect(
                 self._path, isolation_level=None, check_same_thread=False, timeout=_OPEN_PATIENCE
@@ -117,9 +122,9 @@ class SqliteLog:
         return db
 
     def _set_synchronous(self, db: sqlite3.Connection) -> None:
-        """Set how durable a commit is, and see that SQLite does so. Raises StoreError."""
+        """Set the durability of commits and verify that SQLite accepted it. Raises StoreError."""
         db.execute(f"PRAGMA synchronous = {self.synchronous}")
-        if self.synchronous == "FULL":  # where a disk's own cache has to be told, too (macOS)
+        if self.synchronous == "FULL":  # also flush the disk's own cache (macOS)
             db.execute("PRAGMA fullfsync = ON")
             db.execute("PRAGMA checkpoint_fullfsync = ON")
         (level,) = db.execute("PRAGMA synchronous").fetchone()
@@ -131,7 +136,7 @@ class SqliteLog:
             )
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Make the tables, or migrate them. A mark that demands nothing is there before."""
+        """Create or migrate the tables, after writing a mark that requires no revision."""
         known = schema.has_tables(db)
         if known and schema.schema_of(db, self._path) == schema.SCHEMA:
             return
@@ -147,7 +152,7 @@ class SqliteLog:
 
     @contextmanager
     def _acceptable(self) -> Iterator[None]:
-        """What is missing may be accepted. Raises DataLost."""
+        """Accept a loss of data in this block if the user allowed it. Raises DataLost if not."""
         try:
             yield
         except DataLost as lost:
@@ -158,7 +163,7 @@ class SqliteLog:
             self._lost = True
 
     def _open_marks(self) -> MarkFile:
-        """Raises StoreError."""
+        """Open the mark file. Raises StoreError."""
         try:
             return MarkFile(
                 self._directory,
@@ -172,10 +177,9 @@ class SqliteLog:
         return self._clock().timestamp()
 
     def rows(self) -> Generator[tuple[str, str, str, bytes, int], None, None]:
-        """All rows and their checksums, each proved, then all of them together (close the
-        generator).
+        """Yield all rows with their checksums, each verified, and at the end verify their digest.
 
-        Raises StoreDamaged.
+        The caller closes the generator. Raises StoreDamaged.
         """
         digest = 0
         try:
@@ -195,11 +199,10 @@ class SqliteLog:
             completeness.check_digest(self._path, digest, stored)
 
     def begin(self) -> int:
-        """Begin to write, after `rows` were read; answers the revision to go on from.
+        """Prepare for writes after `rows` was read; return the revision to continue from.
 
-        Where the machine ended in the middle and not only a process, or where a loss was accepted,
-        revisions that were given out may be lost with their writes: they are never given out
-        again. Raises StoreDamaged.
+        After a machine crash or an accepted loss, revisions may have been given out whose writes
+        are lost. They are skipped, so that none is given out twice. Raises StoreDamaged.
         """
         try:
             return self._begun()
@@ -245,9 +248,9 @@ class SqliteLog:
         )
 
     def write(self, rows: Sequence[Row], revision: int) -> None:
-        """Commit all rows and the revision in one transaction, or nothing.
+        """Commit all rows and the revision in one transaction.
 
-        Raises StoreError when nothing was written, StoreDamaged when nothing must be any more.
+        Raises StoreError if nothing was written, StoreDamaged if no further writes are possible.
         """
         with self._one_at_a_time:
             self._check_files()
@@ -260,7 +263,9 @@ class SqliteLog:
             self._write_mark(revision)
 
     def _write_mark(self, revision: int) -> None:
-        """Raises StoreDamaged: what cannot be proved later must not be acknowledged."""
+        """Record the commit in the mark. Raises StoreDamaged: without the mark no write may be
+        acknowledged.
+        """
         assert self._marks is not None
         try:
             self._marks.write(revision, self._now())
@@ -299,21 +304,23 @@ class SqliteLog:
             self._tidy()
 
     def _is_foreign(self) -> bool:
-        """Whether somebody else has written to the file, as far as that is looked at."""
+        """Report whether another program has written to the file; checked every `_LOOK_EVERY`
+        writes.
+        """
         if self._transactions % _LOOK_EVERY:
             return False
         return self._data_version() != self._version
 
     def _tidy(self) -> None:
-        """Give back some free pages where they are more than a quarter of the file."""
+        """Return some free pages to the file system if they are over a quarter of the file."""
         (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         if free > max(_TIDY_PAGES, pages // 4):
-            # As a script: `execute` takes the first of its steps only, which is one page.
+            # `execute` would run only the first step, which frees one page.
             self._db.executescript(f"PRAGMA incremental_vacuum({_TIDY_PAGES})")
 
     def _data_version(self) -> int:
-        """A number that changes when somebody else writes to the file."""
+        """Return a number that changes when another connection writes to the file."""
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def _identity(self) -> tuple[int, ...]:
@@ -321,9 +328,9 @@ class SqliteLog:
         return file.st_dev, file.st_ino, log.st_dev, log.st_ino, mark.st_dev, mark.st_ino
 
     def _check_files(self) -> None:
-        """Whether the open files are still the ones in the directory. Raises StoreDamaged.
+        """Check that the open files are still those in the directory. Raises StoreDamaged.
 
-        What is written to a file that was removed is gone when the process ends.
+        Writes to a removed file would be lost when the process ends.
         """
         everything = self._transactions % _LOOK_EVERY == 0
         try:
@@ -339,9 +346,9 @@ class SqliteLog:
             )
 
     def _has_written(self, revision: int, error: sqlite3.Error) -> bool:
-        """Take back what failed; answers whether it was written in spite of the error.
+        """Roll back a failed write; return whether it was committed in spite of the error.
 
-        Raises StoreDamaged when that cannot be told.
+        Raises StoreDamaged if that is unknown.
         """
         try:
             if self._db.in_transaction:
@@ -354,7 +361,7 @@ class SqliteLog:
         return stored == revision and revision != self._revision
 
     def note(self, key: str, value: str) -> None:
-        """Keep a value beside the objects. Raises StoreError."""
+        """Store a value in the table `meta`. Raises StoreError."""
         with self._one_at_a_time:
             try:
                 schema.put_meta(self._db, f"note/{key}", value)
@@ -362,7 +369,7 @@ class SqliteLog:
                 raise not_written(self._path, error) from error
 
     def noted(self, key: str) -> str:
-        """A value that was kept, "" for none. Raises StoreError."""
+        """Return a value stored by `note`, "" if there is none. Raises StoreError."""
         with self._one_at_a_time:
             try:
                 return schema.meta(self._db, f"note/{key}", "")
@@ -370,7 +377,7 @@ class SqliteLog:
                 raise not_written(self._path, error) from error
 
     def close(self) -> None:
-        """Close the file and let others have the directory."""
+        """Close the file and release the lock of the directory."""
         with self._one_at_a_time:
             marks, self._marks = self._marks, None
             whole = marks is not None
@@ -379,7 +386,7 @@ class SqliteLog:
                     self._check_files()
                     self._db.execute("DELETE FROM meta WHERE key = 'boot'")
             except (sqlite3.Error, StoreError):
-                whole = False  # it is then opened as after a crash
+                whole = False  # the next start then treats the store as after a crash
             self._db.close()
             if marks is not None:
                 if whole:

@@ -1,4 +1,4 @@
-"""The store: every object, one revision counter, group commit, and the feeds of what changes."""
+"""The store: all objects, one revision counter, group commit and watch feeds."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _encode = msgspec.json.Encoder().encode
 
 MEMORY_HISTORY = 256 * 1024
 DURABLE_HISTORY = 16 * 1024 * 1024
-"""Bytes of memory that the history may hold, of a store in memory and of one on disk."""
+"""The memory limit of the history in bytes, for a store in memory and for one on disk."""
 
 COMPACTION_SECONDS = 300.0
-"""Every so often the history forgets what was old already the last time."""
+"""The interval at which the history drops entries older than one interval."""
 
 RETRY_SECONDS = 1.0
-"""How long after a write that failed the next one is tried, if nobody writes meanwhile."""
+"""Seconds after a failed write until the store probes whether writes work again."""
 
 FIRST_REVISION = 100
-"""Where a new store begins: as on a real server, low numbers are always in the past."""
+"""The first revision of a new store. As in a real cluster, small numbers are always in the past."""
 
 
 class Store:
     """All objects of one server.
 
-    Reads (`get`, `table(...).scan`) see what is committed. A write is staged with `put` or
-    `delete`: later writes see it at once (`latest`), readers and watchers when it is committed,
-    which `committed()` waits for. Without a log, staging is committing.
+    Reads (`get`, `table(...).scan`) return committed state. `put` and `delete` stage a write: later
+    writes see it at once (`latest`), readers and watchers see it after the commit, which
+    `committed()` waits for. Without a log, staging commits at once.
 
-    When a write fails, `failure` says why until one succeeds: what was read stays true, and nothing
-    of what failed is ever seen.
+    After a failed write, `failure` holds the reason until a write succeeds; nothing of the failed
+    write becomes visible.
     """
 
     __slots__ = (
@@ -74,10 +74,10 @@ class Store:
         self._tables: dict[str, Table] = {}
         self.listeners: list[Callable[[Happening], None]] = []
         self._batch: list[Happening] = []
-        self._flight: Commit | None = None  # what is being written
-        self._done: Commit | None = None  # what is collected
-        self._broken = ""  # why nothing is written any more
-        self._trouble = ""  # why nothing can be written now
+        self._flight: Commit | None = None  # the commit being written
+        self._done: Commit | None = None  # the commit that collects writes
+        self._broken = ""  # why the store refuses writes for good
+        self._trouble = ""  # why writes fail at present
         self._retry: asyncio.TimerHandle | None = None
         self.last_written: datetime | None = None  # before this start
         self.revision = FIRST_REVISION
@@ -96,9 +96,9 @@ class Store:
         clock: Clock = system_clock,
         accept_loss: bool = False,
     ) -> Store:
-        """A store in memory (None) or in a data directory. Raises StoreError.
+        """Open a store in memory (path None) or in a data directory. Raises StoreError.
 
-        accept_loss: go on with what is there where acknowledged writes are missing.
+        accept_loss: continue if acknowledged writes are missing.
         """
         if path is None:
             return cls()
@@ -121,28 +121,28 @@ class Store:
         self.revision = max(log.begin(), FIRST_REVISION)
 
     def begin_at(self, revision: int) -> None:
-        """Count from `revision` on; for a store that has nothing in it yet."""
+        """Set the revision of an empty store."""
         self.revision = self._next = revision
         self.history.floor = revision
 
     def table(self, name: str) -> Table:
-        """The table of a resource, made when it is first asked for."""
+        """Return the table of a resource; create it if needed."""
         table = self._tables.get(name)
         if table is None:
             table = self._tables[name] = Table(name)
         return table
 
     def tables(self) -> list[Table]:
-        """All tables that there are."""
+        """Return all tables."""
         return list(self._tables.values())
 
     def peek(self, name: str) -> Table | None:
-        """The table of a resource if anything was ever put into it."""
+        """Return the table of a resource, None if it does not exist yet."""
         return self._tables.get(name)
 
     @property
     def failure(self) -> str | None:
-        """Why writes are refused, None while they are not."""
+        """Return the reason why writes are refused, None if they are accepted."""
         return self._broken or self._trouble or None
 
     # writing
@@ -150,9 +150,9 @@ class Store:
     def put(
         self, table: Table, namespace: str, name: str, document: Document, *, most: int = 0
     ) -> Document:
-        """Stage `document` (which the store owns from here) with the next resourceVersion.
+        """Stage `document`, which the store owns from here, with the next resourceVersion.
 
-        most: bytes of JSON that it may have, 0: any number. Raises StoreError, ObjectTooLarge.
+        most: the limit of its JSON in bytes, 0 for none. Raises StoreError, ObjectTooLarge.
         """
         before = table.newest(namespace, name)
         revision = self._advance()
@@ -173,7 +173,7 @@ class Store:
         return document
 
     def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
-        """Stage a deletion; returns the last state with the deletion's resourceVersion."""
+        """Stage a deletion; return the last state with the deletion's resourceVersion."""
         before = table.newest(namespace, name)
         revision = self._advance()
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
@@ -202,7 +202,7 @@ class Store:
                 asyncio.get_running_loop().call_soon(self._flush)
 
     def _publish(self, table: Table, one: Happening) -> None:
-        """Make a committed write visible, then tell everybody."""
+        """Make a committed write visible to readers, then send it to all watchers."""
         if one.change == "DELETED":
             table.remove(one.namespace, one.name)
         else:
@@ -216,19 +216,21 @@ class Store:
         for listener in list(self.listeners):
             try:
                 listener(one)
-            except Exception:  # a fault of one controller must not take a write back
+            except Exception:  # an error in one controller must not undo a write
                 _log.exception("a listener of the store failed")
         if one.before is not None:
             one.before.cool()
 
     async def committed(self) -> None:
-        """Wait until everything staged so far is on disk. Raises StoreError when it is not."""
+        """Wait until all staged writes are on disk. Raises StoreError if they could not be
+        written.
+        """
         waiting = self._done or self._flight
         if waiting is not None:
             await waiting.wait()
 
     def _flush(self) -> None:
-        """Commit what this loop iteration staged: on the loop, or with FULL in a thread."""
+        """Commit the writes of this event loop iteration: on the loop, or in a thread with FULL."""
         log, done = self._log, self._done
         if log is None or done is None:
             return
@@ -281,7 +283,7 @@ class Store:
         done.settle()
 
     def _refuse(self, done: Commit, error: BaseException) -> None:
-        """Nothing of the batch was written: forget it, and what was staged on top of it."""
+        """Drop a failed batch and all writes that were staged after it."""
         failure = error if isinstance(error, StoreError) else StoreError(str(error))
         self._note(failure)
         waiting = self._done
@@ -299,11 +301,11 @@ class Store:
         if isinstance(failure, StoreDamaged):
             self._broken = self._trouble
         elif self._retry is None and not self._broken:
-            # A timer: nobody tells when there is space again, or a lock is let go.
+            # A timer: nothing signals that disk space or a lock is free again.
             self._retry = asyncio.get_running_loop().call_later(RETRY_SECONDS, self._probe)
 
     def _probe(self) -> None:
-        """See whether writing works again, so that a server that nobody asks becomes ready."""
+        """Try an empty write, so that an idle server becomes ready again after a failure."""
         self._retry = None
         if self._log is None or not self._trouble or self._broken or self._flight is not None:
             return
@@ -318,12 +320,12 @@ class Store:
     # beside the objects
 
     def note(self, key: str, value: str) -> None:
-        """Keep a value, at once. A store in memory forgets it. Raises StoreError."""
+        """Store a value at once. A store in memory drops it. Raises StoreError."""
         if self._log is not None:
             self._log.note(key, value)
 
     def noted(self, key: str) -> str:
-        """A value that was kept on disk, "" for none. Raises StoreError."""
+        """Return a value stored on disk by `note`, "" if there is none. Raises StoreError."""
         return "" if self._log is None else self._log.noted(key)
 
     # watching
@@ -331,7 +333,9 @@ class Store:
     def follow(
         self, table: Table, namespace: str, name: str, match: Matcher | None, since: int
     ) -> Feed:
-        """A feed of what happened after `since` (not below `history.floor`) and will happen."""
+        """Open a feed with the events after `since` (not below `history.floor`) and all later
+        ones.
+        """
         feed = Feed(namespace, name, match)
         for happening in self.history.since(table.name, since):
             feed.offer(happening)
@@ -339,22 +343,22 @@ class Store:
         return feed
 
     def leave(self, table: Table, feed: Feed) -> None:
-        """End a feed."""
+        """Close a feed."""
         feed.close()
         if feed in table.feeds:
             table.feeds.remove(feed)
 
     def bookmark(self, revision: int) -> None:
-        """Send every feed a bookmark; its reader says of which kind it is."""
+        """Send a bookmark to every feed; the reader fills in kind and apiVersion."""
         for table in self._tables.values():
             for feed in table.feeds:
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
                 feed.push(Notice("BOOKMARK", document, revision))
 
     async def compacting(self) -> None:
-        """Forget what happened 5 to 10 minutes ago, as kube-apiserver lets etcd do it.
+        """Drop history that is 5 to 10 minutes old, like kube-apiserver's compaction of etcd.
 
-        A timer: time is what it is about.
+        This runs on a timer, because the purpose is a limit on age.
         """
         while True:
             last = self.revision
@@ -362,7 +366,7 @@ class Store:
             self.history.compact(last)
 
     def close(self) -> None:
-        """Commit what is staged, end all feeds, close the file."""
+        """Commit staged writes, close all feeds, close the file."""
         self._broken = self._broken or "the server is stopping"
         if self._log is not None:
             self._finish(self._log)
@@ -374,7 +378,7 @@ class Store:
             self._retry.cancel()
 
     def _finish(self, log: SqliteLog) -> None:
-        """Write what is staged (after what is being written) and close the file."""
+        """Write the remaining staged writes and close the file."""
         batch, done, self._batch, self._done = self._batch, self._done, [], None
         if batch and done is not None:
             try:

@@ -1,8 +1,7 @@
 """One object at one revision, as a document, as its JSON, or as both.
 
-A document takes about five times the memory of its JSON, so what nobody reads stays JSON: what a
-store finds on disk is decoded when it is first read, and what only the history remembers is
-encoded only.
+A document takes about five times the memory of its JSON. Objects on disk are therefore decoded at
+the first read, and objects that only the history needs are kept as JSON.
 """
 
 from __future__ import annotations
@@ -18,16 +17,19 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 _SHORT: Final = 48
-"""Characters of a string that other objects are likely to have, too."""
+"""The most characters of a string that is likely to occur in other objects as well."""
 _DEEP: Final = 12
-"""Levels of an object that strings are looked for in."""
+"""The depth to which an object is searched for such strings."""
 _POOL: Final = 4 * 2**20
-"""Bytes of JSON of the sets of fields that are shared; when there are more, sharing begins anew."""
+"""The limit in bytes of JSON for the pool of shared field sets; a full pool is emptied."""
 
 
 class Stored:
-    """An object. document: None while nobody has read it. encoded: b"" where nobody keeps it.
-    proof: the checksum of its row on disk, 0 where it has none."""
+    """A stored object.
+
+    document: None before the first read. encoded: b"" if the JSON is not kept. proof: the checksum
+    of its row on disk, 0 if it has none.
+    """
 
     __slots__ = ("document", "encoded", "proof")
 
@@ -37,20 +39,22 @@ class Stored:
         self.proof = proof
 
     def read(self) -> Document:
-        """The document, the same one each time while it is in use."""
+        """Return the document, decoded once and then cached."""
         document = self.document
         if document is None:
             document = self.document = decoded(self.encoded)
         return document
 
     def cool(self) -> None:
-        """Nobody is expected to read it soon: keep only the JSON, where that is kept."""
+        """Drop the document of an object that is rarely read, if the JSON is kept."""
         if self.encoded:
             self.document = None
 
 
 def decoded(encoded: bytes) -> Document:
-    """A document as small as it gets: what many objects have is there once. Raises MsgspecError."""
+    """Decode a document compactly: values common to many objects are shared. Raises
+    MsgspecError.
+    """
     document: Document = _decode(encoded)
     for entry in (document.get("metadata") or {}).get("managedFields") or ():
         if entry.get("fieldsV1"):
@@ -75,10 +79,10 @@ def _share_strings(document: Any, deep: int) -> None:
 
 
 def with_shared_fields(document: Document, previous: Document | None) -> None:
-    """Let a document, whose metadata is the caller's, share its sets of owned fields with others.
+    """Share the field sets in managedFields with other objects. The caller owns the metadata.
 
-    Objects of a kind that the same controllers write own the same fields, and those take half of
-    an object's memory.
+    Objects written by the same controllers own the same fields, and these take half of an object's
+    memory.
     """
     entries = document["metadata"].get("managedFields")
     if not entries:
@@ -105,8 +109,8 @@ _pooled = 0
 
 
 def shared_fields(fields: Document) -> Document:
-    """The one set of fields that is equal to this one."""
-    global _pooled  # one for all stores of the process: they hold the same kinds of objects
+    """Return the pooled field set that is equal to this one."""
+    global _pooled  # one pool per process: all stores hold the same kinds of objects
     key = _encode(fields)
     found = _pool.get(key)
     if found is not None:

@@ -1,4 +1,4 @@
-"""The objects of one resource, as they are now."""
+"""The current objects of one resource."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from kapy.apiserver.store.feed import Feed
 
 LARGE: Final = 64 * 1024
-"""Bytes of JSON that make an object a large one."""
+"""The size in bytes of JSON above which an object counts as large."""
 
 Reader = Callable[[Document], Document]
-"""What an object that was stored earlier is read as: itself, or another document."""
+"""A function applied to each object read from disk; returns it or a changed document."""
 
 
 class _Head(msgspec.Struct):
-    """What garbage collection asks of every object."""
+    """The part of an object that garbage collection reads."""
 
     metadata: _Metadata
 
@@ -37,10 +37,10 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class Table:
-    """Current documents by namespace and name, in etcd's order, and the feeds that follow them.
+    """The current documents by namespace and name, in etcd's order, and the feeds that watch them.
 
-    A cluster-scoped resource has the single namespace "". reader: how an object that was found on
-    disk is read when it is first asked for. large: the objects that have many bytes.
+    A cluster-scoped resource has the single namespace "". reader: applied to an object from disk at
+    its first read. large: the keys of large objects.
     """
 
     __slots__ = ("_order", "feeds", "large", "name", "namespaces", "reader", "staged")
@@ -55,18 +55,18 @@ class Table:
         self._order: dict[str, list[str]] = {}
 
     def is_large(self, namespace: str, name: str) -> bool:
-        """Whether an object takes so long that others should be answered meanwhile."""
+        """Report whether an object is so large that its work should yield to other requests."""
         return (namespace, name) in self.large
 
     def measure(self, namespace: str, name: str, size: int) -> None:
-        """Note how many bytes of JSON an object has; 0 when it is gone."""
+        """Record the size of an object's JSON in bytes; 0 if the object is gone."""
         if size > LARGE:
             self.large.add((namespace, name))
         elif self.large:
             self.large.discard((namespace, name))
 
     def get(self, namespace: str, name: str) -> Document | None:
-        """The committed object."""
+        """Return the committed object."""
         objects = self.namespaces.get(namespace)
         stored = None if objects is None else objects.get(name)
         return None if stored is None else stored.document or self._thawed(stored)
@@ -81,21 +81,21 @@ class Table:
         return document
 
     def latest(self, namespace: str, name: str) -> Document | None:
-        """The object as the next write must see it: staged writes included."""
+        """Return the object that the next write builds on, including staged writes."""
         if self.staged:
             stored = self.newest(namespace, name)
             return None if stored is None else stored.document or self._thawed(stored)
         return self.get(namespace, name)
 
     def newest(self, namespace: str, name: str) -> Stored | None:
-        """As `latest`, without reading it."""
+        """Return the same as `latest` without decoding it."""
         if self.staged and (namespace, name) in self.staged:
             return self.staged[namespace, name]
         objects = self.namespaces.get(namespace)
         return None if objects is None else objects.get(name)
 
     def put(self, namespace: str, name: str, stored: Stored) -> None:
-        """Make `stored` the current one."""
+        """Make `stored` the current object."""
         objects = self.namespaces.get(namespace)
         if objects is None:
             objects = self.namespaces[namespace] = {}
@@ -104,7 +104,7 @@ class Table:
         objects[name] = stored
 
     def remove(self, namespace: str, name: str) -> None:
-        """Drop the current object, if there is one."""
+        """Remove the current object, if there is one."""
         objects = self.namespaces.get(namespace)
         if objects is not None and objects.pop(name, None) is not None:
             self._order.pop(namespace, None)
@@ -112,7 +112,7 @@ class Table:
                 del self.namespaces[namespace]
 
     def read_again(self, reader: Reader | None) -> None:
-        """Read all objects by `reader` from now on, those that were read already at once."""
+        """Set the reader, and apply it at once to all objects that were already decoded."""
         self.reader = reader
         if reader is None:
             return
@@ -124,7 +124,9 @@ class Table:
                         objects[name] = Stored(seen, proof=stored.proof)
 
     def scan(self, namespace: str) -> Iterator[Document]:
-        """All objects of a namespace ("" = of all), ordered by namespace and name as etcd is."""
+        """Yield all objects of a namespace ("" = all), ordered by namespace and name like in
+        etcd.
+        """
         if namespace or list(self.namespaces) == [""]:
             yield from self._of(namespace)
             return
@@ -143,7 +145,7 @@ class Table:
             yield stored.document or self._thawed(stored)
 
     def content(self, namespace: str) -> dict[tuple[str, str], Document]:
-        """All objects of a namespace ("" = of all) by key."""
+        """Return all objects of a namespace ("" = all) by namespace and name."""
         wanted = [namespace] if namespace else list(self.namespaces)
         return {
             (each, name): stored.document or self._thawed(stored)
@@ -152,7 +154,9 @@ class Table:
         }
 
     def heads(self) -> Iterator[tuple[str, str, Document]]:
-        """Namespace, name, and of the metadata: uid, owners, finalizers, deletionTimestamp."""
+        """Yield namespace, name and metadata (at least uid, owners, finalizers,
+        deletionTimestamp).
+        """
         for namespace, objects in self.namespaces.items():
             for name, stored in objects.items():
                 document = stored.document
@@ -162,7 +166,7 @@ class Table:
                     yield namespace, name, document["metadata"]
 
     def encoded(self, document: Document) -> bytes:
-        """The JSON of a current document of this table, b"" where it is not kept."""
+        """Return the JSON of a current document of this table, b"" if it is not kept."""
         metadata = document["metadata"]
         objects = self.namespaces.get(metadata.get("namespace", ""))
         stored = None if objects is None else objects.get(metadata["name"])

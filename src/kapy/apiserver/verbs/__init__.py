@@ -1,5 +1,5 @@
-"""What can be done to a resource: one module for each kind of verb.
+"""Request handlers, one module for each group of API verbs.
 
-Each verb is an async function of the server's parts (`Plane`) and one `Ask`, and answers with a
-Reply or raises an ApiError.
+Each handler is an async function. It takes the server's parts (`Plane`) and one request (`Ask`),
+and returns a Reply or raises an ApiError.
 """

@@ -1,4 +1,4 @@
-"""What access reviews ask, and what is wrong with the question, in kube-apiserver's words."""
+"""Access reviews: validation with kube-apiserver's messages, and the authorizer attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _METADATA: Final = (
 
 
 def question_errors(document: Document, kind: str) -> list[FieldError]:
-    """The errors of a review. kind: `SubjectAccessReview`, `SelfSubject…` or `LocalSubject…`."""
+    """Validate a review and return its errors.
+
+    kind: `SubjectAccessReview`, `SelfSubject…` or `LocalSubject…`.
+    """
     spec: Document = document.get("spec") or {}
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors: list[FieldError] = []
@@ -61,7 +64,7 @@ def _metadata_errors(metadata: Document, *, local: bool) -> list[FieldError]:
 
 
 def _sorted(value: Any) -> Any:
-    """A value as Go prints it: labels, and the fields in managedFields, in alphabetical order."""
+    """Return a value in the order in which Go prints it: labels and fieldsV1 are sorted by key."""
     if isinstance(value, dict):
         ours = "fieldsV1" in value
         return {key: _sorted(value[key]) for key in (value if ours else sorted(value))}
@@ -120,7 +123,7 @@ def _label_errors(one: Document, where: str) -> Iterator[FieldError]:
 
 
 def question(user: User, spec: Document) -> Attributes:
-    """What a valid review asks about a user."""
+    """Return the authorizer attributes that a valid review asks about."""
     asked = spec.get("resourceAttributes")
     if asked is None:
         other = spec["nonResourceAttributes"]
@@ -141,7 +144,9 @@ def question(user: User, spec: Document) -> Attributes:
 
 
 def evaluation_error(spec: Document) -> str:
-    """Which selectors of a valid review cannot be understood, wholly or in part."""
+    """Return a message that names the selectors of a valid review that could not be parsed
+    fully.
+    """
     asked = spec.get("resourceAttributes") or {}
     understood = {
         "fieldSelector": _fields_understood(asked.get("fieldSelector") or {}),
@@ -155,7 +160,7 @@ def evaluation_error(spec: Document) -> str:
 
 
 def _fields_understood(selector: Document) -> tuple[bool, bool]:
-    """Whether some requirements, and whether all, are understood."""
+    """Report whether some of the requirements, and whether all of them, can be parsed."""
     requirements = selector.get("requirements") or []
     if not requirements:
         return False, _parses(parse_fields, selector.get("rawSelector", ""))

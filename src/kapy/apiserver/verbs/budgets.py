@@ -1,4 +1,4 @@
-"""What the status of a PodDisruptionBudget says, to whoever evicts and to whoever counts."""
+"""PodDisruptionBudgets: selection by pod and the condition DisruptionAllowed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _CONDITION: Final = "DisruptionAllowed"
 
 
 def budgets_of(plane: Plane, namespace: str, *pods: Document | None) -> list[Document]:
-    """The budgets of a namespace that select one of these pods (or states of one), each as it was
-    written last: what was allowed a moment ago is spent."""
+    """Return the budgets of a namespace that select one of these pods (or pod states).
+
+    Staged writes are included, so that a disruption that was just spent is not spent twice.
+    """
     table = plane.store.peek(BUDGETS)
     if table is None:
         return []
@@ -24,7 +26,7 @@ def budgets_of(plane: Plane, namespace: str, *pods: Document | None) -> list[Doc
 
 
 def selects(budget: Document, pod: Document) -> bool:
-    """Whether a budget is about a pod; one with an invalid selector is about none."""
+    """Report whether a budget selects a pod. A budget with an invalid selector selects no pod."""
     return _selector(budget).selects(pod)
 
 
@@ -33,8 +35,7 @@ _MOST_SELECTORS: Final = 1024
 
 
 def _selector(budget: Document) -> LabelSelector:
-    """The selector of a budget, kept for the state that the budget is in: a large one is read once,
-    and not for each pod."""
+    """Return the parsed selector of a budget, cached by uid and generation."""
     meta = budget["metadata"]
     key = f"{meta['uid']}/{meta.get('generation', 0)}"
     known = _SELECTORS.get(meta["uid"])
@@ -51,13 +52,13 @@ def _selector(budget: Document) -> LabelSelector:
 
 
 def is_ready(pod: Document) -> bool:
-    """Whether a pod's condition Ready is True."""
+    """Report whether the pod's condition Ready is True."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
 def with_judgement(status: Document, now: str) -> Document:
-    """The status with the condition DisruptionAllowed that its numbers ask for."""
+    """Return the status with the condition DisruptionAllowed that its numbers imply."""
     if status.get("disruptionsAllowed", 0) > 0:
         return with_condition(status, now, "True", "SufficientPods")
     return with_condition(status, now, "False", "InsufficientPods")
@@ -66,7 +67,10 @@ def with_judgement(status: Document, now: str) -> Document:
 def with_condition(
     status: Document, now: str, state: str, reason: str, message: str = ""
 ) -> Document:
-    """The status with another condition DisruptionAllowed. now: when it changes, if it does."""
+    """Return the status with its condition DisruptionAllowed replaced.
+
+    now: the lastTransitionTime if the condition's status changes.
+    """
     conditions = status.get("conditions") or []
     before: Document = next((one for one in conditions if one.get("type") == _CONDITION), {})
     since = before.get("lastTransitionTime") if before.get("status") == state else None

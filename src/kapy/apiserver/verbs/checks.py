@@ -1,4 +1,4 @@
-"""What every write passes: typing, ownership of fields, admission, validation."""
+"""Checks of every write: decoding, field ownership, admission, validation."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def typed(
     patched: Patched | None = None,
     applied: Document | None = None,
 ) -> Document:
-    """The object pruned and with defaults; unknown fields are warned about, or refused.
+    """Return the object pruned and defaulted. Warn about unknown fields or refuse them.
 
-    patched: the result of a patch that the object is; what it shares with the object before needs
-    no second look. applied: what server-side apply made it of, which keeps nulls for validation to
-    refuse, and of a custom object leaves out times that are none.
+    patched: the patch result that the object comes from; parts shared with the live object are not
+    checked again. applied: the configuration of a server-side apply that the object comes from;
+    nulls are then kept so that validation refuses them, and a custom object loses invalid times.
     """
     unknown: list[str] = []
     given = document
@@ -81,19 +81,25 @@ def typed(
 
 
 def _resets_owners(given: Document) -> bool:
-    """Whether an object says that nobody owns its fields; a decoder leaves out empty lists."""
+    """Report whether the client sent an empty managedFields list, which resets field ownership.
+
+    The decoder drops empty lists, so this must look at the object as it was sent.
+    """
     meta = given.get("metadata")
     return isinstance(meta, dict) and meta.get("managedFields") == []
 
 
 def defaults_are_stored(ask: Ask) -> bool:
-    """Whether a stored object has the defaults of the request's version, so that what a patch
-    leaves alone needs no second look. What was stored in another version has only that one's."""
+    """Report whether stored objects already have the defaults of the request's version.
+
+    Parts that a patch does not change then need no second check. An object stored in another
+    version has only the defaults of that version.
+    """
     return not ask.kind.custom or ask.kind.storage.version == ask.kind.resource.version
 
 
 def read_typed(ask: Ask, checks: Validation) -> Document:
-    """The object of the body, pruned and with defaults. Raises BadRequest, Invalid."""
+    """Return the object in the request body, pruned and defaulted. Raises BadRequest, Invalid."""
     document = body.read_object(ask, checks.duplicates)
     if not of_another_type(ask, document):
         return typed(ask, document, checks)
@@ -108,7 +114,7 @@ def read_typed(ask: Ask, checks: Validation) -> Document:
 
 
 def of_another_type(ask: Ask, document: Document) -> bool:
-    """Whether a custom object says that it is of another kind, or another version of it."""
+    """Report whether a custom object declares another kind or apiVersion than the request path."""
     resource = ask.kind.resource
     return ask.kind.custom and (
         document["kind"] != resource.kind or document.get("apiVersion") != resource.api_version
@@ -118,10 +124,10 @@ def of_another_type(ask: Ask, document: Document) -> bool:
 def half_typed(
     ask: Ask, document: Document, checks: Validation, *, patched: Patched | None = None
 ) -> Document:
-    """An object of another kind or version: only its metadata is looked at.
+    """Check a custom object of another kind or version than the path: decode only its metadata.
 
-    A version of the group that the kind does not have knows none of the fields. patched: the
-    result of a patch that the object is. Raises BadRequest, Invalid.
+    If the kind does not serve that version, all its other fields are unknown. patched: the patch
+    result that the object comes from. Raises BadRequest, Invalid.
     """
     kind, version = document["kind"], document.get("apiVersion") or ""
     resource, number = ask.kind.resource, split_api_version(version)[1]
@@ -146,7 +152,7 @@ def half_typed(
 
 
 def check_type(ask: Ask, document: Document) -> None:
-    """A custom object is of the kind and version that the path names. Raises Invalid."""
+    """Check that a custom object has the kind and version of the request path. Raises Invalid."""
     if not of_another_type(ask, document):
         return
     resource, kind, version = ask.kind.resource, document["kind"], document.get("apiVersion") or ""
@@ -160,7 +166,7 @@ def check_type(ask: Ask, document: Document) -> None:
 
 
 def write_of(plane: Plane, ask: Ask) -> Write:
-    """The write as ownership of fields sees it."""
+    """Return the description of this write that the managedFields tracker needs."""
     reset = None
     if ask.subresource == "status":
         reset = _BUT_STATUS
@@ -176,12 +182,12 @@ def write_of(plane: Plane, ask: Ask) -> Write:
 
 
 def tracked(plane: Plane, ask: Ask, live: Document | None, new: Document) -> Document:
-    """`new` with managedFields that say what this request changed."""
+    """Return `new` with managedFields updated by the changes of this request."""
     return ask.kind.schema.tracker.track(live, new, write_of(plane, ask))
 
 
 async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document]) -> Document:
-    """What `work` gives, which may need objects in other versions that a webhook converts to."""
+    """Run `work`, and run it again with the webhook conversions that it turns out to need."""
     try:
         return await ask.compute(work) if ask.large else work()
     except Unforeseen:
@@ -189,7 +195,7 @@ async def with_conversions(plane: Plane, ask: Ask, work: Callable[[], Document])
 
 
 async def _converted(plane: Plane, ask: Ask, document: Document, version: str) -> Document:
-    """An object of the request's kind in another apiVersion."""
+    """Convert an object of the request's kind to another apiVersion."""
     resource = ask.kind.resource
     source, target = (
         replace(resource, version=split_api_version(one)[1])
@@ -209,14 +215,16 @@ async def admitted(
     dry_run: bool,
     name: str = "",
 ) -> Document:
-    """The object after admission filled in its defaults. name: as `review` has it."""
+    """Return the object after mutating admission. name: see `review`."""
     for plugin in plane.plugins(ask.kind, ask.subresource):
         new = await plugin.default(review(ask, operation, new, old, dry_run=dry_run, name=name))
     return new
 
 
 async def judged(plane: Plane, ask: Ask, document: Document, *, dry_run: bool) -> Document:
-    """What is created but not stored (a review, an eviction, a token), after admission."""
+    """Run mutating and validating admission for an object that is not stored (a review, an
+    eviction, a token request) and return it.
+    """
     document = await admitted(plane, ask, "CREATE", document, None, dry_run=dry_run)
     asked = review(ask, "CREATE", document, None, dry_run=dry_run)
     for plugin in plane.plugins(ask.kind, ask.subresource):
@@ -234,9 +242,9 @@ async def validated(
     dry_run: bool,
     name: str = "",
 ) -> None:
-    """Check metadata, schema and rules, then ask admission. Raises Invalid, Forbidden …
+    """Validate metadata, schema and rules, then run validating admission.
 
-    name: as `review` has it.
+    name: see `review`. Raises Invalid, Forbidden …
     """
     if ask.guard is not None:
         ask.guard(review(ask, operation, new, old, dry_run=dry_run, name=name))
@@ -250,7 +258,7 @@ async def validated(
 
 
 def _check_object(ask: Ask, new: Document, old: Document | None) -> None:
-    """Check what the object says by itself. Raises Invalid."""
+    """Validate the object without admission. Raises Invalid."""
     check_type(ask, new)
     try:
         errors = _errors(ask, new, old)
@@ -275,7 +283,7 @@ def _errors(ask: Ask, new: Document, old: Document | None) -> list[FieldError]:
 
 
 def _of_status(error: FieldError) -> FieldError:
-    """The errors of a custom status at its own endpoint: their paths begin below `status`."""
+    """Rewrite an error of a custom object's status so that its path is relative to `status`."""
     if error.detail.startswith(f"{error.field} in body "):
         below = error.detail.removeprefix("status").removeprefix(".")
         return replace(error, detail=below)
@@ -295,8 +303,11 @@ def review(
     options: Callable[[], Document] | None = None,
     name: str = "",
 ) -> Review:
-    """The write as admission sees it. options: when they are not those of the query. name: of the
-    request, where the object may have another by now."""
+    """Return the admission review of this write.
+
+    options: builds the options if they are not in the query. name: the name in the request, if the
+    object may have been renamed since.
+    """
     name = name or ask.name or ((new or {}).get("metadata") or {}).get("name", "")
     return Review(
         operation=operation,

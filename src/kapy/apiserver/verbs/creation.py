@@ -1,4 +1,4 @@
-"""create: from a body to a new object."""
+"""The verb create: turn a request body into a new stored object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def create(plane: Plane, ask: Ask) -> Reply:
         document = read_typed(ask, checks)
     meta = document["metadata"]
     if ask.name and (meta.get("name") or meta.get("generateName")):
-        check_name(ask, meta)  # the right was for this name
+        check_name(ask, meta)  # authorization was for this name
     settle_namespace(ask, document)
     metadata.wiped(document)
     _settle_name(plane, ask, document)
@@ -48,7 +48,7 @@ async def create(plane: Plane, ask: Ask) -> Reply:
 
 
 def settle_namespace(ask: Ask, document: Document) -> None:
-    """The namespace of the body is that of the path. Raises BadRequest."""
+    """Set the namespace of the body to that of the path. Raises BadRequest if they differ."""
     meta = document["metadata"]
     if not ask.kind.namespaced:
         meta.pop("namespace", None)
@@ -59,7 +59,7 @@ def settle_namespace(ask: Ask, document: Document) -> None:
 
 
 def check_namespace_of(ask: Ask, meta: Document) -> None:
-    """The namespace in an object's metadata may not be another. Raises BadRequest."""
+    """Check that metadata.namespace is empty or equal to that of the path. Raises BadRequest."""
     if ask.kind.namespaced and (meta.get("namespace") or "") not in ("", ask.namespace):
         raise BadRequest(
             "the namespace of the provided object does not match the namespace sent on the request"
@@ -67,7 +67,7 @@ def check_namespace_of(ask: Ask, meta: Document) -> None:
 
 
 def check_name(ask: Ask, meta: Document) -> None:
-    """The name in an object's metadata is that of the path. Raises BadRequest."""
+    """Check that metadata.name is equal to that of the path. Raises BadRequest."""
     name = meta.get("name", "")
     if not name:
         raise BadRequest(
@@ -81,7 +81,7 @@ def check_name(ask: Ask, meta: Document) -> None:
 
 
 def _settle_name(plane: Plane, ask: Ask, document: Document) -> None:
-    """Give an object with a generateName a name that is free."""
+    """Generate a free name for an object with generateName."""
     meta = document["metadata"]
     if meta.get("name") or not meta.get("generateName"):
         return
@@ -95,9 +95,9 @@ def _settle_name(plane: Plane, ask: Ask, document: Document) -> None:
 async def insert(
     plane: Plane, ask: Ask, document: Document, *, dry_run: bool, applied: bool
 ) -> Reply:
-    """Check and store a new object, whose managedFields are there already.
+    """Run admission and validation on a new object with managedFields, then store it.
 
-    applied: it comes from server-side apply, whose path names it.
+    applied: the request is a server-side apply.
     """
     kind, table = ask.kind, plane.table(ask.kind)
     check_namespace(plane, ask, document)
@@ -115,7 +115,7 @@ async def insert(
     kind.strategy.allocate(document, None, table)
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run, name=name)
-    check_namespace(plane, ask, document)  # it may have ended meanwhile
+    check_namespace(plane, ask, document)  # the namespace may have been deleted meanwhile
     if shaped:
         document = pruned(ask, document)
     if version.isdigit() and int(version) and not dry_run and not applied:
@@ -128,7 +128,7 @@ async def insert(
     if not dry_run:
         meta = document["metadata"]
         if table.latest(meta.get("namespace", ""), meta["name"]) is not None:
-            await _check_free(plane, ask, document)  # after the last wait: nobody comes between
+            await _check_free(plane, ask, document)  # no await follows, so no request can interfere
         stored = await keep(plane, table, stored)
         if ask.filled:
             plane.unfilled.add(table.name, stored)
@@ -138,9 +138,9 @@ async def insert(
 
 
 async def _check_free(plane: Plane, ask: Ask, document: Document, *, shown: bool = False) -> None:
-    """Refuse to create an object that exists. Raises AlreadyExists.
+    """Check that the object does not exist yet. Raises AlreadyExists.
 
-    shown: only if it can be shown in the request's version, as a dry run looks for it.
+    shown: ignore an object that cannot be converted to the request's version (for a dry run).
     """
     kind, meta = ask.kind, document["metadata"]
     live = plane.table(kind).latest(meta.get("namespace", ""), meta["name"])
@@ -151,14 +151,14 @@ async def _check_free(plane: Plane, ask: Ask, document: Document, *, shown: bool
             await requested_form(plane, ask, live)
         except StorageFailure:
             return
-    await plane.store.committed()  # who reads after this answer must find it
+    await plane.store.committed()  # a read after this error must find the object
     if meta.get("generateName"):
         raise name_not_unique(kind, meta["name"])
     raise already_exists(kind, meta["name"], ending=bool(live["metadata"].get("deletionTimestamp")))
 
 
 def _asked_name(ask: Ask, document: Document) -> str:
-    """The name in the request, which a webhook may change in the object."""
+    """Return the name in the request; a webhook may change the name in the object."""
     return ask.name or document["metadata"].get("name", "")
 
 
@@ -166,15 +166,18 @@ _LEFT_OUT = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def with_empty(document: Document, given: Document) -> Document:
-    """An applied object with the empty parts of its metadata, which admission is shown."""
+    """Return an applied object with its empty metadata fields restored, as admission must see
+    them.
+    """
     meta = given["metadata"]
     empty = {key: meta[key] for key in _LEFT_OUT if key in meta and not meta[key]}
     return {**document, "metadata": {**document["metadata"], **empty}} if empty else document
 
 
 def pruned(ask: Ask, document: Document) -> Document:
-    """A custom object as it is stored: without empty parts of its metadata, and without what
-    webhooks put into it that its schema does not know. Raises StorageFailure."""
+    """Return a custom object as it is stored: without empty metadata fields and without fields that
+    webhooks added but the schema does not know. Raises StorageFailure.
+    """
     try:
         return ask.kind.schema.decoded(document, [])
     except Misfit as error:
@@ -183,7 +186,7 @@ def pruned(ask: Ask, document: Document) -> Document:
 
 
 async def keep(plane: Plane, table: Table, document: Document) -> Document:
-    """Store an object; returns when it is safe."""
+    """Store an object and wait until the write is durable."""
     meta = document["metadata"]
     kept = plane.store.put(
         table, meta.get("namespace", ""), meta["name"], document, most=MOST_STORED
@@ -195,8 +198,11 @@ async def keep(plane: Plane, table: Table, document: Document) -> Document:
 async def stored_form(
     plane: Plane, ask: Ask, document: Document, *, before: Document | None = None
 ) -> Document:
-    """The object in the version that is stored. before: what is stored now, which lacks the
-    defaults of that version where it is of another one."""
+    """Return the object in the storage version.
+
+    before: the stored object. If it has another version, the defaults of the storage version are
+    filled in.
+    """
     kind = ask.kind
     document = kind.strategy.stored(document)
     if kind.storage is kind.resource or kind.storage == kind.resource:

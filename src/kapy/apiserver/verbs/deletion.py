@@ -1,4 +1,4 @@
-"""delete and deletecollection: preconditions, finalizers, propagation."""
+"""The verbs delete and deletecollection: preconditions, finalizers, propagation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
 class Options(NamedTuple):
-    """DeleteOptions, from the body or the query. uid, resource_version: None: no precondition."""
+    """DeleteOptions from the body or the query. uid and resource_version are preconditions if
+    set.
+    """
 
     uid: str | None = None
     resource_version: str | None = None
@@ -42,7 +44,7 @@ class Options(NamedTuple):
 
 
 def options_of(ask: Ask) -> Options:
-    """What the request says about the deletion. Raises BadRequest or Invalid."""
+    """Return the DeleteOptions of the request. Raises BadRequest or Invalid."""
     content = _of_query(ask.request.query) if not ask.request.body else _of_body(ask)
     try:
         decoder(_STRUCT)(content, None, [])
@@ -55,7 +57,7 @@ _STRUCT = "meta.v1.DeleteOptions"
 
 
 def _of_query(query: Mapping[str, str]) -> Document:
-    """The options in the query, which count where there is no body. Raises BadRequest."""
+    """Return the options in the query, which apply if there is no body. Raises BadRequest."""
     preconditions = {key: query[key] for key in ("uid", "resourceVersion") if key in query}
     return {
         "preconditions": preconditions,
@@ -69,7 +71,10 @@ def _of_query(query: Mapping[str, str]) -> Document:
 
 
 def _of_body(ask: Ask) -> Document:
-    """The options in the body: of any group's DeleteOptions. Raises BadRequest."""
+    """Return the options in the body; the DeleteOptions of any API group are allowed.
+
+    Raises BadRequest.
+    """
     media = body.check_media_type(ask, meta=True)
     raw = ask.request.body
     try:
@@ -94,7 +99,7 @@ _COMPLAINTS = {body.YAML: "yaml: ", body.PROTOBUF: ""}
 
 
 def _check_kind(version: str, kind: str) -> None:
-    """DeleteOptions may be those of any group. Raises BadRequest."""
+    """Check that the body's kind is DeleteOptions, in any API group. Raises BadRequest."""
     if version.count("/") > 1:
         raise BadRequest(f"unexpected GroupVersion string: {version}")
     if (kind or "DeleteOptions") == "DeleteOptions":
@@ -111,7 +116,7 @@ def _check_kind(version: str, kind: str) -> None:
 
 _OTHERS = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status")
 _OPTIONS = ("CreateOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions")
-"""What else Kubernetes' own meta group has."""
+"""The other option kinds in the API group meta.k8s.io."""
 
 _POLICIES = ("Foreground", "Background", "Orphan")
 
@@ -149,13 +154,13 @@ _PRESERVED = (
 
 
 def _warn_of_pods(ask: Ask, options: Options) -> None:
-    """Warn that the pods of a Job outlive it, unless the request says what becomes of them."""
+    """Warn that deleting a Job orphans its pods, unless the request sets a propagation policy."""
     if ask.kind.table == "jobs.batch" and not options.propagation and options.orphan is None:
         ask.warnings.append(_PRESERVED)
 
 
 async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
-    """Ask for the end of one object. admission: whether it is still to be asked."""
+    """Delete one object. admission: run validating admission first."""
     options = await ask.compute(partial(options_of, ask))
     _warn_of_pods(ask, options)
     table = plane.table(ask.kind)
@@ -178,10 +183,13 @@ async def delete(plane: Plane, ask: Ask, *, admission: bool = True) -> Reply:
 
 
 async def _showable(plane: Plane, ask: Ask, options: Options) -> Document:
-    """The object as it is now; one that cannot be shown in the request's version stays, and so
-    does one that cannot be stored from it: kube-apiserver deletes what its cache has, as stored.
+    """Return the live object after a check of the preconditions and conversions.
 
-    Raises NotFound, Conflict, ConversionFailed."""
+    An object that cannot be converted to the request's version and back is not deleted. An object
+    without finalizers is returned as stored, like from kube-apiserver's cache.
+
+    Raises NotFound, Conflict, ConversionFailed.
+    """
     table = plane.table(ask.kind)
     while (document := table.latest(ask.namespace, ask.name)) is not None:
         _check(ask, options, document)
@@ -195,9 +203,9 @@ async def _showable(plane: Plane, ask: Ask, options: Options) -> Document:
 async def _admit(
     plane: Plane, ask: Ask, document: Document, options: Options, *, named: bool = True
 ) -> None:
-    """Ask admission about the end of an object. named: the request is for it alone.
+    """Run validating admission for a deletion.
 
-    Raises Forbidden …
+    named: the request is for this object alone, and not for a collection. Raises Forbidden …
     """
     for plugin in plane.plugins(ask.kind, ""):
         told = partial(_told, options)
@@ -207,7 +215,7 @@ async def _admit(
 
 
 def _told(options: Options) -> Document:
-    """DeleteOptions as admission is told them."""
+    """Return the DeleteOptions as they are sent to admission webhooks."""
     found: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace is not None:
         found["gracePeriodSeconds"] = options.grace
@@ -279,7 +287,10 @@ def _precondition(ask: Ask, qualified: str, what: str, wanted: str, found: str) 
 async def end(
     plane: Plane, ask: Ask, document: Document, options: Options
 ) -> tuple[Document, bool]:
-    """Delete an object, or mark it when something holds it. Returns it, and whether it is gone."""
+    """Delete an object, or mark it for deletion if finalizers or a grace period keep it.
+
+    Returns the object and whether it is gone.
+    """
     result = begin(plane, ask.kind, document, options)
     if not options.dry_run:
         await plane.store.committed()
@@ -289,7 +300,7 @@ async def end(
 def begin(
     plane: Plane, kind: Kind, document: Document, options: Options | None = None
 ) -> tuple[Document, bool]:
-    """Stage the deletion of an object. Returns it, and whether it is gone."""
+    """Stage the deletion of an object. Returns the object and whether it will be gone."""
     options = options or Options()
     meta, table = document["metadata"], plane.store.table(kind.table)
     finalizers = _finalizers(meta.get("finalizers") or [], options)
@@ -318,7 +329,7 @@ def begin(
 
 
 def _grace(pod: Document, options: Options) -> int:
-    """Seconds that a pod's kubelet has to end it; 0 when none runs it."""
+    """Return the grace period of a pod in seconds; 0 if no kubelet runs the pod."""
     spec, meta = pod.get("spec") or {}, pod["metadata"]
     if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in _OVER:
         return 0
@@ -375,7 +386,7 @@ def _terminating(document: Document, now: str) -> Document:
 
 
 def _finalizers(found: list[str], options: Options) -> list[str]:
-    """The finalizers after the propagation policy had its say."""
+    """Return the finalizers that the propagation policy of the request leads to."""
     wanted = ""
     if options.propagation == "Orphan" or options.orphan:
         wanted = ORPHAN
@@ -390,7 +401,7 @@ def _finalizers(found: list[str], options: Options) -> list[str]:
 
 
 async def delete_collection(plane: Plane, ask: Ask) -> Reply:
-    """Ask for the end of everything that the request selects."""
+    """Delete all objects that the request selects."""
     chosen, limit = list_selection(ask)
     options = await ask.compute(partial(options_of, ask))
     _warn_of_pods(ask, options)

@@ -1,4 +1,4 @@
-"""Evicting a pod: a deletion that a PodDisruptionBudget may refuse."""
+"""The subresource `eviction`: a pod deletion that a PodDisruptionBudget may refuse."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _EVICTED: Final[Document] = {
     "reason": "EvictionByEvictionAPI",
     "message": "Eviction API: evicting",
 }
-_PATIENCE: Final = 10  # seconds, when a budget was not counted yet
+_PATIENCE: Final = 10  # seconds to wait, sent to the client while the budget's status is outdated
 
 
 async def evict(plane: Plane, ask: Ask) -> Reply:
-    """Delete a pod if no budget forbids it. Raises TooManyRequests."""
+    """Delete a pod if its budget allows a disruption. Raises TooManyRequests."""
     content = await ask.compute(partial(_content, ask))
     options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
     if ask.dry_run("CreateOptions"):
@@ -65,7 +65,7 @@ async def evict(plane: Plane, ask: Ask) -> Reply:
 
 
 def _content(ask: Ask) -> Document:
-    """The Eviction of the body. Raises BadRequest."""
+    """Return the Eviction in the body. Raises BadRequest."""
     try:
         content: Any = body.read(ask) or {}
     except body.NotJson as error:
@@ -79,9 +79,10 @@ def _content(ask: Ask) -> Document:
 
 
 def _marked(plane: Plane, ask: Ask, pod: Document, options: Document) -> Document:
-    """Say in the pod's conditions why it ends; the options, which still mean this pod after that.
+    """Set the pod's condition DisruptionTarget and return DeleteOptions that match the new state.
 
-    A pod that is another than the options want is left to its deletion, which will refuse."""
+    If the preconditions do not match the pod, nothing is changed: the deletion refuses it later.
+    """
     meta, wanted = pod["metadata"], options.get("preconditions") or {}
     if any(value != meta.get(field) for field, value in wanted.items() if value):
         return options
@@ -104,15 +105,15 @@ async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
 
 
 def _ends_anyway(pod: Document) -> bool:
-    """Whether the pod serves nobody, so that no budget needs to be asked."""
+    """Report whether the pod has finished or is being deleted, so that no budget is consulted."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in _OVER or bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def _guard(plane: Plane, ask: Ask, pod: Document, *, dry_run: bool) -> str | None:
-    """Take the eviction out of the pod's budget. Raises TooManyRequests.
+    """Spend one disruption of the pod's budget. Raises TooManyRequests.
 
-    The name of the budget that lets the pod go only because it is not ready, else None.
+    Returns the budget's name if the pod may go only because it is not ready, else None.
     """
     budgets = budgets_of(plane, ask.namespace, pod)
     if not budgets:
@@ -135,7 +136,7 @@ def _lets_unready_go(budget: Document) -> bool:
 
 
 def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
-    """One disruption less is allowed, and the pod is noted. Raises TooManyRequests."""
+    """Decrement disruptionsAllowed and record the pod in the budget. Raises TooManyRequests."""
     allowed = _allowed(budget)
     if dry_run:
         return
@@ -149,7 +150,7 @@ def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
 
 
 def _allowed(budget: Document) -> int:
-    """How many disruptions a budget allows: one at least. Raises TooManyRequests."""
+    """Return disruptionsAllowed, at least 1. Raises TooManyRequests if it is 0 or outdated."""
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _unsettled(name)
@@ -162,7 +163,7 @@ def _allowed(budget: Document) -> int:
 
 
 def _only_as_it_is(options: Document, pod: Document) -> Document:
-    """Options with which a pod is deleted only if it did not become ready meanwhile."""
+    """Return options that delete the pod only if its resourceVersion has not changed."""
     conditions = options.get("preconditions") or {}
     version = pod["metadata"]["resourceVersion"]
     return {**options, "preconditions": {"resourceVersion": version, **conditions}}

@@ -1,4 +1,4 @@
-"""What must be there, and not be going away, before anything is created: namespace, definition."""
+"""Check that the namespace and the CustomResourceDefinition accept new objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.kube.errors import Forbidden, NotFound
 
 
 def check_namespace(plane: Plane, ask: Ask, document: Document) -> None:
-    """Raises NotFound or Forbidden when nothing can be created in the namespace."""
+    """Check that objects can be created in the namespace. Raises NotFound or Forbidden."""
     if not ask.kind.namespaced:
         return
     table = plane.store.peek("namespaces")
@@ -40,7 +40,7 @@ def check_namespace(plane: Plane, ask: Ask, document: Document) -> None:
 
 
 def check_definition(plane: Plane, ask: Ask, document: Document) -> None:
-    """Nothing is created of a kind whose definition is being deleted. Raises Forbidden."""
+    """Check that the kind's CustomResourceDefinition is not being deleted. Raises Forbidden."""
     if not ask.kind.custom:
         return
     table = plane.store.peek(DEFINITIONS)

@@ -20,7 +20,10 @@ _LEVELS = ("Ignore", "Strict", "Warn")
 
 
 class Validation(Struct):
-    """How unknown and duplicate fields are treated. duplicates: None when nobody asks."""
+    """The fieldValidation of a write.
+
+    duplicates: paths of duplicate fields; None if they are not collected.
+    """
 
     level: str
     duplicates: list[str] | None = None
@@ -28,9 +31,9 @@ class Validation(Struct):
     def report(
         self, ask: Ask, unknown: list[str], patched: Callable[[str], ApiError] | None = None
     ) -> None:
-        """Warn about what was found, or refuse it. Raises BadRequest, Invalid.
+        """Warn about unknown and duplicate fields, or refuse them. Raises BadRequest, Invalid.
 
-        patched: the error where the object comes from a patch.
+        patched: builds the error if the object comes from a patch.
         """
         if self.level == "Ignore":
             return
@@ -54,7 +57,7 @@ class Validation(Struct):
 
 
 def _repeated(what: str) -> str:
-    """The sentence about a field that stands twice; some bring their own."""
+    """Return the message about a duplicate field; some entries are complete messages already."""
     own = what.startswith(("line ", "json patch "))
     return what if own else f'duplicate field "{what}"'
 
@@ -62,10 +65,10 @@ def _repeated(what: str) -> str:
 def write_options(
     ask: Ask, options: str, errors: Sequence[FieldError] = ()
 ) -> tuple[bool, Validation]:
-    """Whether nothing is to be kept, and how fields are validated (by default Warn).
+    """Return whether the write is a dry run, and its field validation (by default Warn).
 
-    options: the kind that an error names. errors: what else is wrong with the options. Raises
-    Invalid, with everything that is wrong.
+    options: the kind of options that an error names. errors: errors found earlier, reported
+    together with the new ones. Raises Invalid.
     """
     query = ask.request.query
     if not query and not errors:
@@ -83,7 +86,10 @@ def write_options(
 
 
 def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
-    """The options of a write as admission is told them; a patch is an update there."""
+    """Return the options of a write as they are sent to admission webhooks.
+
+    A patch is sent with UpdateOptions.
+    """
     found: Document = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
     if dry_run:
         found["dryRun"] = ["All"]
@@ -94,7 +100,7 @@ def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
 
 
 def _manager_errors(name: str) -> list[FieldError]:
-    """A field manager has a printable name of at most 128 bytes."""
+    """Check that a field manager has at most 128 bytes, all of them printable."""
     if name.isprintable() and name.isascii() and len(name) <= _MANAGER_LIMIT:
         return []
     errors: list[FieldError] = []

@@ -1,4 +1,4 @@
-"""What a patch made of an object, and what is wrong with it in kube-apiserver's words."""
+"""Results of patches, and their errors with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from kapy.kube.patch.go_text import text
 
 
 class Patched(ABC):
-    """The result of a patch. live: the object before. struct: Go's, "" of a custom kind."""
+    """The result of a patch.
+
+    live: the object before the patch. struct: the name of the Go struct, "" for a custom kind.
+    """
 
     def __init__(self, live: Document, patch: Any, struct: str) -> None:
         self.live = live
@@ -27,26 +30,28 @@ class Patched(ABC):
 
     @abstractmethod
     def shown(self) -> str:
-        """What an error shows."""
+        """Return the text of the result that an error message contains."""
 
     def refusal(self, why: str) -> Invalid:
-        """The result is no object of the kind."""
+        """Return the error that the result is not a valid object of the kind."""
         error = invalid("patch", self.shown(), why)
         return Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
 
     @abstractmethod
     def repaired(self, document: Document, error: Misfit) -> Document:
-        """The result with what kube-apiserver lets pass made fit. Raises Invalid."""
+        """Return the result with invalid values that kube-apiserver accepts corrected. Raises
+        Invalid.
+        """
 
     @abstractmethod
     def in_order(self, unknown: list[str]) -> list[str]:
-        """Paths of unknown fields, in the order in which they are told."""
+        """Sort the paths of unknown fields in the order in which kube-apiserver reports them."""
 
 
 class PatchedText(Patched):
-    """The result of a JSON patch or a merge patch, which kube-apiserver decodes as JSON.
+    """The result of a JSON patch or a merge patch, which kube-apiserver decodes from JSON text.
 
-    media: of the patch.
+    media: the media type of the patch.
     """
 
     def __init__(self, live: Document, patch: Any, struct: str, media: str) -> None:
@@ -78,7 +83,7 @@ class PatchedText(Patched):
 
 
 class PatchedMap(Patched):
-    """The result of a strategic merge patch, which kube-apiserver makes an object of as it is."""
+    """The result of a strategic merge patch, which kube-apiserver converts without JSON text."""
 
     def shown(self) -> str:
         return text(self._patch)

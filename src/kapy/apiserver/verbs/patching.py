@@ -1,4 +1,4 @@
-"""patch: JSON, merge and strategic merge patches, and server-side apply."""
+"""The verb patch: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from kapy.kube.patch import json_patch, merge_patch, strategic
 
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
-    """Change an object by a patch."""
+    """Patch an object."""
     media = _media_type(ask)
     dry_run, checks = write_options(ask, "PatchOptions", patch_errors(ask.request.query, media))
     if media == APPLY_PATCH:
@@ -71,7 +71,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
 
 
 def _media_type(ask: Ask) -> str:
-    """The media type of the patch. Raises UnsupportedMediaType."""
+    """Return the media type of the patch. Raises UnsupportedMediaType."""
     header = ask.request.headers.get("content-type", "").partition(";")[0].strip()
     if not header and not isinstance(ask.request.body, bytes):
         return MERGE_PATCH
@@ -85,9 +85,9 @@ def _media_type(ask: Ask) -> str:
 
 
 def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
-    """What a patch makes says what it is, and one of Kubernetes' own is what it was.
+    """Check that a patch result has a kind and, for a built-in kind, the kind of the request.
 
-    A custom object that is something else is refused later, in `checks.check_type`. Raises Invalid.
+    A custom object of another kind is refused later, in `checks.check_type`. Raises Invalid.
     """
     resource = ask.kind.resource
     kind, version = document.get("kind"), document.get("apiVersion")
@@ -112,7 +112,7 @@ def _check_identity(ask: Ask, document: Document, result: Patched) -> None:
 
 
 def patch_errors(query: Mapping[str, str], media: str) -> list[FieldError]:
-    """What is wrong with the options that only patches have."""
+    """Validate the options that only patches have: `fieldManager` and `force`."""
     errors: list[FieldError] = []
     if media == APPLY_PATCH:
         if not query.get("fieldManager"):
@@ -123,7 +123,7 @@ def patch_errors(query: Mapping[str, str], media: str) -> list[FieldError]:
 
 
 def read_patch(ask: Ask, checks: Validation, media: str) -> Any:
-    """The patch of the body. Raises BadRequest."""
+    """Parse the patch in the body. Raises BadRequest."""
     strategic_merge = media == STRATEGIC_MERGE_PATCH
     prefix = "" if strategic_merge else "error decoding patch: "
     try:
@@ -140,7 +140,7 @@ def read_patch(ask: Ask, checks: Validation, media: str) -> Any:
 
 
 def patched(ask: Ask, live: Document, content: Any, media: str) -> tuple[Document, Patched]:
-    """The live object after the patch; parts that did not change are shared with it."""
+    """Return the live object with the patch applied; unchanged parts are shared with it."""
     if media == STRATEGIC_MERGE_PATCH:
         return _strategic(ask, live, content)
     if media == JSON_PATCH:
@@ -162,7 +162,7 @@ def patched(ask: Ask, live: Document, content: Any, media: str) -> tuple[Documen
 
 
 def _strategic(ask: Ask, live: Document, content: Any) -> tuple[Document, Patched]:
-    """The same of a strategic merge patch, which cannot change the kind of the object."""
+    """Apply a strategic merge patch, which cannot change the kind or apiVersion of the object."""
     content = body.copied(content)
     document = strategic.merge(live, content, facts()["structs"], ask.kind.schema.struct)
     known = {key: live[key] for key in ("apiVersion", "kind")}
@@ -173,7 +173,7 @@ def _strategic(ask: Ask, live: Document, content: Any) -> tuple[Document, Patche
 
 
 def check_operations(content: Any, checks: Validation) -> None:
-    """What the operations of a JSON patch say is text; what else they say is told.
+    """Check that `op`, `path` and `from` of a JSON patch are strings; report unknown fields.
 
     Raises BadRequest.
     """
@@ -192,13 +192,13 @@ def check_operations(content: Any, checks: Validation) -> None:
             if key not in ("op", "path", "from", "value"):
                 told.append(f'json patch unknown field "[{number}].{key}"')
         if not isinstance(operation, dict | None):
-            return  # which is refused when it is applied
+            return  # an invalid patch is refused when it is applied
     if checks.duplicates is not None:
         checks.duplicates.extend(told[:MOST_UNKNOWN])
 
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
-    """Server-side apply: create the object, or merge what is applied into it."""
+    """Handle server-side apply: create the object or merge the applied configuration into it."""
     if ask.subresource and plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
     applied = await ask.compute(partial(read_applied, ask, checks))
@@ -238,8 +238,10 @@ async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -
 
 
 def _owners_alone(live: Document, merged: Document) -> bool:
-    """Whether an apply changed at most who owns what. Such an object gets no defaults: those of
-    its version may not be in what is stored in another one."""
+    """Report whether an apply changed at most the field ownership.
+
+    Such an object gets no defaults: an object stored in another version may lack them.
+    """
     if merged is live:
         return True
     before, after = live["metadata"], merged.get("metadata") or {}
@@ -252,18 +254,18 @@ def _owners_alone(live: Document, merged: Document) -> bool:
 
 
 def _seen(plane: Plane, ask: Ask, document: Document, merged: Document) -> Document:
-    """An applied object as webhooks are shown it; empty parts of a custom one are there still."""
+    """Return an applied object as webhooks see it: a custom one with its empty metadata fields."""
     return with_empty(document, merged) if plane.webhooks and ask.kind.custom else document
 
 
 def check_identity_of(ask: Ask, meta: Document) -> None:
-    """What is applied must be the object of the path. Raises BadRequest."""
+    """Check that the applied object has the name and namespace of the path. Raises BadRequest."""
     check_name(ask, meta)
     check_namespace_of(ask, meta)
 
 
 def read_applied(ask: Ask, checks: Validation) -> Document:
-    """What is applied, whatever it is. Raises BadRequest."""
+    """Parse the applied configuration of any kind. Raises BadRequest."""
     raw = ask.request.body
     try:
         content = (
@@ -289,7 +291,10 @@ _NO_OBJECT = (
 
 
 def check_type(applied: Document, api_version: str, kind: str) -> None:
-    """What is applied must be of the kind and version of the path. Raises BadRequest."""
+    """Check that the applied configuration has the kind and version of the path.
+
+    Raises BadRequest.
+    """
     given = applied.get("apiVersion"), applied.get("kind")
     found = [one if isinstance(one, str) else "" for one in given]
     if found != [api_version, kind]:

@@ -1,4 +1,4 @@
-"""get and list."""
+"""The verbs get and list."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _TOO_OLD = (
 
 
 class TooFarAhead(ApiError):
-    """A resourceVersion that the store has not reached (504, reason Timeout)."""
+    """The requested resourceVersion is newer than the store (504, reason Timeout)."""
 
     code = 504
     reason = "Timeout"
 
 
 async def get(plane: Plane, ask: Ask) -> Reply:
-    """One object."""
+    """Return one object."""
     return await shown(plane, ask, stored(plane, ask))
 
 
 def stored(plane: Plane, ask: Ask) -> Document:
-    """The object that the path names, at least as new as the query says.
+    """Return the object that the path names, at least as new as the query's resourceVersion.
 
     Raises NotFound, TooFarAhead, StorageFailure.
     """
@@ -69,7 +69,7 @@ def stored(plane: Plane, ask: Ask) -> Document:
 
 
 async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
-    """A stored object in the version of the request."""
+    """Convert a stored object to the version of the request."""
     if stored["apiVersion"] == ask.kind.resource.api_version:
         return stored
     (document,) = await plane.in_version((stored,), ask.kind.resource)
@@ -77,13 +77,13 @@ async def requested_form(plane: Plane, ask: Ask, stored: Document) -> Document:
 
 
 _DIGITS: Final = 20
-"""Of a number of 64 bits."""
+"""The most decimal digits of a 64-bit number."""
 
 
 def version_in_storage(text: str) -> int:
-    """A resourceVersion that only the storage looks at: of a watch, of the read of one object.
+    """Parse a resourceVersion that is checked by the storage layer only (get and watch).
 
-    0 when there is none. Raises StorageFailure.
+    Returns 0 if it is empty. Raises StorageFailure.
     """
     found = _number(text)
     if found is None:
@@ -93,7 +93,7 @@ def version_in_storage(text: str) -> int:
 
 
 def resource_version(text: str) -> int:
-    """A resourceVersion of a query as a number. Raises BadRequest."""
+    """Parse a resourceVersion of the query. Raises BadRequest."""
     found = _number(text)
     if found is None:
         raise BadRequest(f"invalid resource version: {bad_resource_version(text)}")
@@ -108,13 +108,13 @@ def _number(text: str) -> int | None:
 
 
 def check_not_ahead(plane: Plane, version: int) -> None:
-    """Refuse to read at a version that is not there yet."""
+    """Check that the store has reached a resourceVersion. Raises TooFarAhead."""
     if version > plane.store.revision:
         raise ahead(plane, version)
 
 
 def ahead(plane: Plane, version: int) -> TooFarAhead:
-    """The refusal of a version that is not there yet."""
+    """Return the error for a resourceVersion that the store has not reached."""
     return TooFarAhead(
         f"Timeout: Too large resource version: {version}, current: {plane.store.revision}",
         details={
@@ -128,14 +128,17 @@ def ahead(plane: Plane, version: int) -> TooFarAhead:
 
 
 class Token(NamedTuple):
-    """Where a list continues. revision -1: at whatever is newest."""
+    """A decoded `continue` parameter: the list continues after the key `after`.
+
+    revision: -1 continues with the newest state.
+    """
 
     revision: int
     after: str
 
 
 def decode_token(text: str) -> Token:
-    """A `continue` parameter. Raises BadRequest."""
+    """Decode a `continue` parameter. Raises BadRequest."""
     try:
         value = json_of(text)
         if not isinstance(value, dict) or value.get("v") != "meta.k8s.io/v1":
@@ -154,7 +157,7 @@ _OF_VERSION = "(version meta.k8s.io/v1)"
 
 
 def json_of(text: str) -> Any:
-    """The JSON in unpadded URL-safe base64. Raises ValueError in Go's words."""
+    """Decode JSON in unpadded URL-safe base64. Raises ValueError with Go's messages."""
     allowed = re.match(r"[A-Za-z0-9_-]*", text)
     good = allowed.end() if allowed else 0
     if good < len(text) or len(text) % 4 == 1:
@@ -167,13 +170,13 @@ def json_of(text: str) -> Any:
 
 
 def encode_token(token: Token) -> str:
-    """The `continue` of a list."""
+    """Encode a `continue` parameter."""
     raw = msgspec.json.encode({"v": "meta.k8s.io/v1", "rv": token.revision, "start": token.after})
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 async def list_(plane: Plane, ask: Ask) -> Reply:
-    """All objects that a request selects, by namespace and name, perhaps a page of them."""
+    """List the objects that a request selects, ordered by namespace and name, in pages if asked."""
     chosen, limit = list_selection(ask)
     metadata, documents = found_by(plane, ask, chosen, limit)
     documents = list(await plane.in_version(documents, ask.kind.resource))
@@ -183,13 +186,13 @@ async def list_(plane: Plane, ask: Ask) -> Reply:
 def found_by(
     plane: Plane, ask: Ask, chosen: Selection, limit: int
 ) -> tuple[Document, list[Document]]:
-    """The metadata of a list, and what it selects, at most one page. Raises BadRequest."""
+    """Return the list metadata and at most one page of the selected objects. Raises BadRequest."""
     query = ask.request.query
     token = decode_token(query["continue"]) if query.get("continue") else None
     revision, found = _found(plane, ask, token, limit, ask.name or chosen.name)
     metadata: Document = {"resourceVersion": str(revision)}
     if query.get("resourceVersion") == "0":
-        limit = 0  # as if from kube-apiserver's watch cache, which knows no pages
+        limit = 0  # kube-apiserver serves this from its watch cache, which ignores the limit
     if limit <= 0:
         return metadata, list(found if chosen.match is None else filter(chosen.match, found))
     documents, more = _page(found, limit, chosen.match)
@@ -203,7 +206,7 @@ def found_by(
 def _found(
     plane: Plane, ask: Ask, token: Token | None, limit: int, name: str
 ) -> tuple[int, Iterable[Document]]:
-    """The state that a list is of, and its objects, before selectors.
+    """Return the revision of a list and its objects before selectors apply.
 
     Raises BadRequest, Expired.
     """
@@ -228,7 +231,9 @@ def _found(
 
 
 def list_selection(ask: Ask) -> tuple[Selection, int]:
-    """What a list or its deletion selects, and its limit. Raises BadRequest, Invalid."""
+    """Return the selection and the limit of list or deletecollection. Raises BadRequest,
+    Invalid.
+    """
     query = ask.request.query
     if not query:
         return EVERYTHING, 0
@@ -239,7 +244,7 @@ def list_selection(ask: Ask) -> tuple[Selection, int]:
 
 
 def _exact(query: Mapping[str, str], limit: int, name: str) -> bool:
-    """Whether a list is as of its resourceVersion: who asks for pages gets them of one state."""
+    """Report whether a list must have exactly the state of its resourceVersion, as pages do."""
     match = query.get("resourceVersionMatch", "")
     return match == "Exact" or (not match and limit > 0 and not name)
 
@@ -253,7 +258,7 @@ def _named(table: Table, namespace: str, name: str) -> Iterable[Document]:
 def _page(
     found: Iterable[Document], limit: int, match: Matcher | None
 ) -> tuple[list[Document], int]:
-    """The first `limit` objects that match, and how many objects (matching or not) follow."""
+    """Return the first `limit` matching objects, and the number of all objects that follow."""
     iterator = iter(found)
     matching = iterator if match is None else filter(match, iterator)
     documents = list(itertools.islice(matching, limit))
@@ -296,7 +301,7 @@ def _exact_expired(plane: Plane, revision: int) -> ApiError:
 
 
 def check_list_options(options: Mapping[str, str]) -> None:
-    """Check the options of a list. Raises Invalid."""
+    """Validate the options of a list. Raises Invalid."""
     errors: list[FieldError] = []
     version, match = options.get("resourceVersion", ""), options.get("resourceVersionMatch", "")
     if match:

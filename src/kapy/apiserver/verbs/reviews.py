@@ -1,4 +1,4 @@
-"""Reviews: questions about who one is and what one may do. Nothing is stored."""
+"""Access reviews and self reviews: virtual resources that are answered and not stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ Authorize = Callable[[Attributes], str]
 
 @dataclass(slots=True)
 class Answering:
-    """What answers come from. grants: None when another authorizer decides."""
+    """The authorizer that answers reviews.
+
+    grants: the RBAC rules; None if another authorizer decides.
+    """
 
     authorize: Authorize
     grants: Grants | None
@@ -39,7 +42,7 @@ Answer = Callable[[Ask, Document, Answering], Document]
 
 
 async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
-    """The question with its answer in `status`."""
+    """Return the review with its `status` filled in."""
     dry_run, checks = write_options(ask, "CreateOptions")
     document = await ask.compute(partial(read_typed, ask, checks))
     name = ask.kind.resource.kind
@@ -52,7 +55,7 @@ async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
     if name == "SelfSubjectReview":
         meta = {**meta, "creationTimestamp": stamp(plane.clock())}
     status = answer(ask, document, answering)
-    if name == "SelfSubjectRulesReview":  # answered by a new object
+    if name == "SelfSubjectRulesReview":  # SelfSubjectRulesReview is answered with a new object
         document, meta = {**document, "spec": {}}, {}
     return Reply(201, {**document, "metadata": meta, "status": status})
 
@@ -88,7 +91,10 @@ def _token(ask: Ask, document: Document, answering: Answering) -> Document:
 
 
 def _access(ask: Ask, document: Document, answering: Answering) -> Document:
-    """Whether a user may; whoever asks, where the review names nobody. Raises Invalid."""
+    """Decide whether the reviewed user has access; by default the user of the request.
+
+    Raises Invalid.
+    """
     kind, spec = ask.kind.resource.kind, document.get("spec") or {}
     errors = question_errors(document, kind)
     if errors:
@@ -104,7 +110,7 @@ def _access(ask: Ask, document: Document, answering: Answering) -> Document:
 
 
 def _invalid(ask: Ask, errors: list[FieldError]) -> Invalid:
-    """The refusal of a question; it names no kind there."""
+    """Return the error of an invalid review; its details name no kind."""
     found = Invalid.of("", ask.kind.resource.group, "", errors)
     details: dict[str, Any] = dict(found.details or {})
     details.pop("kind")
@@ -131,7 +137,7 @@ _PATH_FIELDS = ("verbs", "nonResourceURLs")
 
 
 def _rules(ask: Ask, document: Document, answering: Answering) -> Document:
-    """All that one may do in a namespace."""
+    """Return all rules of the user in a namespace (SelfSubjectRulesReview)."""
     space = (document.get("spec") or {}).get("namespace", "")
     if not space:
         raise BadRequest("no namespace on request")
@@ -150,7 +156,7 @@ def _rules(ask: Ask, document: Document, answering: Answering) -> Document:
 
 
 def _rules_elsewhere(ask: Ask, answering: Answering) -> list[Document]:
-    """What is known of a user's rules where another authorizer decides: those of superusers."""
+    """Return the user's rules if another authorizer than RBAC decides: those of superusers only."""
     try:
         answering.authorize(Attributes(ask.user, "*", "*", "*", "*"))
     except Forbidden:

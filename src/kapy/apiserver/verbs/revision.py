@@ -1,4 +1,4 @@
-"""update, and what update and patch share: read, change, check, store, again on a conflict."""
+"""The verb update, and the write loop of update and patch, which retries on conflicts."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import Reply
 
 Change = Callable[[Document], Document]
-"""The wanted object (in the request's version) computed from the live one; pure."""
+"""A pure function from the live object to the wanted object (in the request's version)."""
 
 ATTEMPTS = 5
 
 
 async def update(plane: Plane, ask: Ask) -> Reply:
-    """Replace an object (or what a subresource is of it)."""
+    """Replace an object or one of its subresources."""
     dry_run, checks = write_options(ask, "UpdateOptions")
     document = await ask.compute(partial(read_typed, ask, checks))
     settle_namespace(ask, document)
@@ -64,7 +64,7 @@ async def update(plane: Plane, ask: Ask) -> Reply:
 
 
 async def _created(plane: Plane, ask: Ask, document: Document, *, dry_run: bool) -> Reply | None:
-    """What an update creates where there is nothing; None where there is something."""
+    """Create the object of an update if it does not exist; return None if it exists."""
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is not None:
         return None
     if uid := document["metadata"].get("uid"):
@@ -89,9 +89,9 @@ async def revise(
 ) -> Reply:
     """Change the object that the path names.
 
-    strict: a resourceVersion is needed. patched: `change` made it of the live object, so that
-    another uid is a change and not a precondition. applied: `change` brought managedFields up to
-    date itself.
+    strict: a resourceVersion is required. patched: `change` derives the object from the live one,
+    so a different uid is an attempt to change it and no failed precondition. applied: `change`
+    updates managedFields itself.
     """
     table, how = plane.table(ask.kind), _How(strict, patched, applied)
     for _ in range(ATTEMPTS):
@@ -109,7 +109,7 @@ async def revise(
                 check_type(ask, wanted)
             document = await _revised(plane, ask, table, live, wanted, how, dry_run=dry_run)
         except Conflict:
-            # Who reads after this answer must find what the write lost against.
+            # A read after this answer must find the write that caused the conflict.
             await plane.store.committed()
             raise
         if ask.large:
@@ -129,10 +129,11 @@ async def revise(
 
 
 async def _stored_anew(plane: Plane, ask: Ask, stored: Document, live: Document) -> Document:
-    """What a write that changes nothing stores: `stored` itself, unless the storage version is
-    another one by now, or the request's version does not know all of it.
+    """Return the object to store for a write without changes.
 
-    So clients move objects to a new storage version: they write each one back as they read it."""
+    This is `stored` itself, unless the storage version has changed or the stored object lacks new
+    fields. Clients migrate objects to a new storage version by writing each one back unchanged.
+    """
     anew = plane.unfilled.holds(ask.kind.table, stored)
     if live is stored and ask.kind.storage.version == ask.kind.resource.version and not anew:
         return stored
@@ -143,7 +144,7 @@ async def _stored_anew(plane: Plane, ask: Ask, stored: Document, live: Document)
 
 
 class _How(NamedTuple):
-    """How an object is changed: see `revise`."""
+    """The mode of a change, see `revise`."""
 
     strict: bool
     patched: bool
@@ -151,15 +152,17 @@ class _How(NamedTuple):
 
 
 def check_uid(ask: Ask, live: Document, wanted: Document, *, patched: bool) -> None:
-    """Refuse to change another object than the writer saw. Raises Conflict."""
+    """Check that the uid in the wanted object is that of the live one. Raises Conflict."""
     uid, before = wanted["metadata"].get("uid"), live["metadata"]["uid"]
     if uid and uid != before and not patched:
         raise _wrong_uid(ask, uid, before)
 
 
 def check_version(ask: Ask, live: Document, wanted: Document, how: _How) -> None:
-    """Refuse to change an object that the writer saw in another version; admission was asked
-    already. Raises Conflict, Invalid."""
+    """Check the wanted object's resourceVersion against the live one (after admission).
+
+    Raises Conflict, Invalid.
+    """
     before, version = live["metadata"], wanted["metadata"].get("resourceVersion")
     needed = how.strict or (how.patched and not ask.kind.strategy.unconditional)
     if needed and version in (None, "", "0"):
@@ -173,7 +176,7 @@ def check_version(ask: Ask, live: Document, wanted: Document, how: _How) -> None
 
 
 def _no_version(version: str) -> ApiError:
-    """A resourceVersion in an object that is no number."""
+    """Return the error for a metadata.resourceVersion that is not a number."""
     message = f"strconv.ParseUint: parsing {go_quoted(version)}: invalid syntax"
     return StorageFailure(message, status=plain_failure(message))
 
@@ -202,7 +205,9 @@ async def _revised(
     *,
     dry_run: bool,
 ) -> Document:
-    """The object as it would be stored; `live` itself when nothing changed."""
+    """Return the object to store after admission and validation; `live` itself if nothing
+    changed.
+    """
     if wanted is live and not plane.webhooks:
         if not (ask.kind.custom or ask.subresource):
             ask.warnings.extend(ask.kind.strategy.warnings(live, live))
@@ -236,7 +241,7 @@ async def _revised(
 
 
 def _times_alone(document: Document, live: Document) -> bool:
-    """Whether an apply changed nothing but times of managedFields, which then stay."""
+    """Report whether only times in managedFields changed; such a write is dropped."""
     one, two = (
         [{**entry, "time": ""} for entry in each["metadata"].get("managedFields") or ()]
         for each in (document, live)
@@ -248,7 +253,9 @@ def _times_alone(document: Document, live: Document) -> bool:
 
 
 def _as_sent(document: Document, wanted: Document) -> Document:
-    """The object of an update as webhooks are shown it: without what the server puts back."""
+    """Return the object of an update as webhooks see it: without metadata that the client left out
+    and the server restored.
+    """
     sent = wanted["metadata"]
     gone = [key for key in ("uid", "creationTimestamp", "generation") if key not in sent]
     meta = {key: one for key, one in document["metadata"].items() if key not in gone}
@@ -256,7 +263,7 @@ def _as_sent(document: Document, wanted: Document) -> Document:
 
 
 def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
-    """What the endpoint lets through of the wanted object."""
+    """Combine the live object with those parts of the wanted one that this endpoint may change."""
     if ask.subresource == "status":
         if ask.kind.strategy.status_alone:
             meta = {**live["metadata"]}
@@ -266,7 +273,7 @@ def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
         document = {**live, "metadata": meta}
         _take(document, wanted, "status")
         if ask.kind.custom and "status" not in live and document.get("status", live) is None:
-            return ask.kind.schema.pruned(document)  # a null where nothing was is nothing
+            return ask.kind.schema.pruned(document)  # null: still not set
         return document
     if ask.subresource == "finalize":
         finalizers = (wanted.get("spec") or {}).get("finalizers") or []
@@ -280,7 +287,7 @@ def _combined(ask: Ask, live: Document, wanted: Document) -> Document:
 
 
 def _take(document: Document, other: Document, field: str) -> None:
-    """Make a field of a document what it is in the other one."""
+    """Copy a field from the other document, or remove it if the other one lacks it."""
     if field in other:
         document[field] = other[field]
     else:
@@ -289,7 +296,7 @@ def _take(document: Document, other: Document, field: str) -> None:
 
 _METADATA_BESIDE: Document = {"metadata": None}
 _STATUS_BESIDE: Document = {"metadata": None, "status": None}
-"""What two objects are given before they are compared, so that it does not count."""
+"""Fields that are overwritten in both objects so that a comparison ignores them."""
 
 
 def _count_generation(ask: Ask, document: Document, live: Document) -> None:
@@ -306,7 +313,7 @@ def _annotations(document: Document) -> Document:
 
 
 async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> None:
-    """Store a changed object; one that only finalizers held, and that lost the last, goes."""
+    """Store a changed object; delete it if it was being deleted and lost its last finalizer."""
     meta = document["metadata"]
     if meta.get("deletionTimestamp") and not meta.get("finalizers") and _released(ask, document):
         stored = table.latest(ask.namespace, ask.name)
@@ -319,7 +326,7 @@ async def _replace(plane: Plane, ask: Ask, table: Table, document: Document) -> 
 
 
 def _released(ask: Ask, document: Document) -> bool:
-    """Whether nothing but finalizers keeps it: no kubelet, no content of a namespace."""
+    """Report whether only finalizers keep the object: no grace period, no namespace content."""
     if document["metadata"].get("deletionGracePeriodSeconds"):
         return False
     return ask.kind.table != "namespaces" or not (document.get("spec") or {}).get("finalizers")

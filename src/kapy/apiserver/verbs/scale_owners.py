@@ -1,10 +1,10 @@
-"""Field ownership of `replicas` of an object after a write of its Scale.
+"""Field ownership of `replicas` when the object is written through its Scale.
 
-The Scale is seen with the owners of `replicas` alone, is written like any object, and its owners
-become those of the object again. As on a real server an update that owned `replicas` gets an
-entry of its own for it, without a time; and nobody becomes an owner while nobody is one.
-kube-apiserver cannot convert what an apply changed in the Scale of a custom resource, and fails;
-so does this server, after it looked for conflicts.
+The managers of `replicas` become managers of `spec.replicas` of the Scale. The Scale is then
+written like any object, and its managers become managers of the object's `replicas` again. As in
+kube-apiserver, an update of an owned `replicas` creates a separate entry without a time, and no
+manager is recorded while the object has none. kube-apiserver fails when it converts an applied
+Scale of a custom resource; this server returns the same error after the check for conflicts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def _tracker() -> Tracker:
 
 
 class _Owners:
-    """The owners of an object's fields, and of its Scale. paths: of `replicas`, by version."""
+    """The managers of an object's fields and of its Scale.
+
+    paths: the path of `replicas` by apiVersion.
+    """
 
     def __init__(self, ask: Ask, live: Document, paths: Paths) -> None:
         known = ask.kind.schema.tracker.versions
@@ -47,7 +50,7 @@ class _Owners:
         self._found = {who: one for who, one in found.items() if one.api_version in known}
 
     def of_scale(self) -> list[Document]:
-        """The entries of the Scale."""
+        """Return the managedFields of the Scale."""
         fields = single(_IN_SCALE)
         return managers.written(
             {
@@ -58,7 +61,7 @@ class _Owners:
         )
 
     def of_object(self, scale: list[Document]) -> list[Document]:
-        """The entries of the object, when those of the Scale are these."""
+        """Return the managedFields of the object, given those of the Scale."""
         left = managers.read(scale)
         result: managers.Managers = {}
         for who, one in self._found.items():
@@ -73,7 +76,7 @@ class _Owners:
         return managers.written(result)
 
     def _has(self, one: managers.Owned) -> bool:
-        """Whether an owner owns `replicas`, by its path in the owner's version."""
+        """Report whether a manager owns `replicas`, by the path in the manager's apiVersion."""
         path = self._paths.get(one.api_version)
         return path is not None and contains(one.fields, path)
 
@@ -85,9 +88,10 @@ def _steps(path: str) -> tuple[str, ...]:
 def applied_scale(
     ask: Ask, live: Document, scale: Document, applied: Document, paths: Paths, *, force: bool
 ) -> tuple[Document, list[Document]]:
-    """The Scale after the apply, and the object's managedFields; `scale` itself if it is equal.
+    """Return the Scale after the apply, and the object's managedFields.
 
-    paths: of `replicas` in the object. Raises Conflict, and what kube-apiserver fails with.
+    The Scale is `scale` itself if nothing changed. paths: the path of `replicas` by apiVersion.
+    Raises Conflict, or the error that kube-apiserver returns.
     """
     owners = _Owners(ask, live, paths)
     before = _owned(scale, owners.of_scale())
@@ -111,7 +115,7 @@ def applied_scale(
 def written_scale(
     ask: Ask, live: Document, scale: Document, wanted: Document, paths: Paths
 ) -> list[Document]:
-    """The object's managedFields after an update or a patch of its Scale to `wanted`."""
+    """Return the object's managedFields after an update or a patch of its Scale to `wanted`."""
     owners = _Owners(ask, live, paths)
     replicas = (wanted.get("spec") or {}).get("replicas")
     after: Document = {

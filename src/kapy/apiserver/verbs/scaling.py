@@ -1,4 +1,4 @@
-"""The scale subresource: an autoscaling/v1 Scale that is read from and written to an object."""
+"""The subresource `scale`: an autoscaling/v1 Scale derived from and written to an object."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _BUILT_IN: Document = {
 
 
 def scale_of(ask: Ask, document: Document) -> Document:
-    """The Scale of an object. Raises an error when it says no number of replicas."""
+    """Return the Scale of an object. Raises StorageFailure if the object has no replicas."""
     return scale_seen(ask.kind, document)
 
 
 def replicas_set(kind: Kind, document: Document, scale: Document) -> Document:
-    """The object with the replicas that its Scale says."""
+    """Return the object with the replicas of its Scale."""
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     return _with(document, (kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
 
 
 def scale_seen(kind: Kind, document: Document) -> Document:
-    """The Scale of an object of a kind. Raises an error when it says no number of replicas."""
+    """Return the Scale of an object of a kind. Raises StorageFailure if it has no replicas."""
     meta = document["metadata"]
     paths = kind.scale or _BUILT_IN
     replicas = _at(document, paths["specReplicasPath"], int)
@@ -90,8 +90,11 @@ def _selector(kind: Kind, document: Document) -> str:
 
 
 def _at(document: Document, path: str, wanted: type) -> Any:
-    """The value at a path, None where there is none. Raises StorageFailure when it, or what is
-    above it, has another type: what a webhook converted is never validated."""
+    """Return the value at a path, None if it is not set.
+
+    Raises StorageFailure if the value or one of its parents has a wrong type: objects converted by
+    a webhook are not validated.
+    """
     value, problem = value_at(document, path, wanted)
     if problem:
         raise StorageFailure(problem, status=plain_failure(problem))
@@ -99,7 +102,7 @@ def _at(document: Document, path: str, wanted: type) -> Any:
 
 
 def _with(document: Document, path: str, value: Any) -> Document:
-    """The document with another value at a path; everything else is shared."""
+    """Return the document with the value at a path replaced; everything else is shared."""
     head, _, rest = path.lstrip(".").partition(".")
     if not rest:
         return {**document, head: value}
@@ -107,13 +110,13 @@ def _with(document: Document, path: str, value: Any) -> Document:
 
 
 async def get(plane: Plane, ask: Ask) -> Reply:
-    """The Scale of an object."""
+    """Return the Scale of an object."""
     document = await requested_form(plane, ask, stored(plane, ask))
     return _reply(plane, ask, scale_of(ask, document))
 
 
 def _reply(plane: Plane, ask: Ask, scale: Document, status: int = 200) -> Reply:
-    """A Scale in the form that the client wants. Raises NotAcceptable, BadRequest."""
+    """Encode a Scale in the form that the client accepts. Raises NotAcceptable, BadRequest."""
     accept = accepted(ask.request.headers)
     if accept.form == "Table":
         from kapy.apiserver.tables import scale_table
@@ -130,7 +133,7 @@ def _reply(plane: Plane, ask: Ask, scale: Document, status: int = 200) -> Reply:
 
 
 async def update(plane: Plane, ask: Ask) -> Reply:
-    """Set the number of replicas."""
+    """Update the Scale of an object."""
     dry_run, checks = write_options(ask, "UpdateOptions")
     scale = await ask.compute(partial(_read, ask, checks))
     return await _revise(plane, ask, lambda _live: scale, dry_run=dry_run)
@@ -143,7 +146,7 @@ def _read(ask: Ask, checks: Validation) -> Document:
     except BadRequest:
         if not ask.kind.custom:
             raise
-        # The scheme of custom resources does not know what it should complain about.
+        # For custom resources kube-apiserver fails here, because its scheme lacks the Scale.
         why = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
         raise BadRequest(why) from None
     meta = scale.get("metadata") or {}
@@ -166,7 +169,7 @@ def _decoded(ask: Ask, checks: Validation) -> Document:
 
 
 async def patch(plane: Plane, ask: Ask) -> Reply:
-    """Change the number of replicas by a patch of the Scale."""
+    """Patch the Scale of an object."""
     media = body.media_type(ask) or MERGE_PATCH
     accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH]
     if media not in accepted:
@@ -197,7 +200,7 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
 
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
-    """Server-side apply of a Scale."""
+    """Handle server-side apply of a Scale."""
     if plane.table(ask.kind).latest(ask.namespace, ask.name) is None:
         raise not_found(ask.kind, ask.name)
     applied = read_applied(ask, checks)
@@ -233,7 +236,7 @@ async def _revise(
 
 
 def _replicas_paths(plane: Plane, ask: Ask) -> dict[str, str]:
-    """The path of `replicas` in each version of the kind that has a Scale."""
+    """Return the path of `replicas` for each version of the kind that has a Scale."""
     one, found = ask.kind.resource, dict[str, str]()
     for version in ask.kind.schema.tracker.versions:
         group, number = split_api_version(version)
@@ -244,7 +247,7 @@ def _replicas_paths(plane: Plane, ask: Ask) -> dict[str, str]:
 
 
 def _scaled(ask: Ask, live: Document, scale: Document) -> Document:
-    """The object with the replicas of a Scale, which may know another resourceVersion."""
+    """Return the object with the replicas and the resourceVersion of a Scale."""
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     _check(ask, live, replicas)
     wanted = _with(live, (ask.kind.scale or _BUILT_IN)["specReplicasPath"], replicas)
@@ -256,7 +259,7 @@ def _scaled(ask: Ask, live: Document, scale: Document) -> Document:
 
 
 def _owned(document: Document, entries: list[Document]) -> Document:
-    """The object with these managedFields."""
+    """Return the object with these managedFields."""
     meta = {key: one for key, one in document["metadata"].items() if key != "managedFields"}
     return {**document, "metadata": {**meta, "managedFields": entries} if entries else meta}
 

@@ -30,7 +30,9 @@ _HOUR: Final = 3600
 _LEAST: Final = 600
 _MOST: Final = 1 << 32
 _OF_PODS: Final = 3607
-"""Seconds that kubelets ask for; such a token is good for `_EXTENDED` and says when it is stale."""
+"""The expiration in seconds that kubelets request. Such a token stays valid for `_EXTENDED` and
+carries the time after which clients should replace it.
+"""
 _EXTENDED: Final = 365 * 24 * 3600
 _OBJECTS: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 _GROUP: Final = "authentication.k8s.io"
@@ -38,7 +40,7 @@ _REQUEST: Final = Resource(_GROUP, "v1", "tokenrequests", "TokenRequest")
 
 
 async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
-    """The request with the token in its status. Raises NotFound, Conflict, Invalid."""
+    """Return the TokenRequest with a token in its status. Raises NotFound, Conflict, Invalid."""
     document = await ask.compute(partial(_read, structs.replace(ask, kind=_kind(ask.kind))))
     meta = dict(document.get("metadata") or {})
     _check_place(ask, meta)
@@ -70,12 +72,15 @@ def _read(ask: Ask) -> Document:
 
 
 def _kind(account: Kind) -> Kind:
-    """The kind of the body."""
+    """Return the kind TokenRequest."""
     return replace(account, resource=_REQUEST)
 
 
 def _check_place(ask: Ask, meta: Document) -> None:
-    """Name and namespace of the body, if any, are those of the path. Raises Invalid, BadRequest."""
+    """Check that name and namespace of the body, if set, are those of the path.
+
+    Raises Invalid, BadRequest.
+    """
     check_namespace_of(ask, meta)
     name = meta.get("name")
     if name and name != ask.name:
@@ -87,7 +92,7 @@ def _check_place(ask: Ask, meta: Document) -> None:
 def _completed(
     plane: Plane, ask: Ask, document: Document, meta: Document, account: Document
 ) -> Document:
-    """The request with its defaults. Raises Conflict, Invalid."""
+    """Return the request with defaults. Raises Conflict, Invalid."""
     uid = account["metadata"]["uid"]
     if meta.get("uid") and meta["uid"] != uid:
         text = (
@@ -123,7 +128,10 @@ def _errors(seconds: int) -> list[FieldError]:
 
 
 def _bound(plane: Plane, ask: Ask, reference: Document | None) -> list[Bound]:
-    """What the token dies with, and the Node of a Pod. Raises BadRequest, NotFound, Conflict."""
+    """Return the object that the token is bound to, and for a Pod also its Node.
+
+    Raises BadRequest, NotFound, Conflict.
+    """
     if reference is None:
         return []
     group, version = split_api_version(reference.get("apiVersion", ""))

@@ -1,4 +1,4 @@
-"""watch: events as they come, from a resourceVersion on or after the present state."""
+"""The verb watch: a stream of events from a resourceVersion or after the current state."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from kapy.kube.http import Reply
 _encode = msgspec.json.Encoder().encode
 _BATCH = 64
 _CHUNK = 256 * 1024
-"""Events (and about how many bytes) in one chunk of a stream at most, so that a slow client stops
-us early."""
+"""The most events (and about the most bytes) in one chunk of a stream; a slow client then stops the
+server from encoding early.
+"""
 
 LIFE = 1800.0
-"""Seconds (up to twice as many) after which a watch over the network ends that named no time: so
-clients spread over servers again, as with kube-apiserver's --min-request-timeout."""
+"""The default timeout of a watch over the network in seconds, randomized up to twice this value,
+like kube-apiserver's --min-request-timeout. Reconnecting clients spread over servers again.
+"""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 
 async def watch(plane: Plane, ask: Ask) -> Reply:
-    """A stream of events about what the request selects."""
+    """Start a stream of events for the objects that the request selects."""
     query = ask.request.query
     seconds: float = whole(query, "timeoutSeconds") or 0
     whole(query, "limit")
@@ -80,7 +82,7 @@ async def watch(plane: Plane, ask: Ask) -> Reply:
 
 
 def _accepted(ask: Ask) -> Accept:
-    """How the client wants its events. Raises NotAcceptable, BadRequest."""
+    """Return the event encoding that the client accepts. Raises NotAcceptable, BadRequest."""
     accept = accepted_of_stream(ask.request.headers)
     if accept.form == "Table":
         from kapy.apiserver.tables import check_include
@@ -90,7 +92,11 @@ def _accepted(ask: Ask) -> Accept:
 
 
 def _initial(query: Mapping[str, str]) -> bool | None:
-    """Whether the state is wanted before the events; None: only the events after a version."""
+    """Report whether the watch starts with the current state.
+
+    None: it starts with the events after a resourceVersion, and the query does not ask for the
+    state.
+    """
     if "sendInitialEvents" in query:
         return flag(query, "sendInitialEvents")
     if query.get("resourceVersionMatch") or query.get("resourceVersion", "") not in ("", "0"):
@@ -99,10 +105,10 @@ def _initial(query: Mapping[str, str]) -> bool | None:
 
 
 def _check_options(initial: bool | None, query: Mapping[str, str]) -> None:  # noqa: FBT001
-    """Check the options of a watch. initial: whether the state is wanted first. Raises Invalid."""
+    """Validate the options of a watch. initial: the result of `_initial`. Raises Invalid."""
     match = query.get("resourceVersionMatch", "")
     if initial and "sendInitialEvents" not in query:
-        match = "NotOlderThan"  # as kube-apiserver takes watches from nowhere
+        match = "NotOlderThan"  # kube-apiserver implies this for a watch without a resourceVersion
     errors: list[FieldError] = []
     if initial is not None and match != "NotOlderThan":
         errors.append(
@@ -135,10 +141,11 @@ def _check_options(initial: bool | None, query: Mapping[str, str]) -> None:  # n
 
 
 def _gone(plane: Plane, since: int) -> Document:
-    """What is not remembered, or was told by a server before this one, in memory or restored.
+    """Return the 410 Gone error for a resourceVersion that the server cannot resume from.
 
-    kube-apiserver lets a watch from later than now wait: another of its replicas may have told of
-    it. This server has none, and who waits for what another life told misses what happens here.
+    It is too old, or newer than the store because an earlier run or a restored backup issued it.
+    kube-apiserver waits for a newer version, since another replica may have issued it; this server
+    is alone, so a watch that waited would miss events.
     """
     now = plane.store.revision
     if since > now:
@@ -153,7 +160,7 @@ def _error(error: ApiError) -> Document:
 
 
 def bookmark(ask: Ask, revision: int, annotations: Mapping[str, str] | None = None) -> Notice:
-    """A notice that says how far a reader is."""
+    """Return a bookmark event with this resourceVersion."""
     metadata: Document = {"resourceVersion": str(revision)}
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -181,13 +188,14 @@ class _Once:
         return self._events.pop()
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: the stream holds no resources."""
 
 
 class WatchStream:
-    """Watch events, one document `{"type", "object"}` each, until either side ends the watch.
+    """Watch events, each a document `{"type", "object"}`, until the client or the server ends the
+    watch.
 
-    ended: who is told, once, when the watch is over.
+    ended: a callback that is called once when the watch has ended.
     """
 
     __slots__ = (
@@ -221,11 +229,11 @@ class WatchStream:
         self.ended: list[Callable[[], None]] = []
 
     def end_after(self, seconds: float) -> None:
-        """End the watch then: the client asked for it (`timeoutSeconds`)."""
+        """End the watch after `timeoutSeconds`."""
         self._timer = asyncio.get_running_loop().call_later(seconds, self._feed.close)
 
     def when_closed(self, told: Callable[[], None] | None) -> None:
-        """Tell when the server ends the watch, while its reader may not read any more."""
+        """Set a callback for when the server ends the watch, even if the client no longer reads."""
         self._feed.on_close = told
 
     def __aiter__(self) -> AsyncIterator[Document]:
@@ -245,7 +253,9 @@ class WatchStream:
             notice = None
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """The events as JSON lines, all that wait at once; what many watch is encoded once."""
+        """Yield pending events as chunks of JSON lines; an event is encoded once for all its
+        watchers.
+        """
         plain = not self._accept.form
         parts: list[bytes] = []
         size = 0
@@ -310,7 +320,7 @@ class WatchStream:
         return partial_metadata(document, self._accept.version)
 
     async def aclose(self) -> None:
-        """Stop watching."""
+        """Stop the watch."""
         if self._timer is not None:
             self._timer.cancel()
         self._plane.store.leave(self._table, self._feed)
@@ -322,7 +332,7 @@ class WatchStream:
 
 
 class _Unlistable(WatchStream):
-    """A watch whose client wants lists, which no event is: the first one ends it."""
+    """A watch whose client accepts only lists; its first event ends it with an error."""
 
     __slots__ = ()
 
@@ -343,6 +353,6 @@ def _event(change: str, encoded: bytes) -> bytes:
 
 
 def events_of(value: Any) -> AsyncIterator[Document]:
-    """A Reply's body as a stream (for readers that know it is one)."""
+    """Return a Reply's body as an event stream, for callers that know it is one."""
     stream: AsyncIterator[Document] = value
     return stream
