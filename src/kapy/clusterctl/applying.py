@@ -1,8 +1,8 @@
-"""Writing the objects of a provider: created, or changed where they are there already.
+"""Writes the objects of a provider: creates new ones and updates existing ones.
 
-In upstream's order (`util/resource`): namespaces, definitions, what others need, the rest; those
-of one rank side by side. A provider that `kubectl apply` installed is taken over as it is:
-nothing is created anew. What was interrupted can be done again.
+The order is upstream's (`util/resource`): namespaces, CRDs, objects that others depend on, the
+rest; objects of the same rank are written concurrently. A provider that was installed with `kubectl
+apply` is adopted; its objects are not created anew. An interrupted run can be repeated.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from kapy.kube.names import CRDS, NAMESPACES, GroupKind, Resource, split_api_ver
 T = TypeVar("T")
 
 GONE_WITHIN: Final = 120.0
-"""Seconds for an object of the same name, which is being deleted, to go."""
+"""Time limit in seconds for an object of the same name to finish its deletion."""
 
 
 class NotApplied(ClusterctlError):
-    """An object of a provider cannot be written; says which, and why."""
+    """An object of a provider cannot be written; the message names the object and the reason."""
 
 
 class Applying:
-    """Writes objects to one server, whose kinds it gets to know on the way.
+    """Writes objects to one server and discovers its kinds on the way.
 
-    patient: what fails for a moment is tried again.
+    patient: retry transient failures.
     """
 
     def __init__(self, client: Client, *, patient: bool = True) -> None:
@@ -50,7 +50,7 @@ class Applying:
         self._attempt = retry if patient else _once
 
     async def apply(self, objects: Iterable[Document]) -> None:
-        """Write them all. Raises NotApplied, NotInTime and Unreachable."""
+        """Write all objects. Raises NotApplied, NotInTime and Unreachable."""
 
         def rank(one: Document) -> int:
             return creation_rank(one["kind"])
@@ -64,8 +64,11 @@ class Applying:
             await gather_all(partial(self._written, one) for one in every)
 
     async def undo(self) -> list[str]:
-        """Delete what was created here, as far as it is the same object still; what was there
-        before stays. Answers the names of what cannot be deleted, with the reasons."""
+        """Delete the objects that this run created, unless they were replaced since; objects that
+        existed before stay.
+
+        Returns the names of the objects that cannot be deleted, with the reasons.
+        """
         left = []
         for resource, stored in reversed(self._created):
             key, uid = Key.of(stored), stored["metadata"]["uid"]
@@ -84,7 +87,7 @@ class Applying:
         return stored
 
     async def _define(self, crds: list[Document]) -> None:
-        """Write CRDs, until their kinds are served."""
+        """Write CRDs and wait until their kinds are served."""
         stored = await gather_all(partial(self._defined, one) for one in crds)
         for one in crds:
             self._defines.add(GroupKind(one["spec"]["group"], one["spec"]["names"]["kind"]))
@@ -93,7 +96,7 @@ class Applying:
             await until_established(self._client, waiting)
 
     async def _know(self, api_versions: Iterable[str]) -> None:
-        """Ask for the kinds of each version once, before many objects need them together."""
+        """Discover the kinds of each API version once, before many objects need them."""
         await bounded_gather(
             partial(self._attempt, partial(self._kinds.served, one)) for one in api_versions
         )
@@ -154,7 +157,8 @@ class Applying:
             ) from None
 
     async def _until_discovered(self, document: Document) -> None:
-        """Discovery cannot be watched, and is a moment behind what is established."""
+        """Poll discovery until it serves the kind: it cannot be watched and lags behind
+        Established."""
         for pause in (0.0, *PAUSES):
             with suppress(UnknownKind):
                 await self._attempt(lambda: self._kinds.of(document))

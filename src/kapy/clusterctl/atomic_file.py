@@ -1,4 +1,5 @@
-"""Files that are there as a whole or not at all, whoever stops or fills the disk meanwhile."""
+"""Files that are written completely or not at all, even if the process is stopped or the disk is
+full."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from typing import BinaryIO
 
 @contextmanager
 def atomic_write(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A file to write; it comes into its place, and folders above it, when that went well.
+    """A file to write; it is moved to its path, with parent folders, if the block succeeds.
 
-    mode: the most that others may do with it. Raises OSError.
+    mode: the maximum permissions of the file. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")

@@ -1,4 +1,4 @@
-"""Several requests under way at once, but not more than a server likes."""
+"""Runs requests concurrently, with a limit on the number that is under way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AT_ONCE: Final = 16
 async def bounded_gather(
     works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE
 ) -> list[T]:
-    """The answers in the order of the works. The first failure ends the others, and is raised."""
+    """The results in the order of the calls. The first failure cancels the others and is raised."""
     from asyncio import Semaphore, TaskGroup
 
     room = Semaphore(at_once)
@@ -31,9 +31,10 @@ async def bounded_gather(
 
 
 async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Do the work side by side; after a failure wait for the requests that are under way.
+    """Run all calls concurrently; after a failure, wait for the requests that are under way.
 
-    The effect of each request is known when the failure is raised. No more requests are begun.
+    So the effect of each request is known when the failure is raised. No further request is
+    started.
     """
     failures: list[Exception] = []
 

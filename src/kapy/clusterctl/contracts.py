@@ -1,4 +1,4 @@
-"""The contract of an installed provider, as the metadata of its release says."""
+"""The contract of an installed provider, from the metadata of its release."""
 
 from __future__ import annotations
 

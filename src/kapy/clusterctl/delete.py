@@ -1,7 +1,7 @@
-"""Taking providers out of a management cluster.
+"""Deletes providers from a management cluster.
 
 Upstream: `cmd/clusterctl/client/delete.go` and `client/cluster/components.go`. A provider's
-Provider object goes last, so a deletion that was interrupted is done again by asking again.
+Provider object is deleted last, so that an interrupted deletion can be repeated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kapy.kube.names import CRDS, NAMESPACES, Resource
 
 @dataclass(frozen=True)
 class Deletion:
-    """What is asked. names: `aws` or `aws:v2.11.0` by type. everything: all providers."""
+    """The providers to delete. names: `aws` or `aws:v2.11.0` by type. everything: all providers."""
 
     names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
     everything: bool = False
@@ -65,8 +65,10 @@ async def remove(
     *,
     keep: Callable[[Labelled], bool] = lambda _: False,
 ) -> None:
-    """Delete one provider: its webhooks first, then all else, then CRDs, then what says that it
-    is installed. keep: what stays.
+    """Delete one provider: first its webhooks, then other objects, then CRDs, then its Provider
+    object.
+
+    keep: a predicate of objects that stay.
     """
     own = [one for one in components if one.provider == provider.label and not keep(one)]
     chosen = [one for one in own if _goes(one, provider, asked)]
@@ -79,8 +81,8 @@ async def remove(
 async def _unrecorded(
     client: Client, installed: Sequence[Installed], asked: Deletion
 ) -> list[Installed]:
-    """Providers that are asked for and not in the inventory, but of which something is there: their
-    installation did not end."""
+    """Requested providers that are not in the inventory but have objects: their installation was
+    interrupted."""
     missing = {
         manifest_label(name, of_type): (name, of_type)
         for of_type, texts in asked.names.items()
@@ -165,7 +167,7 @@ def _named(installed: Sequence[Installed], text: str, of_type: ProviderType) -> 
 
 
 async def _check_no_objects(client: Client, providers: Sequence[Installed], say: Say) -> None:
-    """Raises InventoryError where objects of the providers' kinds are there."""
+    """Raises InventoryError if objects of the providers' kinds exist."""
     for one in providers:
         say("Checking for CRs", Provider=of_provider(one), providerVersion=one.version)
     found = await bounded_gather(partial(_objects_of, client, one) for one in providers)
@@ -174,7 +176,7 @@ async def _check_no_objects(client: Client, providers: Sequence[Installed], say:
 
 
 async def _objects_of(client: Client, provider: Installed) -> str:
-    """What is wrong with deleting the CRDs of a provider, "" where nothing is."""
+    """The reason for which a provider's CRDs cannot be deleted, "" if there is none."""
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     crds = (await retry(lambda: client.list(CRDS, labels=selector))).items
     counts = await bounded_gather(partial(_count, client, one) for one in crds)

@@ -1,19 +1,19 @@
-"""What goes wrong in management operations.
+"""Errors of management operations.
 
 * ClusterctlError            a sentence with the way out; the command line shows it as it is
   - ConfigError              the configuration file or a flag is wrong
   - RepositoryError          a provider's repository cannot be read, or lacks a file or version
-    + FileMissing            the version is there and has no such file
-  - BundleError              a bundle cannot be written, or is not whole
-  - MetadataError            metadata.yaml is missing or wrong
-  - ComponentsError          a components file breaks its contract
-  - TemplateError            a cluster template or a ClusterClass file is wrong
-  - BadSubstitution          a `${…}` in a file cannot be understood (`envsubst`)
+    + FileMissing            the version exists but has no such file
+  - BundleError              a bundle cannot be written, or is incomplete
+  - MetadataError            metadata.yaml is missing or invalid
+  - ComponentsError          a components file violates its contract
+  - TemplateError            a cluster template or a ClusterClass file is invalid
+  - BadSubstitution          a `${…}` expression in a file is invalid (`envsubst`)
   - MissingVariables         variables of a file are not set (`variables`)
-  - BadManifest              a file is no YAML, or no objects (`manifests`)
+  - BadManifest              a file is not YAML, or has no objects (`manifests`)
   - CannotConvert            a manifest cannot be converted (`convert`)
-  - InventoryError           the management cluster's providers do not allow it
-  - MoveError                a move cannot begin, or did not end; says how to go on
+  - InventoryError           the installed providers do not allow the operation
+  - MoveError                a move cannot begin or failed; the message says how to go on
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kapy.kube.errors import KapyError
 
 
 class ClusterctlError(KapyError):
-    """A management operation cannot be done."""
+    """A management operation failed."""
 
 
 class ConfigError(ClusterctlError):
@@ -38,7 +38,7 @@ class FileMissing(RepositoryError):
 
 
 class BundleError(ClusterctlError):
-    """A bundle file cannot be written, or is not what was written."""
+    """A bundle file cannot be written, or its content is damaged."""
 
 
 class MetadataError(ClusterctlError):
@@ -54,8 +54,8 @@ class TemplateError(ClusterctlError):
 
 
 class InventoryError(ClusterctlError):
-    """What is installed does not allow the operation."""
+    """The installed providers do not allow the operation."""
 
 
 class MoveError(ClusterctlError):
-    """A move cannot begin, or did not end; the message says how to go on."""
+    """A move cannot begin or failed; the message says how to go on."""

@@ -1,8 +1,7 @@
-"""What is installed in a management cluster: one Provider object for each provider.
+"""The inventory of a management cluster: one Provider object for each installed provider.
 
-Upstream: `cmd/clusterctl/client/cluster/inventory.go`. The Provider objects are the last thing
-that an installation writes and the last that a deletion removes, so whatever was interrupted is
-seen, and can be done again.
+Upstream: `cmd/clusterctl/client/cluster/inventory.go`. An installation writes its Provider object
+last and a deletion removes it last, so an interrupted operation is noticed and can be repeated.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ T = TypeVar("T")
 
 PROVIDERS: Final = Resource(*split_api_version(INVENTORY_VERSION), "providers", "Provider")
 OLDER_CONTRACT: Final = "v1beta1"
-"""Providers of it still work; a core of it can only be upgraded."""
+"""Providers of this contract still work; a core provider of it can only be upgraded."""
 BUILT_IN: Final = "kapy.cluster.x-k8s.io/built-in"
-"""Annotation of Provider objects (and Deployments) of what runs inside the plane itself."""
+"""Annotation of Provider objects (and Deployments) of controllers that run inside the plane."""
 
 _CLUSTERS: Final = Key("", "clusters.cluster.x-k8s.io")
 _MANY: Final = "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-instances"
@@ -38,7 +37,7 @@ _MANY: Final = "https://cluster-api.sigs.k8s.io/developer/core/support-multiple-
 
 @dataclass(frozen=True)
 class Installed:
-    """A provider that is installed. object_name: of its Provider object."""
+    """An installed provider. object_name: the name of its Provider object."""
 
     name: str
     type: ProviderType
@@ -50,24 +49,24 @@ class Installed:
 
     @property
     def label(self) -> str:
-        """As labels and folders call it: `infrastructure-aws`."""
+        """The provider's label, which also names folders: `infrastructure-aws`."""
         return manifest_label(self.name, self.type)
 
     @property
     def instance(self) -> str:
-        """As messages call it: `capa-system/infrastructure-aws`."""
+        """The instance's name in messages: `capa-system/infrastructure-aws`."""
         return f"{self.namespace}/{self.object_name or self.label}"
 
     @property
     def key(self) -> Key:
-        """Of its Provider object."""
+        """The key of its Provider object."""
         return Key(self.namespace, self.object_name or self.label)
 
 
 class Inventory:
-    """The Provider objects of one management cluster, and their definition.
+    """The Provider objects of one management cluster, and their CRD.
 
-    reached: the server has answered already, so it is worth some patience.
+    reached: the server has answered before, so transient failures are retried.
     """
 
     def __init__(self, client: Client, *, reached: bool = False) -> None:
@@ -76,7 +75,7 @@ class Inventory:
         self._has_defined = False
 
     async def ensure(self) -> None:
-        """Define the kind Provider where it is not. Raises InventoryError, ApiErrors."""
+        """Create the Provider CRD if it is missing. Raises InventoryError, ApiErrors."""
         await self._check_kubernetes()
         try:
             found = await self._ask(lambda: self._client.get(CRDS, Key.of(DEFINITION)))
@@ -90,7 +89,8 @@ class Inventory:
             )
 
     async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
-        """An answer, with patience; but a server that was never reached is told at once."""
+        """Call the server with retries; an unreachable server that never answered is reported at
+        once."""
         if self._reached:
             return await retry(work)
         try:
@@ -115,7 +115,7 @@ class Inventory:
         await until_established(self._client, [DEFINITION["metadata"]["name"]])
 
     async def installed(self) -> list[Installed]:
-        """All providers, in the order of their namespaces and names; none without the CRD."""
+        """All providers, sorted by namespace and name; none without the CRD."""
         try:
             listed = await self._ask(lambda: self._client.list(PROVIDERS))
         except NotFound:
@@ -123,7 +123,7 @@ class Inventory:
         return [installed_of(one) for one in listed.items]
 
     async def record(self, provider: Document) -> None:
-        """Write a Provider object: the provider is installed, in this version."""
+        """Write the Provider object of an installed provider and its version."""
         key = Key.of(provider)
         try:
             await self._ask(lambda: self._client.create(PROVIDERS, provider))
@@ -136,7 +136,7 @@ class Inventory:
             await self._ask(lambda: self._client.delete(PROVIDERS, Key.of(provider)))
 
     async def undefine(self) -> None:
-        """Remove the kind Provider where this inventory has defined it and there is none of it."""
+        """Delete the Provider CRD if this inventory created it and no Provider object exists."""
         if self._has_defined and not await self.installed():
             with suppress(NotFound):
                 await self._ask(lambda: self._client.delete(CRDS, Key.of(DEFINITION)))
@@ -144,9 +144,9 @@ class Inventory:
     async def check_contract(
         self, *, also: Collection[str] = (), not_installed: bool = False
     ) -> None:
-        """Raises InventoryError unless Cluster API is there, of our contract or one of `also`.
+        """Raises InventoryError unless Cluster API is installed with our contract or one of `also`.
 
-        not_installed: it need not be there.
+        not_installed: also accept a cluster without Cluster API.
         """
         try:
             found = await self._ask(lambda: self._client.get(CRDS, _CLUSTERS))
@@ -165,7 +165,7 @@ class Inventory:
 
 
 def installed_of(document: Document) -> Installed:
-    """What a Provider object says. Raises InventoryError where its type is none."""
+    """The provider of a Provider object. Raises InventoryError for an unknown type."""
     key = Key.of(document)
     try:
         of_type = ProviderType(document.get("type", ""))
@@ -191,7 +191,7 @@ def named(installed: Iterable[Installed], name: str, of_type: ProviderType) -> l
 
 
 def default_name(installed: Iterable[Installed], of_type: ProviderType) -> str:
-    """The name of the only provider of a type, "" where there is none or more than one."""
+    """The name of the only provider of a type, "" if there is none or several."""
     names = {one.name for one in installed if one.type is of_type}
     return names.pop() if len(names) == 1 else ""
 
@@ -208,7 +208,7 @@ def core_of(installed: Iterable[Installed]) -> Installed:
 
 
 def check_single_instances(installed: Sequence[Installed]) -> None:
-    """Raises InventoryError where a provider is there more than once."""
+    """Raises InventoryError if a provider is installed more than once."""
     instances: dict[str, list[str]] = {}
     for one in installed:
         instances.setdefault(one.label, []).append(one.instance)
@@ -225,7 +225,7 @@ def check_single_instances(installed: Sequence[Installed]) -> None:
 
 
 def compatible(contract: str) -> tuple[str, ...]:
-    """The contracts that providers may have beside a core of `contract`."""
+    """The provider contracts that are compatible with a core provider of `contract`."""
     return (CONTRACT, OLDER_CONTRACT) if contract == CONTRACT else (contract,)
 
 

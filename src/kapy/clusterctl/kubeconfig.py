@@ -1,8 +1,8 @@
-"""Kubeconfigs of workload clusters: the administrator's, and one's own for a while.
+"""Kubeconfigs of workload clusters: the administrator's, and short-lived ones for single users.
 
-The Secret `<cluster>-kubeconfig` is what the management plane itself uses, with all rights and for
-a year: it is not for sharing. Who may read the cluster's CA can issue certificates for people,
-with the user and groups that the workload cluster's RBAC knows.
+The management plane itself uses the Secret `<cluster>-kubeconfig`, which grants all rights for a
+year and should not be shared. A user with read access to the cluster's CA can issue client
+certificates with the user name and groups that the workload cluster's RBAC knows.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from kapy.remote.secrets import (
 
 
 class NoKubeconfig(ClusterctlError):
-    """There is no such cluster, it has no kubeconfig (yet), or none of one's own can be made."""
+    """There is no such cluster, it has no kubeconfig (yet), or no user kubeconfig can be issued."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """For whom a kubeconfig is, and for how long."""
+    """The user of a kubeconfig and its validity."""
 
     user: str
     groups: Sequence[str]
@@ -40,7 +40,7 @@ class Holder:
 
 
 async def admin_kubeconfig(client: Client, cluster: Key) -> str:
-    """What the cluster's Secret says. Raises NoKubeconfig, BadSecret, ApiError."""
+    """The kubeconfig of the cluster's Secret. Raises NoKubeconfig, BadSecret, ApiError."""
     secret = await _secret(client, secret_key(cluster, KUBECONFIG))
     value = secret_value(secret, KUBECONFIG_VALUE)
     if value is None:
@@ -51,7 +51,7 @@ async def admin_kubeconfig(client: Client, cluster: Key) -> str:
 async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: datetime) -> str:
     """A kubeconfig with a new client certificate for `holder`, signed by the cluster's CA.
 
-    Raises NoKubeconfig when the CA's key is not kept in the management cluster, BadSecret,
+    Raises NoKubeconfig if the CA's key is not stored in the management cluster, BadSecret,
     InvalidPem, ApiError.
     """
     from kapy.remote.kubeconfig_secret import personal_kubeconfig

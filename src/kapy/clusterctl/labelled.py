@@ -1,9 +1,8 @@
-"""The objects that providers consist of, found by their labels in any kind that a server has.
+"""Finds the objects of providers by their labels, in any kind that a server has.
 
-Objects of the kinds that providers define are no part of a provider, and are not looked at: their
-provider may be gone already, and with it who could convert them.
-Upstream: `ListResources` of `cmd/clusterctl/client/cluster/proxy.go`; here all providers are looked
-for at once.
+Objects of the kinds that a provider defines are not part of it and are not read: the provider and
+its conversion webhook may be gone already. Upstream: `ListResources` of
+`cmd/clusterctl/client/cluster/proxy.go`; this module finds all providers at once.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _UNAVAILABLE: Final = 503
 
 @dataclass(frozen=True)
 class Labelled:
-    """An object with a provider's labels, and where it is served."""
+    """An object with a provider's labels, and the resource that serves it."""
 
     resource: Resource
     document: Document
@@ -55,9 +54,9 @@ async def components_in(client: Client, providers: Iterable[str]) -> list[Labell
 async def labelled(
     client: Client, selector: str, *, ignored: Collection[str] = ()
 ) -> list[Labelled]:
-    """All objects that match a label selector, but those of kinds that providers define.
+    """All objects that match a label selector, except those of kinds that providers define.
 
-    ignored: API groups that are not looked at either.
+    ignored: further API groups to skip.
     """
     crds = await retry(lambda: client.list(CRDS, labels=PROVIDER_LABEL))
     names = [(one["spec"]["group"], one["spec"]["names"]["kind"]) for one in crds.items]
@@ -80,7 +79,7 @@ async def _listed(client: Client, resource: Resource, selector: str) -> list[Lab
 
 
 async def _resources(client: Client) -> list[Resource]:
-    """What can be listed and deleted, each in the version that the server likes best."""
+    """The resources that can be listed and deleted, each in the server's preferred version."""
     groups = (await retry(lambda: client.raw("GET", "/apis")))["groups"]
     versions = ["v1"] + [
         version

@@ -1,4 +1,4 @@
-"""Machines by their names, with the objects that consoles need."""
+"""Finds machines by name, with the objects that consoles need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kapy.sdk import MachineTarget
 
 
 class NoMachine(ClusterctlError):
-    """There is no such Machine, or no infrastructure object of it."""
+    """There is no such Machine, or it has no infrastructure object."""
 
 
 async def machine_target(client: Client, key: Key) -> MachineTarget:
@@ -28,7 +28,7 @@ async def machine_target(client: Client, key: Key) -> MachineTarget:
 
 
 async def target_of(client: Client, machine: Document) -> MachineTarget:
-    """The infrastructure object of a Machine beside it. Raises NoMachine, ApiError."""
+    """A Machine with its infrastructure object. Raises NoMachine, ApiError."""
     key = Key.of(machine)
     reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
     group, kind = str(reference.get("apiGroup", "")), str(reference.get("kind", ""))

@@ -1,6 +1,6 @@
-"""Objects out of a file's text, and back.
+"""Reads objects from a file's text, and writes them.
 
-Upstream: `util/yaml`. What a mistake is told with is the file's line.
+Upstream: `util/yaml`. Errors name the line of the file.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from kapy.kube import Document, yaml
 
 
 class BadManifest(ClusterctlError):
-    """A file is no list of objects; the message has the line."""
+    """A file is not a list of objects; the message names the line."""
 
 
 def objects_of(text: str, source: str) -> list[Document]:
-    """The objects of a file, whose metadata can be read as such. source: its name.
+    """The objects of a file, with valid metadata. source: its name.
 
-    Empty documents are none. Raises BadManifest.
+    Empty documents are skipped. Raises BadManifest.
     """
     documents = documents_of(text, source)
     for place, document in enumerate(documents, 1):
@@ -31,7 +31,7 @@ def objects_of(text: str, source: str) -> list[Document]:
 
 
 def documents_of(text: str, source: str) -> list[Document]:
-    """The objects of a file, with whatever is in them. Raises BadManifest."""
+    """The objects of a file, without checks of their content. Raises BadManifest."""
     try:
         values = yaml.load_all(text.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:
@@ -49,7 +49,7 @@ _OBJECTS: Final = ("labels", "annotations")
 
 
 def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
-    """Fields of every object that are not what they have to be, with what that is."""
+    """Fields of any object that have a wrong type, with the expected one."""
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field) or "", str):
             yield field, "a string"
@@ -66,5 +66,5 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def text_of(documents: Iterable[Document]) -> str:
-    """The text of objects as commands print it; it ends with a newline."""
+    """The objects as YAML text for printing; it ends with a newline."""
     return yaml.dump_all(list(documents)) or "\n"

@@ -1,4 +1,4 @@
-"""Which contract of Cluster API each release series of a provider keeps to: its `metadata.yaml`.
+"""The contract of each release series of a provider, from its `metadata.yaml`.
 
 Upstream: `cmd/clusterctl/api/v1alpha3/metadata_type.go` and `metadata_client.go`.
 """
@@ -21,7 +21,7 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, order=True)
 class ReleaseSeries:
-    """All releases of one minor version; ordered by it."""
+    """All releases of one minor version; ordered by version."""
 
     major: int
     minor: int
@@ -33,13 +33,13 @@ class ReleaseSeries:
 
 @dataclass(frozen=True)
 class Metadata:
-    """The release series of a provider. label: what the provider is called in errors."""
+    """The release series of a provider. label: the provider's name in errors."""
 
     label: str
     series: tuple[ReleaseSeries, ...]
 
     def series_of(self, version: str) -> ReleaseSeries:
-        """The series that a version belongs to. Raises MetadataError."""
+        """The series of a version. Raises MetadataError."""
         release = _release(version, self.label)
         for one in self.series:
             if (one.major, one.minor) == (release.major, release.minor):
@@ -51,12 +51,12 @@ class Metadata:
         )
 
     def newest(self, contract: str) -> ReleaseSeries | None:
-        """The newest series that keeps to a contract."""
+        """The newest series that supports a contract."""
         return max((one for one in self.series if one.contract == contract), default=None)
 
 
 async def read_metadata(repository: Repository, label: str, version: str) -> Metadata:
-    """The metadata that came with a version of a provider. Raises MetadataError."""
+    """The metadata of a provider version. Raises MetadataError."""
     try:
         content = await repository.file(version, METADATA)
     except RepositoryError as error:
@@ -67,7 +67,7 @@ async def read_metadata(repository: Repository, label: str, version: str) -> Met
 
 
 def metadata_of(content: bytes, label: str) -> Metadata:
-    """The metadata that a file means. Raises MetadataError with everything that is wrong."""
+    """Parse the text of a metadata file. Raises MetadataError with all errors."""
     try:
         document = yaml.load(content, METADATA)
     except yaml.YamlError as error:

@@ -1,7 +1,8 @@
-"""Writing objects anew in the version that is stored now, so that older versions can be dropped.
+"""Storage migration: rewrites objects in the storage version, so that CRDs can drop older versions.
 
 Upstream: `cmd/clusterctl/client/cluster/crd_migration.go`. An API server refuses a CRD without a
-version that objects may be stored in. Done before anything is stopped: who converts still runs.
+version that is listed in its stored versions. The migration runs before any provider is stopped,
+because it needs their conversion webhooks.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from kapy.kube.names import CRDS, Resource
 async def migrate(
     client: Client, objects: Iterable[Document], say: Say, *, only_dropped: bool = False
 ) -> None:
-    """Migrate what the CRDs among `objects` define. Raises InventoryError, ApiErrors.
+    """Migrate the objects of the CRDs among `objects`. Raises InventoryError, ApiErrors.
 
-    only_dropped: only where a new CRD lacks a version that objects may be stored in.
+    only_dropped: only if a new CRD lacks one of the stored versions.
     """
     for crd in objects:
         if crd["kind"] == CRDS.kind:
@@ -62,7 +63,7 @@ async def _migrate(client: Client, new: Document, say: Say, *, only_dropped: boo
 
 
 def storage_version(crd: Document) -> str:
-    """The version that objects are written to the store in."""
+    """The version in which the CRD's objects are stored."""
     return str(next(one["name"] for one in crd["spec"]["versions"] if one["storage"]))
 
 

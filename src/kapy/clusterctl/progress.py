@@ -1,4 +1,4 @@
-"""What operations tell while they work: a text and values, as upstream logs them."""
+"""Progress messages of operations: a text and values, in upstream's log format."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kapy.kube import Document
 
 
 class Say(Protocol):
-    """Told each step when it begins."""
+    """Receives a message at the start of each step."""
 
     def __call__(self, text: str, /, **values: str | Document) -> None: ...
 
 
 def silent(text: str, /, **values: str | Document) -> None:
-    """For who is not interested."""
+    """Drops all messages."""
 
 
 def of_provider(provider: Installed) -> Document:
-    """A provider as a value."""
+    """A provider as a value of a message."""
     return {"name": provider.label, "namespace": provider.namespace}
 
 

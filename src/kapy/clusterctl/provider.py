@@ -1,4 +1,4 @@
-"""Providers: their types, their names, and what both are called elsewhere.
+"""Providers: their types and names, and the derived labels and file names.
 
 Upstream: `cmd/clusterctl/api/v1alpha3/provider_type.go`, and the clusterctl contract's table of
 file names and labels.
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class ProviderType(Enum):
-    """A type of provider, in the order of lists; the value is what the inventory says."""
+    """A type of provider, in list order; the value is the type in the inventory."""
 
     CORE = "CoreProvider"
     BOOTSTRAP = "BootstrapProvider"
@@ -23,12 +23,12 @@ class ProviderType(Enum):
 
     @property
     def word(self) -> str:
-        """How file names and labels begin: `control-plane`."""
+        """The prefix of file names and labels: `control-plane`."""
         return _WORDS[self]
 
     @property
     def order(self) -> int:
-        """Place in every list of providers."""
+        """The position in lists of providers."""
         return _ORDER[self]
 
     @property
@@ -39,7 +39,7 @@ class ProviderType(Enum):
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider that can be had: name (`kubeadm`), type, and where its releases are."""
+    """A known provider: its name (`kubeadm`), type and the URL of its releases."""
 
     name: str
     type: ProviderType
@@ -47,7 +47,8 @@ class Provider:
 
     @property
     def label(self) -> str:
-        """Value of `cluster.x-k8s.io/provider`: `bootstrap-kubeadm`; of the core, `cluster-api`."""
+        """The value of the label `cluster.x-k8s.io/provider`: `bootstrap-kubeadm`; `cluster-api`
+        for core."""
         return manifest_label(self.name, self.type)
 
     @property
@@ -57,7 +58,7 @@ class Provider:
 
 
 def manifest_label(name: str, provider_type: ProviderType) -> str:
-    """What a provider is called in labels, folders and the inventory."""
+    """The name of a provider in labels, folders and the inventory."""
     return name if provider_type is ProviderType.CORE else f"{provider_type.word}-{name}"
 
 

@@ -1,4 +1,4 @@
-"""The files of a provider's release: what they are called, and their text.
+"""The names of the files of a provider's release, and their text.
 
 Contract: "Naming conventions" of the clusterctl provider contract.
 """
@@ -10,19 +10,19 @@ from kapy.clusterctl.repository.releases import Repository
 
 
 def cluster_template(flavor: str = "") -> str:
-    """The cluster template of a flavour; without one, the default."""
+    """The file name of the cluster template of a flavour; by default, of the default one."""
     return f"cluster-template-{flavor}.yaml" if flavor else "cluster-template.yaml"
 
 
 def cluster_class(name: str) -> str:
-    """The definition of a ClusterClass."""
+    """The file name of a ClusterClass."""
     return f"clusterclass-{name}.yaml"
 
 
 async def text_of(repository: Repository, version: str, name: str, label: str) -> str:
-    """The text of a file; bytes that are no UTF-8 are surrogate escapes.
+    """The text of a file; bytes that are not UTF-8 become surrogate escapes.
 
-    label: what the provider is called in errors. Raises RepositoryError.
+    label: the provider's name in errors. Raises RepositoryError.
     """
     try:
         content = await repository.file(version, name)

@@ -1,4 +1,4 @@
-"""Providers as flags name them: `aws`, or `aws:v2.11.0`."""
+"""Provider references of flags: `aws`, or `aws:v2.11.0`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kapy.kube.qualified_names import dns_label_errors
 
 
 class Reference(NamedTuple):
-    """A provider's name, and a version of it or ""."""
+    """A provider's name, and its version or ""."""
 
     name: str
     version: str = ""
 
 
 def parse_reference(text: str) -> Reference:
-    """What a flag means. Raises ConfigError (upstream: `parseProviderName`)."""
+    """Parse a provider reference. Raises ConfigError (upstream: `parseProviderName`)."""
     form = f'invalid provider name "{text}". Provider name should be in the form name[:version]'
     given, colon, version = text.partition(":")
     if ":" in version:

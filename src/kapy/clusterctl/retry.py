@@ -1,7 +1,7 @@
-"""Trying again what failed for a moment: a lost connection, an overloaded or restarting server.
+"""Retries transient failures: a lost connection, an overloaded or restarting server.
 
-Upstream wraps each request in a back-off of its own that repeats any error; here a refusal is told
-at once, since it would be the same again.
+Upstream retries each request after any error; here a refusal is reported at once, because a retry
+would be refused, too.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from kapy.kube.errors import Conflict, ServerError, TooManyRequests, Unreachable
 T = TypeVar("T")
 
 PAUSES: Final = (0.25, 0.4, 0.65, 1.0, 1.7, 2.7, 4.3)
-"""Seconds before each further try: eleven in all."""
+"""Seconds before each retry: eleven in all."""
 
 
 async def retry(work: Callable[[], Awaitable[T]]) -> T:
-    """What `work` answers; tried again where the failure may pass. Raises what it raised last.
+    """The result of `work`, with retries of transient failures. Raises its last error.
 
-    Work that creates must take AlreadyExists: the answer of a first try may have been lost.
+    `work` must handle AlreadyExists if it creates an object: the answer to the first try may have
+    been lost.
     """
     for pause in PAUSES:
         try:

@@ -1,7 +1,7 @@
-"""Pausing, resuming and restarting rollouts: what `clusterctl alpha rollout` does.
+"""Pauses, resumes and restarts rollouts: the commands of `clusterctl alpha rollout`.
 
 A MachineDeployment is paused by `spec.paused`, a KubeadmControlPlane by its annotation; a restart
-is `spec.rollout.after`, now. Upstream: `cmd/clusterctl/client/alpha`.
+sets `spec.rollout.after` to the current time. Upstream: `cmd/clusterctl/client/alpha`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _KINDS: Final[Mapping[str, type[MachineDeployment | KubeadmControlPlane]]] = {
 
 
 class RolloutError(ClusterctlError):
-    """What is named cannot be paused, resumed or restarted; the message says why."""
+    """An object cannot be paused, resumed or restarted; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something with rollouts, by its word (`machinedeployment`) and name."""
+    """An object with rollouts, by its resource word (`machinedeployment`) and name."""
 
     word: str
     name: str
@@ -49,7 +49,8 @@ Act = Callable[[Client, str, Target], Awaitable[None]]
 
 
 def targets(arguments: Sequence[str]) -> list[Target]:
-    """What `machinedeployment/NAME` and `kubeadmcontrolplane/NAME` name. Raises RolloutError."""
+    """The objects named by `machinedeployment/NAME` and `kubeadmcontrolplane/NAME`. Raises
+    RolloutError."""
     if not arguments:
         raise RolloutError("required resource not specified")
     if not any("/" in one for one in arguments):
@@ -76,22 +77,22 @@ def _target(argument: str) -> Target:
 
 
 async def pause(client: Client, namespace: str, target: Target) -> None:
-    """Raises RolloutError when it is paused already, ApiError."""
+    """Pause the target. Raises RolloutError if it is paused already, ApiError."""
     if _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is already paused: {target}")
     await _patch(client, namespace, target, _paused(target, paused=True))
 
 
 async def resume(client: Client, namespace: str, target: Target) -> None:
-    """Raises RolloutError when it is not paused, ApiError."""
+    """Resume the target. Raises RolloutError if it is not paused, ApiError."""
     if not _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is not currently paused: {target}")
     await _patch(client, namespace, target, _paused(target, paused=False))
 
 
 def restart(now: datetime) -> Act:
-    """An act that replaces all Machines. It raises RolloutError when the target is paused or has
-    a restart ahead of it, ApiError."""
+    """A call that replaces all Machines of the target. It raises RolloutError if the target is
+    paused or a restart is scheduled already, ApiError."""
 
     async def act(client: Client, namespace: str, target: Target) -> None:
         document = await _read(client, namespace, target)

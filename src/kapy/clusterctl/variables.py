@@ -1,4 +1,4 @@
-"""Variables of templates and components: which ones a file has, and the file with their values.
+"""Variables of templates and components: lists those of a file, and replaces them.
 
 Upstream: `cmd/clusterctl/client/yamlprocessor/simple_processor.go`.
 """
@@ -29,7 +29,7 @@ class MissingVariables(ClusterctlError):
 
 
 def variables_of(text: str) -> dict[str, str | None]:
-    """The default of each variable, sorted by name; None: it has to be set.
+    """The default of each variable, sorted by name; None if it must be set.
 
     Raises BadSubstitution.
     """
@@ -48,5 +48,5 @@ def processed(text: str, values: Values) -> str:
 
 
 def _without_spaces(text: str) -> str:
-    """`${ A }`, as old templates have it, is `${A}`."""
+    """Replace `${ A }`, which old templates contain, by `${A}`."""
     return _WITH_SPACES.sub(lambda found: f"${{{found[1] or found[2]}}}", text)

@@ -1,4 +1,4 @@
-"""Waiting for what others do with an object, by watching it."""
+"""Waits for changes of objects by watching them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from kapy.kube.errors import Expired, NotFound, Unreachable
 from kapy.kube.names import CRDS, Resource
 
 ESTABLISHED_WITHIN: Final = 60.0
-"""Seconds in which an API server serves a new kind, as upstream waits."""
+"""Time limit in seconds for an API server to serve a new kind, as in upstream."""
 
 Done = Callable[[Document | None], bool]
-"""Whether an object (None: it is not there) is as it should be."""
+"""Whether an object is in the expected state; its argument is None if it does not exist."""
 
 
 class NotInTime(ClusterctlError):
-    """What was waited for did not happen in time."""
+    """The expected state was not reached in time."""
 
 
 async def until(
     client: Client, resource: Resource, key: Key, done: Done, *, within: float
 ) -> Document | None:
-    """The object as soon as it is done. Raises TimeoutError after `within` seconds."""
+    """Wait until an object is in the expected state; returns it. Raises TimeoutError after `within`
+    seconds."""
     import asyncio
 
     async with asyncio.timeout(within):
@@ -72,7 +73,7 @@ def holds(document: Document, of_type: str) -> bool:
 async def _followed(
     client: Client, resource: Resource, key: Key, done: Done
 ) -> tuple[Document | None, bool]:
-    """The object when it is done; else when the watch of it ended."""
+    """The object when it reaches the expected state; else when its watch ended."""
     listed = await retry(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )

@@ -1,4 +1,4 @@
-"""What a cluster is to be made of: its topology, its ClusterClass, and the class's templates."""
+"""The inputs of a managed cluster: its topology, its ClusterClass and the class's templates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kapy.kube import Document
 
 @dataclass(frozen=True)
 class ControlPlaneBlueprint:
-    """Templates of the control plane. Machine templates are there where the class names one.
+    """Templates of the control plane. The machine template is set only if the class names one.
 
-    contract: by which contract the control plane's object is read and written, in the version that
-    the template has.
+    contract: the contract of the template's version, by which the control plane object is read and
+    written.
     """
 
     template: Document
@@ -28,8 +28,8 @@ class ControlPlaneBlueprint:
 class WorkersBlueprint:
     """Templates of one class of workers.
 
-    For a MachineDeployment class, of bootstrap configurations and infrastructure machines; for a
-    MachinePool class, of bootstrap configurations and infrastructure machine pools.
+    A MachineDeployment class has a bootstrap template and an infrastructure machine template. A
+    MachinePool class has a bootstrap template and an infrastructure machine pool template.
     """
 
     bootstrap_template: Document
@@ -38,10 +38,10 @@ class WorkersBlueprint:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """All that a desired state is computed from, but for what is there already.
+    """All inputs of a desired state except the current objects.
 
-    Templates are shared documents, in the versions of their contracts, never changed here.
-    machine_deployments, machine_pools: by the name of the class.
+    Templates are shared documents in their contract versions and are never changed here.
+    machine_deployments, machine_pools: keyed by class name.
     """
 
     topology: Topology

@@ -1,7 +1,7 @@
-"""The variable `builtin` of patches: what is known of a cluster and its parts without being said.
+"""The variable `builtin` of patches: values that are derived from a cluster and its parts.
 
-One document for the whole cluster and one for each part, to be merged into one another; upstream's
-fields, where empty ones are left out.
+There is one document for the whole cluster and one for each part; both are merged. The fields are
+upstream's; empty ones are left out.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 
 MERELY_NOTED: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
-"""Annotations that patches are not told of: they only make requests large."""
+"""Annotations that patches do not see: they only make requests large."""
 
 
 def cluster_builtins(cluster: Cluster) -> Document:
-    """What is the same for every template of a cluster."""
+    """The builtin values that are the same for every template of a cluster."""
     topology = cluster.spec.topology
     network = cluster.spec.cluster_network
     builtins = _present(
@@ -52,8 +52,11 @@ def cluster_builtins(cluster: Cluster) -> Document:
 def control_plane_builtins(
     topology: ControlPlaneTopology, control_plane: Document, machine_template: Document | None
 ) -> Document:
-    """What templates of the control plane and its machines see. Raises ContractError when the
-    control plane has no version, or no replicas although they are wanted."""
+    """The builtin values for templates of the control plane and its machines.
+
+    Raises ContractError if the control plane has no version, or has no replicas although the
+    topology sets them.
+    """
     view = ControlPlane(control_plane)
     metadata = control_plane["metadata"]
     builtins = _present(
@@ -75,7 +78,7 @@ def machine_deployment_builtins(
     bootstrap: Document | None,
     infrastructure: Document | None,
 ) -> Document:
-    """What templates of a MachineDeployment see."""
+    """The builtin values for templates of a MachineDeployment."""
     return {"machineDeployment": _worker(topology, deployment, bootstrap, infrastructure)}
 
 
@@ -85,7 +88,7 @@ def machine_pool_builtins(
     bootstrap: Document | None,
     infrastructure: Document | None,
 ) -> Document:
-    """What templates of a MachinePool see."""
+    """The builtin values for templates of a MachinePool."""
     return {"machinePool": _worker(topology, pool, bootstrap, infrastructure)}
 
 
@@ -112,7 +115,7 @@ def _worker(
 
 
 def merged(one: Document, other: Document) -> Document:
-    """Two `builtin` variables as one: maps merge, of everything else the latter counts."""
+    """Merge two `builtin` variables: maps are merged, any other value of `other` wins."""
     result = dict(one)
     for key, value in other.items():
         before = result.get(key)
@@ -123,7 +126,7 @@ def merged(one: Document, other: Document) -> Document:
 
 
 def without_notes(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Annotations as patches are told of them."""
+    """The annotations that patches can see."""
     return {key: value for key, value in annotations.items() if key not in MERELY_NOTED}
 
 
@@ -140,7 +143,7 @@ def _ranges(ranges: NetworkRanges | None) -> list[str]:
 
 
 def _present(**fields: Any) -> Document:
-    """The fields that say something; metadata without any of its own says that there is some."""
+    """The fields with a value; an empty `metadata` is kept."""
     return {
         key: value for key, value in fields.items() if value or (key == "metadata" and value == {})
     }

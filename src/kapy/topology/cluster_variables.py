@@ -1,7 +1,7 @@
-"""Variables of a Cluster's topology: defaulted and checked before anything else looks at them.
+"""Default and validate the variables of a Cluster's topology before any other check.
 
-Upstream does both where it defaults, so that they agree about the class. Works on documents: what
-has the wrong type is left for the schema to refuse.
+Both happen during defaulting, as in upstream, so that both use the same version of the class. The
+functions work on documents; values of a wrong type are left to the schema validation.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ _OVERRIDES = ("variables", "overrides")
 
 
 class Misshapen(Exception):
-    """The topology is not shaped as a Cluster's: the schema will say where."""
+    """The topology does not have the shape of a Cluster's topology; schema validation reports
+    where."""
 
 
 class _Place(NamedTuple):
-    """Where variables stand. parts: the way to them in a topology. path: how errors call it.
-    whole: whether they are those of the whole cluster."""
+    """A list of variables in a topology.
+
+    parts: its location in the topology. path: its path in error messages. whole: the variables
+    apply to the whole cluster, not to one part.
+    """
 
     parts: tuple[str | int, ...]
     path: str
@@ -39,7 +43,7 @@ class _Place(NamedTuple):
 
 
 def is_reconciled(cluster_class: ClusterClass) -> bool:
-    """Whether the class's status, with all its variables, is about the class as it is."""
+    """Whether the status of the class, including its variables, matches its current generation."""
     status, conditions = cluster_class.status, cluster_class.status.conditions
     ready = ConditionType.VARIABLES_READY
     if status.observed_generation != cluster_class.metadata.generation:
@@ -50,8 +54,8 @@ def is_reconciled(cluster_class: ClusterClass) -> bool:
 def with_variables(
     cluster: Document, old: Document | None, cluster_class: ClusterClass
 ) -> tuple[Document, list[FieldError]]:
-    """The Cluster with the values that its class has defaults for (itself if that changes nothing),
-    and what is wrong with them. Raises Misshapen."""
+    """The Cluster with defaulted variables (the same object if nothing changes), and the errors in
+    its variables. Raises Misshapen."""
     with allowance():
         return _with_variables(cluster, old, cluster_class)
 
@@ -107,8 +111,7 @@ def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVaria
 
 
 def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
-    """The objects of a list at a place. Nothing in the place of one is an empty one, as Go reads
-    it."""
+    """The objects in a list at a location. A null item counts as an empty object, as in Go."""
     found = _at(node, parts)
     if found is None:
         return []
@@ -131,7 +134,7 @@ def _at(node: Any, parts: Sequence[str | int]) -> Any:
 
 
 def _put(node: Any, parts: Sequence[str | int], value: Any) -> Any:
-    """A copy of a document with a value at a place."""
+    """A copy of a document with a value set at a location."""
     if not parts:
         return value
     first, *rest = parts

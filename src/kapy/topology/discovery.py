@@ -1,4 +1,4 @@
-"""The variables of a ClusterClass: those that it defines itself, and those of extensions."""
+"""The variables of a ClusterClass: its inline definitions and those of runtime extensions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _SAME_AS_ABSENT: Final = frozenset(
 
 
 class VariableDiscovery(Protocol):
-    """Asks extensions which variables their patches use (the DiscoverVariables hook)."""
+    """Calls the DiscoverVariables hook of runtime extensions."""
 
     async def discover_variables(
         self, cluster_class: ClusterClass, patch: ExternalPatchDefinition
     ) -> Sequence[ClusterClassVariable]:
-        """The variables that an external patch uses. Raises KapyError."""
+        """The variables that an external patch defines. Raises KapyError."""
         ...
 
 
@@ -40,9 +40,9 @@ def status_variables(
     inline: Sequence[ClusterClassVariable],
     discovered: Mapping[str, Sequence[ClusterClassVariable]],
 ) -> list[ClusterClassStatusVariable]:
-    """All variables by name, each with its definitions, and whether these disagree.
+    """All variables by name, each with its definitions and whether these conflict.
 
-    discovered: by the name of the patch, in the order of the class.
+    discovered: variables by patch name, in the order of the class.
     """
     found: dict[str, ClusterClassStatusVariable] = {}
     for origin, variables in ((INLINE, inline), *discovered.items()):
@@ -66,14 +66,14 @@ def status_variables(
 
 
 def _meaning(definition: ClusterClassStatusVariableDefinition) -> Any:
-    """What a definition says, in one form; where it comes from left out."""
+    """A definition in a comparable form, without its origin."""
     said = encode(definition)
     said.pop("from", None)
     return _without_noes(said)
 
 
 def _without_noes(node: Any) -> Any:
-    """A schema without switches that are off, which is what they are where they are not."""
+    """A schema without switches that are false, because false and absent mean the same."""
     if isinstance(node, dict):
         return {
             key: _without_noes(value)

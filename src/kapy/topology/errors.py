@@ -1,4 +1,4 @@
-"""Why there is no desired state."""
+"""Errors that prevent the computation of a desired state."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from kapy.kube.errors import ApiError, KapyError, Unreachable
 
 
 class CannotCompute(KapyError):
-    """The desired state cannot be computed; the message says of which object, and why."""
+    """The desired state cannot be computed; the message names the object and the reason."""
 
 
 @contextmanager
 def computing(what: str) -> Iterator[None]:
-    """Names what failed. Errors of the server pass: who asked it knows what to do with them."""
+    """Wrap errors with the name of the failed step. Errors of the API server pass unchanged,
+    because callers handle these."""
     try:
         yield
     except (ApiError, Unreachable):

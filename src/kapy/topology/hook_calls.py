@@ -1,12 +1,12 @@
-"""When extensions are asked about a managed cluster, and what their answers hold.
+"""When runtime hooks of a managed cluster are called, and what their answers block.
 
     calls = HookCalls(cluster, hooks, memory, write)       # hooks: None while the gate is closed
     if not await calls.after_control_plane_upgrade(version, steps):
         return version                                      # an extension holds what comes next
 
-Every question answers whether things may go on. A hook that follows something is owed from the
-moment that this begins; the Cluster's annotation says which ones are, so that a restart forgets
-none.
+Every method that calls a hook answers whether the operation may go on. A hook that follows an
+operation is pending from the moment that the operation begins. The Cluster's annotation lists the
+pending hooks, so that a restart loses none.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ from kapy.topology.hooks import (
 )
 
 Write = Callable[[str], Awaitable[None]]
-"""Writes the annotation of hooks that are owed; "" takes it away."""
+"""Writes the annotation with the pending hooks; "" removes it."""
 
 _ANNOTATION_SECONDS = 20 * 60
-"""An annotation that holds an upgrade is watched, so nobody has to look again; but an answer that
-holds says a time. Twice upstream's sync period."""
+"""The retry time while an annotation blocks an upgrade: twice upstream's sync period. The Cluster
+is watched, so removing the annotation takes effect at once; but a blocking answer needs a retry
+time."""
 
 
 class HookCalls:
-    """One round of questions about one Cluster, and the answers.
+    """The hook calls of one reconcile of a Cluster, and their answers.
 
-    hooks: None while the RuntimeSDK gate is closed; then everything may go on, and nothing is owed
-    anew. write: is called at once, before what the annotation tells of begins.
+    hooks: None while the RuntimeSDK gate is closed; then nothing is blocked and no hook becomes
+    pending. write: writes the annotation of pending hooks; it is called before the operation
+    begins.
     """
 
     def __init__(
@@ -58,16 +60,16 @@ class HookCalls:
         return self._hooks is not None
 
     def is_owed(self, hook: Hook) -> bool:
-        """Whether a hook is still to be called for something that has begun."""
+        """Whether a hook is pending: its operation has begun and the hook must still be called."""
         return hook in self._owed
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no hook was asked in this round, and none is still to be called."""
+        """Whether this reconcile called no hook and none is pending."""
         return not self.answers and not self._owed
 
     async def owe(self, *hooks: Hook) -> None:
-        """Remember, in the Cluster, that hooks are to be called later."""
+        """Record hooks as pending in the Cluster."""
         if self.is_open:
             await self._set(self._owed.union(hooks))
 
@@ -81,16 +83,16 @@ class HookCalls:
             await self._write(",".join(sorted(after)))
 
     def is_blocked_by(self, *hooks: Hook) -> bool:
-        """Whether an answer of this round holds something."""
+        """Whether one of these hooks answered in this reconcile that the operation must wait."""
         return any(hook in self.answers and self.answers[hook].retry_after for hook in hooks)
 
     @property
     def retry_after(self) -> int:
-        """Seconds until the first one that holds something wants to be asked again; 0 if none."""
+        """Seconds until the first blocking hook is to be called again; 0 if none blocks."""
         return min((one.retry_after for one in self.answers.values() if one.retry_after), default=0)
 
     def blocking(self, action: str) -> str:
-        """Who holds the action and why, in a sentence; "" if nobody does."""
+        """A sentence with the hooks that block the action and their messages; "" if none does."""
         said = [
             f"{hook}: {answer.message}" if answer.message else str(hook)
             for hook, answer in self.answers.items()
@@ -99,7 +101,7 @@ class HookCalls:
         return f"Following hooks are blocking {action}: {'; '.join(sorted(said))}" if said else ""
 
     async def before_cluster_create(self) -> bool:
-        """To ask before anything of a Cluster is created."""
+        """Call BeforeClusterCreate before any object of a Cluster is created."""
         hooks = self._hooks
         if hooks is None:
             return True
@@ -108,10 +110,9 @@ class HookCalls:
         )
 
     async def after_control_plane_initialized(self, *, creating: bool, initialized: bool) -> None:
-        """To tell once that the control plane is initialized.
+        """Call AfterControlPlaneInitialized once the control plane is initialized.
 
-        creating: whether nothing of the Cluster is there yet, which is when the hook begins to be
-        owed.
+        creating: the Cluster has no objects yet; the hook becomes pending at that time.
         """
         if self._hooks is None:
             return
@@ -124,8 +125,9 @@ class HookCalls:
             await self._settle(hook)
 
     async def before_cluster_upgrade(self, start: str, target: str, steps: UpgradeSteps) -> bool:
-        """To ask before an upgrade, not before each of its steps: once it has begun, the hook that
-        follows it is owed. Annotations of users hold an upgrade too."""
+        """Call BeforeClusterUpgrade before an upgrade, but not before each of its steps: once the
+        upgrade has begun, AfterClusterUpgrade is pending. Annotations of users can block an
+        upgrade, too."""
         hooks, hook = self._hooks, Hook.BEFORE_CLUSTER_UPGRADE
         if hooks is None or self.is_owed(Hook.AFTER_CLUSTER_UPGRADE):
             return True
@@ -141,7 +143,7 @@ class HookCalls:
     async def before_control_plane_upgrade(
         self, start: str, target: str, steps: UpgradeSteps
     ) -> bool:
-        """To ask before the control plane gets its next version."""
+        """Call BeforeControlPlaneUpgrade before the control plane gets its next version."""
         hooks = self._hooks
         if hooks is None:
             return True
@@ -152,7 +154,7 @@ class HookCalls:
         )
 
     async def after_control_plane_upgrade(self, version: str, steps: UpgradeSteps) -> bool:
-        """To ask when the control plane has its next version."""
+        """Call AfterControlPlaneUpgrade when the control plane has its next version."""
         hooks = self._hooks
         if hooks is None:
             return True
@@ -163,7 +165,7 @@ class HookCalls:
         )
 
     async def before_workers_upgrade(self, start: str, target: str, steps: UpgradeSteps) -> bool:
-        """To ask before workers follow the control plane."""
+        """Call BeforeWorkersUpgrade before workers follow the control plane."""
         hooks = self._hooks
         if hooks is None:
             return True
@@ -174,7 +176,7 @@ class HookCalls:
         )
 
     async def after_workers_upgrade(self, version: str, steps: UpgradeSteps) -> bool:
-        """To ask when the workers have followed the control plane."""
+        """Call AfterWorkersUpgrade when the workers have followed the control plane."""
         hooks = self._hooks
         if hooks is None:
             return True
@@ -185,7 +187,8 @@ class HookCalls:
         )
 
     async def after_cluster_upgrade(self, version: str, *, settled: bool) -> bool:
-        """To ask when a whole upgrade is done: everything is settled, and its last steps told."""
+        """Call AfterClusterUpgrade when the whole upgrade is done and the hooks of its last steps
+        were called."""
         hooks = self._hooks
         steps = self.is_owed(Hook.AFTER_CONTROL_PLANE_UPGRADE) or self.is_owed(
             Hook.AFTER_WORKERS_UPGRADE
@@ -199,8 +202,9 @@ class HookCalls:
         )
 
     async def before_cluster_delete(self) -> bool:
-        """To ask before anything of a Cluster is deleted; who goes on says so in the Cluster
-        (`Annotation.OK_TO_DELETE`), and need not ask again."""
+        """Call BeforeClusterDelete before any object of a Cluster is deleted. The caller that goes
+        on records this in the Cluster (`Annotation.OK_TO_DELETE`) and need not call the hook again.
+        """
         hooks = self._hooks
         if hooks is None or Annotation.OK_TO_DELETE in self._cluster.metadata.annotations:
             return True
@@ -211,7 +215,8 @@ class HookCalls:
     async def upgrade_plan(
         self, extension: str, control_plane: str, workers: str, target: str
     ) -> UpgradePlans:
-        """The versions that an extension wants an upgrade to go through. Raises HookError."""
+        """The intermediate versions that a runtime extension plans for an upgrade. Raises
+        HookError."""
         if self._hooks is None:
             raise HookError(
                 f'can not use GenerateUpgradePlan extension "{extension}" if RuntimeSDK feature '
@@ -229,7 +234,7 @@ class HookCalls:
     async def _asked_once(
         self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
     ) -> bool:
-        """Whether things may go on after a hook that is called only while it is owed."""
+        """Call a hook only while it is pending; answers whether the operation may go on."""
         if not self.is_owed(hook):
             return True
         goes_on = await self._asked(hook, ask, *facts)
@@ -240,8 +245,11 @@ class HookCalls:
     async def _asked(
         self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
     ) -> bool:
-        """Whether things may go on; an extension that wanted time is not asked before that, unless
-        the Cluster is another than before, status aside, or the facts that it is told are."""
+        """Call a hook; answers whether the operation may go on.
+
+        A blocking answer is reused until its retry time, unless the Cluster (except its status) or
+        the facts in the request have changed.
+        """
         if self._hooks is None or not await self._hooks.is_registered(hook, self._cluster):
             return True
         metadata = self._cluster.metadata
@@ -262,7 +270,7 @@ def _listed(cluster: Cluster) -> frozenset[str]:
 
 
 def _of_others(annotations: Mapping[str, str]) -> Mapping[str, str]:
-    """What people and products write, without what Cluster API and kubectl keep for themselves."""
+    """The annotations of users and other products, without those of Cluster API and kubectl."""
     return {
         name: value
         for name, value in annotations.items()
@@ -271,7 +279,7 @@ def _of_others(annotations: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _held_by_annotations(cluster: Cluster) -> str:
-    """Which annotations hold an upgrade, in a sentence; "" if none does."""
+    """A sentence with the annotations that block an upgrade; "" if none does."""
     prefix = Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX
     held = sorted(one for one in cluster.metadata.annotations if one.startswith(prefix))
     if not held:

@@ -1,8 +1,7 @@
-"""What extensions answered before: blocking answers count until they want to be asked again, plans
-for a while.
+"""Cache of hook answers: blocking answers until their retry time, upgrade plans for a while.
 
-One memory serves all clusters. It is lost with the process, after which extensions are asked anew,
-as they are when they are others than before, and when the Cluster or what is asked has changed.
+One cache serves all clusters. It is lost with the process; hooks are then called again. They are
+also called again when the ExtensionConfigs, the Cluster or the request change.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from kapy.topology.hooks import Answer, Hook, UpgradePlans
 
 PLAN_SECONDS: Final = 600.0
-"""How long a plan is remembered; extensions are functions of what they are asked."""
+"""How long an upgrade plan is cached; extensions must answer equal requests equally."""
 
 APART: Final = 1.0
-"""Seconds between two questions where only annotations are others: extensions write some, too, and
-should not be asked again and again because of what they write."""
+"""Minimum seconds between two calls if only annotations have changed: extensions write annotations,
+too, and must not be called again and again because of their own writes."""
 
 _EARLY: Final = 0.001  # as much as a timer may be
 K = TypeVar("K")
@@ -30,7 +29,7 @@ PlanKey = tuple[str, str, str, str, str]
 
 
 class About(NamedTuple):
-    """What an answer depends on; asked about something else, an extension may answer otherwise."""
+    """The inputs of an answer; with other inputs the extension must be called again."""
 
     facts: Any
     annotations: Mapping[str, str]
@@ -43,19 +42,19 @@ class _Said(NamedTuple):
 
 
 class HookMemory:
-    """Answers and plans, by the UID of the Cluster."""
+    """Answers and upgrade plans, keyed by the UID of the Cluster."""
 
     def __init__(self) -> None:
         self._answers = _Lasting[tuple[str, Hook], _Said]()
         self._plans = _Lasting[PlanKey, UpgradePlans]()
 
     def keep(self, uid: str, hook: Hook, about: About, answer: Answer) -> None:
-        """Remember a blocking answer."""
+        """Cache a blocking answer."""
         said = _Said(about, answer.message, _now())
         self._answers.keep((uid, hook), said, answer.retry_after)
 
     def answer(self, uid: str, hook: Hook, about: About) -> Answer | None:
-        """The answer that still counts, with the seconds that are left."""
+        """The cached answer that is still valid, with the remaining seconds."""
         kept = self._answers.get((uid, hook))
         if kept is None or kept.value.about.facts != about.facts:
             return None
@@ -65,16 +64,16 @@ class HookMemory:
         return Answer(ceil(round(left, 3)), said.message) if left > _EARLY else None
 
     def forget(self) -> None:
-        """Ask everybody again: the extensions are others than before."""
+        """Drop all answers and plans, because the registered extensions have changed."""
         self._answers.clear()
         self._plans.clear()
 
     def keep_plan(self, key: PlanKey, plans: UpgradePlans) -> None:
-        """Remember an upgrade plan."""
+        """Cache an upgrade plan."""
         self._plans.keep(key, plans, PLAN_SECONDS)
 
     def plan(self, key: PlanKey) -> UpgradePlans | None:
-        """The plan that still counts."""
+        """The cached plan that is still valid."""
         kept = self._plans.get(key)
         return kept and kept.value
 
@@ -85,7 +84,8 @@ class _Kept(NamedTuple, Generic[V]):
 
 
 class _Lasting(Generic[K, V]):
-    """Values that count for some seconds, by the event loop's time; they go when others come."""
+    """Values that expire after some seconds of the event loop's time; a write drops expired
+    ones."""
 
     def __init__(self) -> None:
         self._kept: dict[K, tuple[float, V]] = {}

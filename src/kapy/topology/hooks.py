@@ -1,7 +1,7 @@
-"""What extensions may be asked in a managed cluster's life, and what they may answer.
+"""The lifecycle hooks of a managed cluster, and their possible answers.
 
-`LifecycleHooks` is the door: whoever runs extensions serves it. When which hook is asked, and what
-a blocking answer stops, is in `kapy.topology.hook_calls`.
+Programs with runtime extensions implement `LifecycleHooks`. `kapy.topology.hook_calls` decides when
+each hook is called and what a blocking answer stops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kapy.kube.errors import KapyError
 
 
 class Hook(str, Enum):
-    """The lifecycle hooks, as the Runtime SDK calls them."""
+    """The lifecycle hooks, by their names in the Runtime SDK."""
 
     BEFORE_CLUSTER_CREATE = "BeforeClusterCreate"
     AFTER_CONTROL_PLANE_INITIALIZED = "AfterControlPlaneInitialized"
@@ -37,14 +37,14 @@ class Hook(str, Enum):
 
 
 class HookError(KapyError):
-    """An extension could not be asked, or answered with a failure."""
+    """An extension could not be called, or it answered with a failure."""
 
 
 class Answer(NamedTuple):
-    """What the extensions of a hook say together.
+    """The combined answer of all extensions that serve a hook.
 
-    retry_after: seconds until they want to be asked again, and that nothing goes on before;
-    0 lets it go on.
+    retry_after: seconds to wait before the hook is called again; the operation is blocked until
+    then. 0: it may go on.
     """
 
     retry_after: int = 0
@@ -53,78 +53,79 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class UpgradeSteps:
-    """The versions that are still ahead when a hook is asked."""
+    """The remaining versions of an upgrade at the time of a hook call."""
 
     control_plane: Sequence[str] = ()
     workers: Sequence[str] = ()
 
 
 class UpgradePlans(NamedTuple):
-    """The versions that an extension wants an upgrade to go through; an empty workers' plan leaves
-    them to us."""
+    """The versions that an extension plans for an upgrade. If the workers' plan is empty, kapy
+    computes it."""
 
     control_plane: Sequence[str]
     workers: Sequence[str] = ()
 
 
 class LifecycleHooks(Protocol):
-    """Asks the extensions that are registered. Every method may raise HookError.
+    """Calls the registered extensions. Every method may raise HookError.
 
-    cluster: as extensions are shown it (`shown`). start, target: versions before and after.
+    cluster: in the form that extensions receive (`shown`). start, target: versions before and
+    after.
     """
 
     async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:
-        """Whether any extension that is there for the cluster's namespace serves a hook."""
+        """Whether an extension that matches the cluster's namespace serves the hook."""
 
     async def before_cluster_create(self, cluster: Cluster) -> Answer:
-        """May hold the creation of everything that is made for a Cluster."""
+        """This hook may block the creation of all objects of a Cluster."""
 
     async def after_control_plane_initialized(self, cluster: Cluster) -> Answer:
-        """Told once, when the API server can be reached for the first time; holds nothing."""
+        """This hook is called once, when the API server is first reachable; it blocks nothing."""
 
     async def before_cluster_upgrade(
         self, cluster: Cluster, start: str, target: str, steps: UpgradeSteps
     ) -> Answer:
-        """May hold a whole upgrade; asked once at its beginning."""
+        """This hook may block a whole upgrade; it is called once at the start."""
 
     async def before_control_plane_upgrade(
         self, cluster: Cluster, start: str, target: str, steps: UpgradeSteps
     ) -> Answer:
-        """May hold one step of the control plane."""
+        """This hook may block one upgrade step of the control plane."""
 
     async def after_control_plane_upgrade(
         self, cluster: Cluster, version: str, steps: UpgradeSteps
     ) -> Answer:
-        """May hold everything that follows a step of the control plane."""
+        """This hook may block everything that follows an upgrade step of the control plane."""
 
     async def before_workers_upgrade(
         self, cluster: Cluster, start: str, target: str, steps: UpgradeSteps
     ) -> Answer:
-        """May hold one step of the workers."""
+        """This hook may block one upgrade step of the workers."""
 
     async def after_workers_upgrade(
         self, cluster: Cluster, version: str, steps: UpgradeSteps
     ) -> Answer:
-        """May hold the next step of the control plane after one of the workers."""
+        """This hook may block the control plane's next upgrade step after a step of the workers."""
 
     async def after_cluster_upgrade(self, cluster: Cluster, version: str) -> Answer:
-        """May hold the next upgrade after a whole one."""
+        """This hook may block the next upgrade after a whole one."""
 
     async def before_cluster_delete(self, cluster: Cluster) -> Answer:
-        """May hold the deletion of everything that belongs to a Cluster."""
+        """This hook may block the deletion of all objects of a Cluster."""
 
     async def generate_upgrade_plan(
         self, extension: str, cluster: Cluster, control_plane: str, workers: str, target: str
     ) -> UpgradePlans:
-        """Asks one extension by its name for the versions in between.
+        """Ask the named extension for the intermediate versions of an upgrade.
 
-        control_plane, workers: the versions now, workers' the oldest one or "".
+        control_plane, workers: the current versions; workers is the oldest one, or "".
         """
 
 
 def shown(cluster: Cluster) -> Cluster:
-    """The Cluster as extensions are shown it: without status, and what annotations keep for
-    others."""
+    """The Cluster in the form that extensions receive: without status and without the annotations
+    that other programs keep for themselves."""
     metadata = msgspec.structs.replace(
         cluster.metadata,
         annotations={

@@ -1,8 +1,8 @@
-"""How the objects of a managed cluster are called.
+"""Names of the objects of a managed cluster.
 
-They are called as upstream's are, prefix and five characters; but these follow from what an object
-is made for, so that whoever tries again after a lost answer asks for the same name. An object that
-is there keeps its name.
+Names look like upstream's: a prefix and five characters. The characters are derived from the
+purpose of the object, so a retry after a lost answer uses the same name. An existing object keeps
+its name.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from kapy.kube import Document
 from kapy.kube.generated_names import generated_name, suffix
 
 CLUSTER_NAMES: Final = "{{ .cluster.name }}-{{ .random }}"
-"""Of what there is once in a cluster, unless its class says otherwise."""
+"""The default naming template of objects that exist once per cluster."""
 
 
 def worker_names(key: str) -> str:
-    """Of groups of worker machines; key: what their kind's templates call one."""
+    """The default naming template of worker groups. key: the name of the group's kind in
+    templates."""
     return f"{{{{ .cluster.name }}}}-{{{{ .{key}.topologyName }}}}-{{{{ .random }}}}"
 
 
 def worker_prefix(cluster: str, topology: str) -> str:
-    """Of templates and objects of a group of worker machines; topology: what the Cluster calls
-    the group."""
+    """The name prefix of templates and objects of a worker group. topology: the group's topology
+    name."""
     return f"{cluster}-{topology}-"
 
 
 def control_plane_prefix(cluster: str) -> str:
-    """Of the template of the control plane's machines."""
+    """The name prefix of the control plane's machine template."""
     return f"{cluster}-"
 
 
 def shim_name(cluster: str) -> str:
-    """Of the Secret that owns what was made for a Cluster until the Cluster does."""
+    """The name of the Secret that owns new objects of a Cluster until the Cluster owns them."""
     return f"{cluster}-shim"
 
 
 def prefixed_name(prefix: str, cluster: Cluster, *slot: str) -> str:
-    """slot: what tells an object from all others of its Cluster with the prefix."""
+    """A name with a prefix. slot: distinguishes the object from others of its Cluster with that
+    prefix."""
     return generated_name(prefix, cluster.metadata.uid, *slot)
 
 
 def class_name(
     template: str, cluster: Cluster, *slot: str, more: Mapping[str, Any] | None = None
 ) -> str:
-    """A name as a class wants it. more: what its template may name besides the cluster.
+    """A name from a naming template of the class. more: template variables besides the cluster.
 
     Raises BadNameTemplate.
     """
@@ -60,9 +62,9 @@ def class_name(
 
 
 def next_name(prefix: str, cluster: Cluster, current: str, template: Document) -> str:
-    """Of the template that takes the place of another one, because its spec is another.
+    """The name of a template that replaces another one because the spec has changed.
 
-    current: the name of that other one. A spec that comes back gets a new name, too.
+    current: the name of the replaced template. A spec that is restored later gets a new name, too.
     """
     spec = msgspec.json.encode(template.get("spec"), order="deterministic")
     return prefixed_name(prefix, cluster, template["kind"], current, spec.hex())

@@ -1,4 +1,4 @@
-"""What an ExtensionConfig offers to those who ask extensions."""
+"""The handlers that an ExtensionConfig offers to callers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from kapy.kube import Document
 
 
 def offer(config: Document | None) -> Any:
-    """Which handlers it has, where they are and for whom; None when it is gone, or goes. Who
-    waits for an extension, or was told something by one, has to look again when this changes."""
+    """The spec and handlers of an ExtensionConfig; None if it is deleted or being deleted.
+
+    When this value changes, callers that wait for an extension, or that used its answer, must
+    reconcile again.
+    """
     if config is None or config["metadata"].get("deletionTimestamp"):
         return None
     return config["spec"], (config.get("status") or {}).get("handlers")

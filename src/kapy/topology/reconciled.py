@@ -1,6 +1,6 @@
-"""What a Cluster says about its topology: the condition TopologyReconciled, and upgrade plans.
+"""The condition TopologyReconciled and the upgrade plans in the status of a Cluster.
 
-Pure: what one reconcile has found out goes in. Sentences are upstream's.
+The functions are pure: their input is the result of one reconcile. The messages are upstream's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLASS_NOT_RECONCILED: Final = (
 
 
 class Said(NamedTuple):
-    """The condition in both forms."""
+    """The condition in the v1beta2 and the v1beta1 form."""
 
     condition: Condition
     legacy: V1Beta1Condition
@@ -44,9 +44,10 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What one reconcile of a topology has found out.
+    """The result of one reconcile of a topology.
 
-    cluster_class, desired: None where it did not come so far. error: what stopped it.
+    cluster_class, desired: None if the reconcile did not get that far. error: the error that
+    stopped it.
     """
 
     cluster: Cluster
@@ -58,9 +59,10 @@ class Found:
 
 
 def topology_reconciled(found: Found) -> Said:
-    """Whether every object is as the topology says; why not, with the steps of an upgrade.
+    """The condition: whether every object matches the topology; if not, why, with the upgrade
+    steps.
 
-    Raises MissingField and WrongType of the desired control plane's version.
+    Raises MissingField and WrongType if the version of the desired control plane cannot be read.
     """
     cluster = found.cluster
     if is_paused(cluster, cluster):
@@ -80,7 +82,8 @@ def topology_reconciled(found: Found) -> Said:
 
 
 def write_upgrade_plans(status: ClusterStatus, upgrades: UpgradeTracker) -> None:
-    """Put the versions that are ahead into a Cluster's status; unknown ones change nothing."""
+    """Write the remaining versions of an upgrade into a Cluster's status; without a plan nothing
+    changes."""
     if not upgrades.is_planned:
         return
     control_plane, workers = (
@@ -104,8 +107,8 @@ def _is_observed(of_class: ClusterClass) -> bool:
 
 
 def _is_upgrading(found: Found) -> bool:
-    """Whether anything is on its way to another version, or waits; a control plane that is being
-    made for the first time is neither."""
+    """Whether any object is upgrading or waits for its upgrade. A control plane that is being
+    created for the first time does not count."""
     upgrades = found.upgrades
     control_plane = upgrades.control_plane
     return (
@@ -139,7 +142,7 @@ def _upgrading(found: Found) -> Said:
 
 
 def _control_plane(found: Found) -> tuple[str, str]:
-    """The kind of the control plane, and the version that it should have now."""
+    """The kind of the control plane and the version that it should have now."""
     document = found.desired.control_plane.object if found.desired else None
     if document is None:
         return "ControlPlane", ""
@@ -155,13 +158,15 @@ def _control_plane_lines(upgrades: UpgradeTracker, kind: str, version: str) -> I
 
 
 class _Kind(NamedTuple):
-    """How the workers of one kind are spoken of. deferral: the annotations that defer them."""
+    """How messages describe workers of one kind. deferral: the annotations that defer their
+    upgrade."""
 
     name: str
     deferral: str
 
     def lines(self, upgrade: WorkersUpgrade, version: str) -> Iterator[str]:
-        """Each group is told of once: as upgrading, else as deferred, else as pending."""
+        """One line for each state; a group is listed once: as upgrading, else deferred, else
+        pending."""
         deferred = upgrade.deferred - upgrade.upgrading
         pending = upgrade.pending - upgrade.upgrading - deferred
         if upgrade.upgrading:
@@ -189,7 +194,7 @@ _MACHINE_POOLS: Final = _Kind(
 
 
 def _waits_for_user(upgrade: WorkersUpgrade) -> bool:
-    """Whether nothing is left that goes on by itself."""
+    """Whether the upgrade can only go on after user action: no group but deferred ones remains."""
     return bool(upgrade.deferred) and not (upgrade.upgrading or upgrade.pending - upgrade.deferred)
 
 

@@ -1,7 +1,7 @@
-"""The objects of a managed cluster: as they are, or as they should be.
+"""The objects of a managed cluster, in their current or desired state.
 
-Objects of providers are documents, our own kinds Structs. In a current state None means that the
-object is not there; a read that failed never becomes a state.
+Objects of providers are documents, our own kinds are Structs. In a current state None means that
+the object does not exist; a failed read never becomes a state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kapy.kube import Document
 
 @dataclass
 class ControlPlaneState:
-    """A control plane and what belongs to it alone."""
+    """A control plane object and the objects that belong to it alone."""
 
     object: Document | None = None
     infrastructure_machine_template: Document | None = None
@@ -27,10 +27,10 @@ class ControlPlaneState:
 
 @dataclass
 class MachineDeploymentState:
-    """A MachineDeployment and what belongs to it alone.
+    """A MachineDeployment and the objects that belong to it alone.
 
-    Templates are None only in a current state, of a MachineDeployment that is being deleted.
-    is_upgrading: whether one of its Machines has another version than it (current state only).
+    Templates are None only in a current state, if the MachineDeployment is being deleted.
+    is_upgrading: one of its Machines has another version than it (current state only).
     """
 
     object: MachineDeployment
@@ -42,10 +42,10 @@ class MachineDeploymentState:
 
 @dataclass
 class MachinePoolState:
-    """A MachinePool and what belongs to it alone.
+    """A MachinePool and the objects that belong to it alone.
 
-    What it is made of is None only in a current state, of a MachinePool that is being deleted.
-    is_upgrading: whether one of its Nodes has another version than it (current state only).
+    Its bootstrap and infrastructure objects are None only in a current state, if the MachinePool is
+    being deleted. is_upgrading: one of its Nodes has another version than it (current state only).
     """
 
     object: MachinePool
@@ -56,10 +56,10 @@ class MachinePoolState:
 
 @dataclass
 class ClusterState:
-    """A managed cluster. Workers are keyed by their names in the topology.
+    """A managed cluster. Workers are keyed by their topology names.
 
-    The Cluster of a desired state is the current one with its references, labels and annotations as
-    they should be.
+    In a desired state the Cluster is the current one with the desired references, labels and
+    annotations.
     """
 
     cluster: Cluster

@@ -1,7 +1,7 @@
-"""Which versions a managed cluster goes through until it has the one that is wanted.
+"""The sequence of versions on the way to a managed cluster's target version.
 
-The control plane takes one step for each minor version; workers take as few as the version skew
-that Kubernetes supports allows. Texts of versions stay as they were given, and in errors too.
+The control plane takes one step for each minor version. Workers take as few steps as the version
+skew policy of Kubernetes allows. Version strings stay as given, also in errors.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ WORKERS_BEHIND: Final = 3
 
 
 class BadUpgradePlan(KapyError):
-    """There is no plan, or the one that was given does not lead to the wanted version."""
+    """There is no upgrade plan, or the given one does not lead to the target version."""
 
 
 def one_minor_plan(desired: str, control_plane: str) -> list[str]:
-    """The control plane's plan when nothing says which versions there are: the wanted one, at most
-    one minor version on."""
+    """The control plane's plan if the available versions are unknown: the target version, which may
+    be at most one minor version ahead."""
     wanted = _parsed(desired, "failed to parse desired version")
     current = _parsed(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
@@ -34,8 +34,8 @@ def one_minor_plan(desired: str, control_plane: str) -> list[str]:
 
 
 def class_versions_plan(versions: Sequence[str], desired: str, control_plane: str) -> list[str]:
-    """The control plane's plan out of the versions of a ClusterClass (oldest first): the last one
-    of each minor version, up to the wanted one."""
+    """The control plane's plan from the versions of a ClusterClass (oldest first): the last patch
+    version of each minor version, up to the target version."""
     wanted = _parsed(desired, "failed to parse desired version")
     current = _parsed(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
@@ -54,7 +54,7 @@ def class_versions_plan(versions: Sequence[str], desired: str, control_plane: st
 
 
 def _last_of_minors(ahead: Mapping[str, Version], minor: int, *, same: bool) -> list[str]:
-    """same: whether the upgrade stays within the minor version."""
+    """The last version of each minor version. same: the upgrade stays within one minor version."""
     plan = list(ahead)[:1] if same else []
     for text, version in ahead.items():
         if version.minor > minor:
@@ -72,10 +72,10 @@ def checked_plans(
     control_plane_plan: Sequence[str],
     workers_plan: Sequence[str],
 ) -> list[str]:
-    """The workers' plan, made here if none is given, when both plans lead to the wanted version.
+    """Check that both plans lead to the target version; compute the workers' plan if none is given.
 
-    oldest_workers: the oldest version of workers, "" without workers. Where nothing is known that
-    workers could go through, the plan is empty, as upstream's is. Raises BadUpgradePlan.
+    oldest_workers: the oldest version of workers, "" without workers. If no intermediate version is
+    known, the plan is empty, as in upstream. Raises BadUpgradePlan.
     """
     wanted = _parsed(desired, f"failed to parse Cluster version {desired}")
     current = _parsed(control_plane, f"failed to parse ControlPlane version {control_plane}")
@@ -106,8 +106,8 @@ def checked_plans(
 
 @dataclass(slots=True)
 class _Known:
-    """The control plane's versions, now and to come: their minor versions and their order, which
-    build tags leave open."""
+    """The control plane's current and future versions with their minor versions, and their order,
+    which semantic versions with different build tags do not have."""
 
     control_plane: str
     current: Version
@@ -148,8 +148,10 @@ def _check_control_plane(
 
 
 def _workers_plan(desired: str, wanted: int, oldest: int, known: _Known) -> list[str]:
-    """As few steps as the skew allows; the last one leads to the wanted version. None when a
-    version in between is not known, or the workers are ahead."""
+    """The workers' plan: as few steps as the skew allows, the last one to the target version.
+
+    None if an intermediate version is unknown, or if the workers are ahead.
+    """
     between = range(oldest + WORKERS_BEHIND, wanted, WORKERS_BEHIND)
     if wanted < oldest or not all(minor in known.minors for minor in between):
         return []
@@ -183,7 +185,7 @@ def _check_workers(
 
 
 def _check_order(item: str, target: str, current: str, known: _Known) -> None:
-    """Of versions that differ in their build tags only: the control plane's plan decides."""
+    """Check versions that differ in build tags only: they must follow the control plane's order."""
     if target not in known.order:
         raise BadUpgradePlan(f"{item} failer to determine version {target} order")
     if current not in known.order:

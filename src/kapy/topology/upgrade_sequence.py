@@ -1,4 +1,5 @@
-"""Which versions are still ahead of a managed cluster, before anything of it gets the next one."""
+"""Computes the versions that are ahead of a managed cluster, before any of its objects is
+upgraded."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 async def plan_upgrade(
     blueprint: Blueprint, current: ClusterState, upgrades: UpgradeTracker, calls: HookCalls
 ) -> None:
-    """Puts the plans into the tracker: empty ones when everything has the wanted version.
+    """Put the upgrade plans into the tracker; they are empty if everything has the target version.
 
-    Raises BadUpgradePlan, HookError, and CannotCompute for a control plane that says no version.
+    Raises BadUpgradePlan, HookError, and CannotCompute if the control plane has no version.
     """
     document = current.control_plane.object
     if document is not None:
@@ -67,7 +68,7 @@ async def _plan(
 async def _plans(
     blueprint: Blueprint, upgrades: UpgradeTracker, calls: HookCalls, control_plane: str
 ) -> UpgradePlans:
-    """What an extension, the class's versions, or nobody says about the versions in between."""
+    """The intermediate versions from a runtime extension, else from the class, else by default."""
     spec, target = blueprint.cluster_class.spec, blueprint.topology.version
     if extension := spec.upgrade.external.generate_upgrade_plan_extension:
         return await calls.upgrade_plan(extension, control_plane, upgrades.oldest_workers, target)
@@ -78,7 +79,7 @@ async def _plans(
 
 
 def _workers(current: ClusterState) -> Iterable[Version]:
-    """The versions of all workers that say one."""
+    """The versions of all workers that have one."""
     for kind, groups in (
         ("MachineDeployment", current.machine_deployments),
         ("MachinePool", current.machine_pools),
@@ -98,8 +99,8 @@ def _oldest(versions: Iterable[Version], control_plane: Version) -> Version | No
 
 
 def _is_older(version: Version, than: Version, control_plane: Version) -> bool:
-    """Of versions that differ in their build tags only, that which the control plane has is newer:
-    workers never run ahead of it."""
+    """Compare versions that differ in build tags only: the control plane's version is the newer
+    one, because workers never run ahead of it."""
     order = compare(version, than, build_tags=True)
     return order == -1 or (order == DIFFERENT and str(version) != str(control_plane))
 

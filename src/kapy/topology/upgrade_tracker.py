@@ -1,7 +1,7 @@
-"""Where the upgrade of a managed cluster is: seen and decided while its desired state is computed.
+"""The progress of a managed cluster's upgrade, recorded while its desired state is computed.
 
-Whoever asks for a desired state makes the tracker, and reads in it what must wait: nothing that
-waits may be written, because its other changes would roll machines out twice.
+The caller of `desired_state` creates the tracker and reads from it which objects must wait. A
+waiting object must not be written: its other changes would roll out its machines twice.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from kapy.kube.digits import whole
 
 @dataclass(slots=True)
 class ControlPlaneUpgrade:
-    """The control plane's part.
+    """The upgrade of the control plane.
 
-    pending: it should have another version and does not get it this time, so it is not written.
-    plan: the versions that it still goes through; the last one is the wanted one.
-    provisioning, upgrading: what the current one is busy with.
-    starting: it gets its next version this time.
-    waiting_for_workers: its next version would be too far ahead of the workers'.
+    pending: it should have another version but does not get it in this reconcile, so it is not
+    written. plan: the versions ahead of it; the last one is the target version. provisioning,
+    upgrading: the current object is in progress. starting: it gets its next version in this
+    reconcile. waiting_for_workers: its next version would be too far ahead of the workers.
     """
 
     pending: bool = False
@@ -33,24 +32,24 @@ class ControlPlaneUpgrade:
 
     @property
     def is_stable(self) -> bool:
-        """Whether it has the wanted version and nothing is going on."""
+        """Whether it has the target version and no operation is in progress."""
         return not (self.provisioning or self.upgrading or self.starting or self.pending)
 
     @property
     def lets_workers_upgrade(self) -> bool:
-        """Whether it is stable, or stands still for the workers."""
+        """Whether it is stable, or waits for the workers."""
         busy = self.provisioning or self.upgrading or self.starting
         return not busy and (self.waiting_for_workers or not self.pending)
 
 
 @dataclass(slots=True)
 class WorkersUpgrade:
-    """The part of all MachineDeployments, or of all MachinePools.
+    """The upgrade of all MachineDeployments, or of all MachinePools.
 
-    pending_create: names in the topology of those that are not created this time.
-    Names of objects are in the other sets. pending: not written this time; deferred: pending
-    because the user says so; upgrading: busy with a version, or given one this time.
-    concurrency: how many may be upgrading at the same time.
+    pending_create: topology names of groups that are not created in this reconcile. The other sets
+    have object names. pending: not written in this reconcile. deferred: pending by the user's
+    choice. upgrading: an upgrade is in progress or starts in this reconcile. concurrency: the
+    maximum number of groups that upgrade at the same time.
     """
 
     concurrency: int = 1
@@ -62,21 +61,21 @@ class WorkersUpgrade:
 
     @property
     def is_concurrency_reached(self) -> bool:
-        """Whether no more of them may start."""
+        """Whether no further group may start its upgrade."""
         return len(self.upgrading) >= self.concurrency
 
     @property
     def is_settled(self) -> bool:
-        """Whether all are there, with the wanted version."""
+        """Whether all groups exist and have the target version."""
         return not (self.pending_create or self.pending or self.deferred or self.upgrading)
 
 
 @dataclass(slots=True)
 class UpgradeTracker:
-    """The whole cluster.
+    """The upgrade of the whole cluster.
 
-    oldest_workers: the oldest version of workers, "" without workers.
-    is_planned: whether the plans are known (they are empty when there is nothing to upgrade).
+    oldest_workers: the oldest version of workers, "" without workers. is_planned: the plans are
+    known (they are empty if there is nothing to upgrade).
     """
 
     control_plane: ControlPlaneUpgrade = field(default_factory=ControlPlaneUpgrade)
@@ -87,7 +86,7 @@ class UpgradeTracker:
 
     @classmethod
     def of(cls, cluster: Cluster) -> UpgradeTracker:
-        """A tracker that knows nothing yet but what the Cluster allows."""
+        """A tracker for a Cluster, with only the allowed concurrency set."""
         most = _concurrency(cluster)
         return cls(
             machine_deployments=WorkersUpgrade(concurrency=most),
@@ -96,12 +95,12 @@ class UpgradeTracker:
 
     @property
     def workers_plan(self) -> list[str]:
-        """The versions that workers still go through."""
+        """The versions ahead of the workers."""
         return self.machine_deployments.plan or self.machine_pools.plan
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything is there, with the wanted version."""
+        """Whether all objects exist and have the target version."""
         return (
             self.control_plane.is_stable
             and self.machine_deployments.is_settled
@@ -110,6 +109,7 @@ class UpgradeTracker:
 
 
 def _concurrency(cluster: Cluster) -> int:
-    """Admission lets positive numbers through only; of anything else, one."""
+    """The upgrade concurrency of the annotation. Admission accepts positive numbers only; any other
+    value counts as 1."""
     said = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
     return max(1, whole(said)) if said.isdecimal() else 1

@@ -1,7 +1,7 @@
-"""Values of variables: defaulted, and checked, by the definitions in a ClusterClass's status.
+"""Defaulting and validation of variable values by the definitions in a ClusterClass's status.
 
-A value counts for the whole cluster or, as an override, for one part of it; overrides are never
-made up, and none is required.
+A value applies to the whole cluster or, as an override, to one part of it. Overrides are never
+defaulted into existence, and none is required.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def defaulted_variables(
     *,
     create: bool,
 ) -> tuple[list[ClusterVariable], list[FieldError]]:
-    """The values with defaults, those that are there first and in their order; or what is wrong.
+    """The values with defaults, existing ones first and in their order; or the errors.
 
-    create: whether variables that have a default and no value get one.
+    create: add variables that have a default but no value.
     """
     definitions, errors = _definitions(variables, path)
     errors = [*_repeated(values, path), *errors]
@@ -68,8 +68,8 @@ def variable_value_errors(
     *,
     complete: bool,
 ) -> list[FieldError]:
-    """What is wrong with values. old: what they were, for rules about changes. complete: whether
-    required variables must be among them."""
+    """The errors in variable values. old: the previous values, for rules about changes. complete:
+    report required variables that are missing."""
     definitions, errors = _definitions(variables, path)
     errors = [*_repeated(values, path), *errors]
     if errors:
@@ -94,7 +94,7 @@ def variable_value_errors(
 def value_errors(
     variable: ClusterVariable, old: Any, schema: JSONSchemaProps, path: str
 ) -> list[FieldError]:
-    """What is wrong with one value. old: what it was, or ABSENT."""
+    """The errors in one value. old: its previous value, or ABSENT."""
     checked = _compiled_schema(schema)
     value, where, shown = fitting(variable.value), f"{path}.value", text_of(variable.value)
     if errors := checked.shape_errors(value, where):
@@ -117,7 +117,7 @@ def value_errors(
 
 
 def text_of(value: Any) -> str:
-    """A value as errors quote it."""
+    """A value as error messages quote it."""
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -138,7 +138,7 @@ def _undefined(variable: ClusterVariable, path: str) -> FieldError:
 def _definitions(
     variables: Sequence[ClusterClassStatusVariable], path: str
 ) -> tuple[Definitions, list[FieldError]]:
-    """The one definition that each variable has; an error when one has none, or several."""
+    """The definition of each variable, and an error for each variable with none or with several."""
     problems = []
     for one in variables:
         if not one.definitions:
@@ -162,7 +162,7 @@ _MOST_SCHEMAS = 1024
 
 
 def _compiled_schema(schema: JSONSchemaProps) -> FieldSchema:
-    """Schemas are compiled once: the same ones come with every Cluster of a class."""
+    """Compile a schema; cached, because each Cluster of a class uses the same schemas."""
     key = msgspec.json.encode(encode(schema))
     found = _SCHEMAS.get(key)
     if found is None:

@@ -1,9 +1,9 @@
-"""Bundles: providers, templates and image lists in one file, for places without a network.
+"""Bundles: providers, templates and image lists in one file, for installations without a network.
 
 A bundle is an OCI image layout. Each version of a provider is an artifact with its files (see
-`kapy.clusterctl.oci`), and one more artifact has the list of all images with their digests; the
-images themselves are mirrored with the tools for that. Loaded, it is a folder repository and a
-configuration file that names it, so that everything, also upstream's clusterctl, works from it.
+`kapy.clusterctl.oci`). One more artifact lists all images with their digests; the images themselves
+are mirrored with the usual tools. A loaded bundle becomes a folder repository and a configuration
+file that refers to it, so that every tool, upstream's clusterctl included, works from it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Release:
 
 @dataclass(frozen=True)
 class Bundle:
-    """images: their names, with digests (`name:tag@sha256:…`) where those are known; sorted."""
+    """images: their names, with digests (`name:tag@sha256:…`) if known; sorted."""
 
     releases: tuple[Release, ...]
     images: tuple[str, ...]
 
     @property
     def without_digest(self) -> list[str]:
-        """The images of which nobody said a digest."""
+        """The images without a known digest."""
         return [one for one in self.images if "@" not in one]
 
 
 def provider_of(label: str, name: str, kind: str) -> Provider | None:
-    """The provider that a bundle names; None for cert-manager. Raises ValueError."""
+    """The provider of an artifact in a bundle; None for cert-manager. Raises ValueError."""
     return None if label == CERT_MANAGER else Provider(name, ProviderType(kind), "")

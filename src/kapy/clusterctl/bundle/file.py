@@ -1,4 +1,4 @@
-"""Bundles as files."""
+"""Bundles as files: writing, reading and checking."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def save(bundle: Bundle, path: Path) -> None:
 
 
 def opened(path: Path) -> Bundle:
-    """Read a bundle; everything in it is checked. Raises BundleError."""
+    """Read a bundle and check all of its content. Raises BundleError."""
     layout = Layout(path)
     releases, images = [], b""
     for entry in layout.entries:
@@ -48,9 +48,8 @@ def opened(path: Path) -> Bundle:
 
 
 def artifact_of(release: Release) -> Artifact:
-    """A release as an artifact; its components have the name that Cluster API Operator looks for,
-    too.
-    """
+    """The artifact of a release; its components file is also listed under the name that Cluster API
+    Operator looks for."""
     also = {}
     if release.provider is not None:
         theirs = f"{operator_type(release.provider)}-{GENERIC}"

@@ -1,4 +1,4 @@
-"""What goes into a bundle: read from the repositories of the configuration, side by side."""
+"""Collects the content of a bundle from the configured repositories, concurrently."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _HUB_REGISTRY: Final = "registry-1.docker.io"
 async def gathered(
     asked: Asked, config: Config, say: Say, *, cert_manager: bool = True, digests: bool = True
 ) -> Bundle:
-    """The providers that are asked for, with the usual ones, and cert-manager.
+    """The requested providers, the usual ones, and cert-manager.
 
-    digests: ask the registries of images for their digests; those that do not answer leave theirs
-    open. Raises ConfigError and RepositoryError.
+    digests: ask the registries for the digests of images; an image keeps no digest if its registry
+    does not answer. Raises ConfigError and RepositoryError.
     """
     works = [
         partial(_release, kind, wanted, config, say)
@@ -80,7 +80,7 @@ def _is_template(name: str) -> bool:
 
 
 def _images(release: Release, config: Config) -> Iterable[str]:
-    """The images of the components as they are named there, variables replaced where known."""
+    """The images of the components, with variables replaced as far as their values are known."""
     name = release.components_file
     text = release.files[name].decode("utf-8", "surrogateescape")
     for image in images_of(objects_of(text, f"{release}: {name}")):

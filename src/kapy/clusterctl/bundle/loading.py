@@ -1,4 +1,4 @@
-"""Making a bundle usable: as a folder repository, or in a registry, with a configuration for it."""
+"""Makes a bundle usable: as a folder repository or in a registry, with a matching configuration."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _AT_ONCE: Final = 4
 
 
 def unpack(bundle: Bundle, folder: Path, say: Say) -> None:
-    """Write the releases and the list of images below a folder; what is there stays.
+    """Write the releases and the image list below a folder; existing files stay.
 
-    Again after it was interrupted, it completes. Raises BundleError.
+    A repeated call completes an interrupted one. Raises BundleError.
     """
     for release in bundle.releases:
         say("Unpacking", provider=release.label, version=release.version)
@@ -39,7 +39,7 @@ def unpack(bundle: Bundle, folder: Path, say: Say) -> None:
 
 
 async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
-    """Put the releases into a registry, as `<place>/<label>:<version>`.
+    """Push the releases to a registry, as `<place>/<label>:<version>`.
 
     place: `oci://registry/prefix`. Raises BundleError, RepositoryError.
     """
@@ -59,9 +59,9 @@ async def push(bundle: Bundle, place: str, config: Config, say: Say) -> None:
 
 
 def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
-    """What a configuration says so that the releases at a place (a folder, or `oci://…`) are used.
+    """The configuration that uses the releases at a place (a folder, or `oci://…`).
 
-    image_repository: where the images were mirrored to, if anywhere.
+    image_repository: the registry to which the images were mirrored, if any.
     """
     place = place.rstrip("/")
     found: dict[str, Any] = {
@@ -85,10 +85,11 @@ def settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[
 
 
 def configure(found: Mapping[str, Any], usual: Path, beside: Path) -> Path:
-    """Write settings into the usual file where it is not somebody else's, else into `beside`.
+    """Write settings into the usual configuration file if kapy wrote it or it does not exist, else
+    into `beside`.
 
-    Answers the file. What an earlier bundle wrote stays where it is not told anew.
-    Raises BundleError.
+    Returns the file. Settings of an earlier bundle stay unless they are set again. Raises
+    BundleError.
     """
     path = usual if not usual.exists() or _is_ours(usual) else beside
     before: dict[str, Any] = {}

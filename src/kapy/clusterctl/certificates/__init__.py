@@ -1,8 +1,8 @@
-"""Certificates of providers' webhooks: from cert-manager, or from an authority of kapy's own.
+"""Certificates for providers' webhooks, from cert-manager or from a CA of kapy.
 
-A components file asks for them as cert-manager's objects (Certificate, Issuer) and marks with
-`cert-manager.io/inject-ca-from` what has to trust them. Without cert-manager the same Secrets are
-made here (`own`), and the same fields filled in (`injection`).
+A components file requests them as cert-manager objects (Certificate, Issuer) and marks the objects
+that must trust the CA with `cert-manager.io/inject-ca-from`. Without cert-manager, kapy creates the
+same Secrets (`own`) and fills in the same fields (`injection`).
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ INJECT_FROM_SECRET: Final = "cert-manager.io/inject-ca-from-secret"
 
 
 class CertificateError(ClusterctlError):
-    """A provider's certificates cannot be had in the way that was chosen."""
+    """A provider's certificates cannot be issued in the chosen way."""

@@ -1,4 +1,4 @@
-"""cert-manager in a management cluster: tried out, installed and upgraded as upstream does.
+"""Tests, installs and upgrades cert-manager in a management cluster, as upstream does.
 
 Upstream: `cmd/clusterctl/client/cluster/cert_manager.go`.
 """
@@ -32,7 +32,7 @@ from kapy.kube.names import CRDS, NAMESPACES, Resource
 from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
 
 VERSION: Final = "cert-manager.clusterctl.cluster.x-k8s.io/version"
-"""Annotation of all objects of a cert-manager that clusterctl installed."""
+"""Annotation with the version, on all objects of a cert-manager that clusterctl installed."""
 
 NAME: Final = "app.kubernetes.io/name"
 _NAMESPACE: Final = "cert-manager"
@@ -45,14 +45,16 @@ _KEPT: Final = (
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
 )
-"""What an upgrade does not delete: users' objects, and what keeps them from being written."""
+"""Kinds that an upgrade keeps: CRDs and the Namespace hold users' objects, webhook configurations
+guard them."""
 _MADE_BY_SERVER: Final = ("Endpoints", "EndpointSlice")
 _PAUSE: Final = 1.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What an upgrade of cert-manager would be. external: somebody else looks after it."""
+    """The upgrade of cert-manager that `ensure_latest` would do. external: clusterctl did not
+    install it."""
 
     external: bool = False
     current: str = ""
@@ -61,21 +63,22 @@ class Plan:
 
 
 async def is_there(client: Client) -> bool:
-    """Whether the kinds of cert-manager are defined, and not by a plane of kapy."""
+    """Whether cert-manager's CRDs exist and were not defined by a kapy plane itself."""
     definition = await _definition(client)
     return definition is not None and not of_plane(definition)
 
 
 async def is_built_in(client: Client) -> bool:
-    """Whether a plane of kapy looks after the kinds of cert-manager."""
+    """Whether a kapy plane serves the kinds of cert-manager itself."""
     definition = await _definition(client)
     return definition is not None and of_plane(definition)
 
 
 def of_plane(definition: Document) -> bool:
-    """Whether a CRD of cert-manager's is a plane's own, and cert-manager was not installed since.
+    """Whether a cert-manager CRD was defined by a kapy plane and cert-manager was not installed
+    since.
 
-    cert-manager's own carries its name in a label.
+    cert-manager's own CRDs carry its name in a label.
     """
     metadata = definition["metadata"]
     labels = metadata.get("labels") or {}
@@ -90,7 +93,7 @@ async def _definition(client: Client) -> Document | None:
 
 
 async def images(client: Client, config: Config) -> list[str]:
-    """The images that installing cert-manager needs; none where its namespace is there."""
+    """The images that installing cert-manager needs; none if its namespace exists."""
     try:
         await retry(lambda: client.get(NAMESPACES, Key("", _NAMESPACE)))
     except NotFound:
@@ -99,7 +102,7 @@ async def images(client: Client, config: Config) -> list[str]:
 
 
 async def ensure_installed(client: Client, config: Config, say: Say) -> None:
-    """Install cert-manager unless it works already. Raises CertificateError."""
+    """Install cert-manager unless it already works. Raises CertificateError."""
     settings = config.cert_manager
     if settings.externally_provisioned:
         await _until_it_works(client, config, say)
@@ -110,13 +113,13 @@ async def ensure_installed(client: Client, config: Config, say: Say) -> None:
 
 
 async def plan(client: Client, config: Config) -> Plan:
-    """What `ensure_latest` would do."""
+    """The plan of `ensure_latest`."""
     found, _ = await _planned(client, config)
     return found
 
 
 async def ensure_latest(client: Client, config: Config, say: Say) -> None:
-    """Upgrade a cert-manager that clusterctl installed, where it is older than configured."""
+    """Upgrade a cert-manager that clusterctl installed if it is older than configured."""
     found, there = await _planned(client, config)
     if found.external:
         return
@@ -144,7 +147,7 @@ async def _planned(client: Client, config: Config) -> tuple[Plan, list[Labelled]
 def _compared(
     there: Sequence[Labelled], manifest: Sequence[Document], target: str
 ) -> tuple[str, bool]:
-    """The installed version, and whether it has to be replaced."""
+    """The installed version, and whether it must be replaced."""
     relevant = [one for one in there if one.kind not in _MADE_BY_SERVER]
     wanted = _version(target, "config version")
     current = ""
@@ -179,7 +182,7 @@ def _version(text: str, of: str) -> Version:
 
 
 async def _manifest(config: Config) -> list[Document]:
-    """The objects of cert-manager, as they are to be written."""
+    """The objects of cert-manager, ready to be written."""
     settings = config.cert_manager
     repository = repository_at(settings.url, _NAMESPACE, config)
     file = repository.components_file
@@ -210,7 +213,7 @@ async def _install(client: Client, config: Config, manifest: Sequence[Document],
 
 
 async def _works(client: Client) -> bool:
-    """Whether a certificate can be asked for, now."""
+    """Whether cert-manager can issue a certificate now."""
     try:
         await _try_out(client)
     except NotApplied:
@@ -238,7 +241,7 @@ async def _until_it_works(client: Client, config: Config, say: Say) -> None:
 
 
 async def _try_out(client: Client) -> None:
-    """Ask for a certificate, as a provider does, and take it back. Raises NotApplied."""
+    """Create a test certificate, as a provider would, and delete it. Raises NotApplied."""
     place = {"namespace": _TRY}
     issuer = {"name": "test-selfsigned", **place}
     certificate = {"name": "selfsigned-cert", **place}

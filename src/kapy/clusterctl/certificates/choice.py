@@ -1,4 +1,4 @@
-"""Who issues the certificates of providers' webhooks: chosen, or by what is installed."""
+"""Chooses the issuer of providers' webhook certificates: cert-manager or kapy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ CHOICES: Final[tuple[Choice, ...]] = ("auto", "cert-manager", "kapy")
 
 
 async def issuer(client: Client, config: Config, choice: Choice) -> Issuer:
-    """Who it is; of itself cert-manager where it is installed, or somebody else installs it."""
+    """The issuer. `auto` means cert-manager if it is installed or provisioned externally, else
+    kapy."""
     if choice != "auto":
         return choice
     if config.cert_manager.externally_provisioned or await is_there(client):

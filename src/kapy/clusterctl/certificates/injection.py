@@ -1,4 +1,4 @@
-"""Telling webhooks and CRDs whom to trust: `caBundle`, where `inject-ca-from` asks for it. Pure."""
+"""Sets `caBundle` in the webhooks and CRDs that ask for it with `inject-ca-from`. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfigurati
 
 
 def source(document: Document) -> tuple[Key | None, Key | None]:
-    """The Certificate, or the Secret, whose authority an object asks to be told."""
+    """The Certificate or Secret whose CA an object asks to be injected."""
     annotations = document["metadata"].get("annotations") or {}
     return _key(annotations.get(INJECT_CA_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
 
@@ -22,7 +22,8 @@ def source(document: Document) -> tuple[Key | None, Key | None]:
 def injected(
     document: Document, bundles: Mapping[Key, bytes], by_secret: Mapping[Key, bytes]
 ) -> Document:
-    """The object with the bundle that it asks for; itself where it asks for none of these."""
+    """The object with the CA bundle that it asks for; the same object if it asks for none of
+    these."""
     certificate, secret = source(document)
     bundle = bundles.get(certificate) if certificate else None
     if bundle is None and secret is not None:
@@ -31,7 +32,7 @@ def injected(
 
 
 def with_bundle(document: Document, bundle: str) -> Document:
-    """A CRD, webhook configuration or APIService that trusts `bundle` (base64)."""
+    """A CRD, webhook configuration or APIService with `bundle` (base64) as CA bundle."""
     if document["kind"] in WEBHOOKS:
         webhooks = [_trusting(one, bundle) for one in document.get("webhooks") or []]
         return {**document, "webhooks": webhooks}

@@ -1,9 +1,9 @@
-"""Making the Secrets of certificates: which are good still, which are made anew. Pure.
+"""Computes the Secrets of certificates: which ones are valid and which must be reissued. Pure.
 
-Nobody runs in the cluster who would renew them, so they last as long as their authority: ten
-years. What has used two thirds of its life is made anew whenever a provider is installed or
-upgraded, and by `kapy certificates renew`. An authority that is made anew leaves its last
-certificate in `previous.crt`: until the servers have their new certificates, both are trusted.
+No process in the cluster would renew these certificates, so they last as long as their CA: ten
+years. A certificate is reissued when two thirds of its lifetime have passed and a provider is
+installed or upgraded, or by `kapy certificates renew`. A new CA keeps the previous CA certificate
+in `previous.crt`: both are trusted until the servers have their new certificates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kapy.kube.foreign_json import decoded
 from kapy.kube.pki import Algorithm, InvalidPem, KeyPair, facts, issue, new_ca
 
 OURS: Final = "kapy.cluster.x-k8s.io/certificate"
-"""Label of the Secrets made here; as an annotation, what its certificate was asked to be."""
+"""Label of Secrets issued here; as an annotation, the request that its certificate answers."""
 CERTIFICATE_NAME: Final = "cert-manager.io/certificate-name"
 LIFE: Final = timedelta(days=3650)
 
@@ -30,9 +30,8 @@ _CERTIFICATE, _KEY, _CA, _PREVIOUS = "tls.crt", "tls.key", "ca.crt", "previous.c
 
 @dataclass
 class Issued:
-    """secrets: to be written. bundles: who is to be trusted, PEM, by namespace and name of the
-    Certificate; by_secret: the same by the Secret's key.
-    """
+    """secrets: the Secrets to write. bundles: the CA bundles (PEM) by namespace and name of the
+    Certificate; by_secret: the same by the Secret's key."""
 
     secrets: list[Document] = field(default_factory=list)
     bundles: dict[Key, bytes] = field(default_factory=dict)
@@ -53,9 +52,9 @@ def issued(
     labels: Mapping[Key, Mapping[str, str]],
     anew: bool = False,
 ) -> Issued:
-    """The Secrets that are missing or due (all of them where `anew`), and what is to be trusted.
+    """The Secrets that are missing or due (all if `anew`), and the CA bundles.
 
-    held: the Secrets that are there. labels: more labels of the Secrets of a Certificate.
+    held: the existing Secrets. labels: additional labels for the Secrets of a Certificate.
     """
     found = Issued()
     authorities: dict[Key, _Authority] = {}
@@ -73,7 +72,8 @@ def issued(
 
 
 def kept(secret: Document) -> Wanted | None:
-    """What the certificate of a Secret was asked to be, None where it is none of ours."""
+    """The request for which the certificate in a Secret was issued; None if kapy did not issue
+    it."""
     text = (secret["metadata"].get("annotations") or {}).get(OURS)
     try:
         return Wanted.of(decoded(text)) if text else None
@@ -82,7 +82,7 @@ def kept(secret: Document) -> Wanted | None:
 
 
 def value(secret: Document, name: str) -> bytes:
-    """A value of a Secret, b"" where there is none."""
+    """A value of a Secret, b"" if the key is missing."""
     return b64decode((secret.get("data") or {}).get(name) or "")
 
 
@@ -95,7 +95,7 @@ def _authority(
     *,
     anew: bool,
 ) -> _Authority:
-    """Who signs `one`: as held, or made anew and added to what is found."""
+    """The CA that signs `one`: the existing one, or a new one, which is added to `found`."""
     if held is not None and not anew and is_good(value(held, _CERTIFICATE), now):
         certificate = value(held, _CERTIFICATE)
         pair = KeyPair(certificate, value(held, _KEY))
@@ -141,12 +141,12 @@ def _leaf(
 
 
 def life_of(one: Wanted, usual: timedelta) -> timedelta:
-    """How long a certificate is valid."""
+    """The validity period of a certificate."""
     return timedelta(seconds=one.seconds) if one.seconds else usual
 
 
 def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -> bool:
-    """Whether a Secret holds what is asked, from this authority, for long enough."""
+    """Whether a Secret holds the requested certificate from this CA, valid for long enough."""
     certificate = value(held, _CERTIFICATE)
     if not is_good(certificate, now) or value(held, _CA) != authority.bundle:
         return False
@@ -154,7 +154,7 @@ def _serves(held: Document, one: Wanted, authority: _Authority, now: datetime) -
 
 
 def is_good(certificate: bytes, now: datetime) -> bool:
-    """Whether a certificate can be read, and has more than a third of its life left."""
+    """Whether a certificate can be read and more than a third of its validity is left."""
     try:
         read = facts(certificate)
     except InvalidPem:

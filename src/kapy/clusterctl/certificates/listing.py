@@ -1,4 +1,4 @@
-"""What certificates of its own authorities kapy keeps in a management cluster."""
+"""Lists the certificates that kapy's own CAs issued in a management cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kapy.kube.pki import facts
 
 @dataclass(frozen=True)
 class Kept:
-    """A certificate. secret: where it is. due: it is made anew when somebody looks after it."""
+    """A certificate. secret: its location. due: the next renewal reissues it."""
 
     provider: str
     secret: Key
@@ -25,7 +25,7 @@ class Kept:
 
 
 async def certificates_in(client: Client, *, now: datetime) -> list[Kept]:
-    """All that were issued here, by Secret. Raises ApiErrors, InvalidPem."""
+    """All certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
     found = []
     for secret in (await client.list(SECRETS, labels=OURS)).items:
         certificate = value(secret, "tls.crt")

@@ -1,4 +1,4 @@
-"""kapy's own authority in a management cluster: its Secrets read, written and renewed."""
+"""kapy's own CA in a management cluster: reads, writes and renews its Secrets."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ TRUSTING: Final = (
     ),
     Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False),
 )
-"""Kinds of components that are told whom to trust."""
+"""Kinds of components that have a CA bundle."""
 
 
 async def with_own_authority(
     client: Client, objects: Sequence[Document], *, now: datetime
 ) -> list[Document]:
-    """Components with Secrets in the place of cert-manager's objects, and with trust filled in.
+    """Components with Secrets in place of cert-manager's objects, and with CA bundles filled in.
 
-    What was issued before and is good still stays. Where a plane looks after cert-manager's
-    objects, these stay, too: it renews what they ask for. Raises CertificateError, ApiErrors.
+    Certificates that are still valid are kept. If a kapy plane serves cert-manager's kinds, these
+    objects stay, too, because the plane renews their certificates. Raises CertificateError,
+    ApiErrors.
     """
     asked = asked_by(objects)
     labels = {
@@ -54,10 +55,10 @@ async def with_own_authority(
 
 
 async def renew(client: Client, *, now: datetime, anew: bool = False) -> list[Key]:
-    """Make what is due (everything where `anew`) anew, and tell who trusts it.
+    """Reissue the certificates that are due (all if `anew`), and update the CA bundles.
 
-    First the new authority is trusted, beside the old one; then the Secrets are written. What
-    was interrupted can be done again. Answers the Secrets' keys. Raises ApiErrors.
+    The new CA is added to the bundles first, beside the old one; then the Secrets are written. An
+    interrupted run can be repeated. Returns the keys of the Secrets. Raises ApiErrors.
     """
     secrets = (await retry(partial(client.list, SECRETS, labels=OURS))).items
     held = {Key.of(one): one for one in secrets}
@@ -117,5 +118,5 @@ async def _held(client: Client, asked: Iterable[Wanted]) -> dict[Key, Document]:
 
 
 async def _off_the_loop(make: partial[Issued]) -> Issued:
-    """Keys take their time."""
+    """Run in a thread, because key generation is slow."""
     return await get_running_loop().run_in_executor(None, make)

@@ -1,4 +1,4 @@
-"""What certificates a provider's components ask for, in cert-manager's words."""
+"""The certificates that a provider's components request with cert-manager objects."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _WAY_OUT: Final = "install cert-manager and choose it with --certificates=cert-m
 
 @dataclass(frozen=True)
 class Wanted:
-    """A certificate that is asked for.
+    """A requested certificate.
 
-    name: of the Certificate. secret: name of the Secret that it goes to, authority: of the Secret
-    that holds who signs it (the same where it signs itself, and others). seconds: how long it is
-    valid, 0 where nothing says it.
+    name: of the Certificate. secret: name of the Secret with the certificate. authority: name of
+    the Secret with the signing CA (the same for a self-signed certificate). seconds: its validity,
+    0 if not set.
     """
 
     namespace: str
@@ -51,27 +51,27 @@ class Wanted:
 
     @property
     def is_authority(self) -> bool:
-        """Whether it signs others."""
+        """Whether it is a CA certificate."""
         return self.secret == self.authority
 
     def document(self) -> Document:
-        """As it is kept beside the certificate, to be issued again one day."""
+        """The request as a document, which is stored beside the certificate for its renewal."""
         return asdict(self)
 
     @classmethod
     def of(cls, kept: Document) -> Wanted:
-        """From what `document` gave."""
+        """The request that `document` returned."""
         lists = {name: tuple(kept[name]) for name in ("names", "organizations", "usages")}
         return cls(**(kept | lists))
 
 
 def of_cert_manager(document: Document) -> bool:
-    """Whether an object is one of cert-manager's."""
+    """Whether an object is of one of cert-manager's kinds."""
     return split_api_version(document["apiVersion"])[0] == GROUP
 
 
 def asked_by(objects: Iterable[Document]) -> list[Wanted]:
-    """The certificates that these objects ask for, authorities first. Raises CertificateError."""
+    """The certificates that these objects request, CAs first. Raises CertificateError."""
     theirs = [one for one in objects if of_cert_manager(one)]
     issuers = {reference(one): one for one in theirs if one["kind"] in _ISSUERS}
     found = [wanted_by(one, issuers) for one in theirs if one["kind"] == "Certificate"]
@@ -79,13 +79,13 @@ def asked_by(objects: Iterable[Document]) -> list[Wanted]:
 
 
 def reference(issuer: Document) -> Reference:
-    """How Certificates name an Issuer or a ClusterIssuer."""
+    """The reference by which Certificates name an Issuer or a ClusterIssuer."""
     key = Key.of(issuer)
     return issuer["kind"], "" if issuer["kind"] == "ClusterIssuer" else key.namespace, key.name
 
 
 def wanted_by(certificate: Document, issuers: Mapping[Reference, Document]) -> Wanted:
-    """The certificate that an object asks for. Raises CertificateError."""
+    """The certificate that an object requests. Raises CertificateError."""
     key, spec = Key.of(certificate), certificate["spec"]
     names = (*(spec.get("dnsNames") or ()), *(spec.get("ipAddresses") or ()))
     secret = str(spec["secretName"])
@@ -105,7 +105,7 @@ def wanted_by(certificate: Document, issuers: Mapping[Reference, Document]) -> W
 
 
 def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Document]) -> str:
-    """Name of the Secret of who signs."""
+    """The name of the Secret with the signing CA."""
     kind, name = reference.get("kind", "Issuer"), reference["name"]
     issuer = issuers.get((kind, "" if kind == "ClusterIssuer" else key.namespace, name))
     if issuer is None:
@@ -125,7 +125,7 @@ def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Docume
 
 
 def seconds_of(key: Key, spec: Document, field: str) -> int:
-    """A duration of a Certificate, 0 where there is none. Raises CertificateError."""
+    """A duration of a Certificate in seconds, 0 if not set. Raises CertificateError."""
     text = spec.get(field)
     if not text:
         return 0

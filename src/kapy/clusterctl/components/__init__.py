@@ -1,6 +1,6 @@
-"""A provider's components: all objects that installing it means, read from its components file.
+"""A provider's components: all objects of its components file, ready to be installed.
 
-Contract: "Components YAML" of the clusterctl provider contract; what is changed on the way is its
+Contract: "Components YAML" of the clusterctl provider contract; the changes on the way are its
 "Components YAML transformations". `components_of` reads text, `read_components` a repository.
 """
 
@@ -14,7 +14,7 @@ from kapy.kube import Document
 
 @dataclass(frozen=True)
 class Components:
-    """What one version of a provider consists of, ready to be applied in this order."""
+    """The components of one provider version, in the order in which they are applied."""
 
     provider: Provider
     version: str
@@ -25,9 +25,9 @@ class Components:
     images: tuple[str, ...]
     """Images of Deployments and DaemonSets, after the overrides, in the order of the file."""
     objects: tuple[Document, ...]
-    """First the Namespace, then what cert-manager makes certificates of, then the rest."""
+    """First the Namespace, then cert-manager's objects, then the rest."""
     warnings: tuple[str, ...] = ()
-    """What breaks a rule of the contract that upstream does not enforce; a sentence each."""
+    """Violations of contract rules that upstream does not enforce; a sentence each."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -36,7 +36,7 @@ class Components:
 
     @property
     def inventory_object(self) -> Document:
-        """The Provider object that says what is installed (upstream: `InventoryObject`)."""
+        """The Provider object that records the installation (upstream: `InventoryObject`)."""
         return {
             "apiVersion": INVENTORY_VERSION,
             "kind": "Provider",
@@ -58,5 +58,5 @@ PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 
 
 def common_labels(provider: Provider) -> dict[str, str]:
-    """What marks an object as installed by clusterctl, and for which provider."""
+    """The labels that mark an object as installed by clusterctl, and for which provider."""
     return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider.label}

@@ -1,6 +1,6 @@
-"""What a components file should be by its contract, and upstream does not refuse.
+"""Checks of a components file for contract rules that upstream does not enforce.
 
-Each is a sentence for whoever installs the provider, or better, for who makes it.
+Each finding is a sentence for the user who installs the provider, or for the provider's author.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kapy.contract.crd_names import crd_name
 from kapy.kube import Document
 
 AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"
-"""Label of ClusterRoles whose rules the core provider gets too."""
+"""Label of ClusterRoles whose rules are aggregated to the core provider's role."""
 
 _CONTRACT_LABELS: Final = tuple(f"cluster.x-k8s.io/{one}" for one in ("v1beta1", "v1beta2"))
 _GRANTED: Final = frozenset(
     f"{one}.cluster.x-k8s.io" for one in ("bootstrap", "controlplane", "infrastructure")
 )
-"""API groups that the core provider may read and write without further ado."""
+"""API groups that the core provider can access without additional rules."""
 
 
 def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
-    """The rules of the contract that the objects of a file break, before anything is changed."""
+    """The contract rules that the objects of a file violate, before any transformation."""
     if not any(map(has_manager, documents)):
         yield (
             f"{provider.label} has no Deployment with a container {MANAGER}, as the clusterctl "
@@ -42,7 +42,7 @@ def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[s
 
 
 def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
-    """There is one instance of a provider, for all namespaces."""
+    """The contract allows one instance of a provider, for all namespaces."""
     for document in documents:
         for namespace in watched(document):
             yield (
@@ -52,7 +52,7 @@ def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
-    """Objects that were installed by `kubectl apply` are only found by their label."""
+    """Objects installed with `kubectl apply` are only found by their label."""
     wrong = [one for one in documents if _label(one, PROVIDER_LABEL) != provider.label]
     if wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -63,7 +63,7 @@ def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
 
 
 def _names(definitions: Sequence[Document]) -> Iterator[str]:
-    """Cluster API finds a CRD by a name that it makes itself."""
+    """Cluster API looks up a CRD by a name that it derives from group and kind."""
     for definition in definitions:
         spec, name = definition.get("spec") or {}, definition["metadata"].get("name", "")
         expected = crd_name(spec.get("group", ""), (spec.get("names") or {}).get("kind", ""))
@@ -75,7 +75,7 @@ def _names(definitions: Sequence[Document]) -> Iterator[str]:
 
 
 def _versions(definitions: Sequence[Document]) -> Iterator[str]:
-    """A CRD is read in the versions that its contract labels name."""
+    """Core reads objects in the versions that the contract labels of their CRD name."""
     wrong = [one for one in definitions if not _named_versions(one) & _served_versions(one)]
     if wrong:
         names = ", ".join(one["metadata"].get("name", "") for one in wrong)
@@ -97,7 +97,8 @@ def _served_versions(definition: Document) -> set[str]:
 def _rights(
     documents: Sequence[Document], definitions: Sequence[Document], provider: Provider
 ) -> Iterator[str]:
-    """In API groups of its own, the core provider has only the rights that it is given."""
+    """In a provider's own API groups, the core provider only has the rights that the provider
+    grants."""
     specs = [one["spec"] for one in definitions if isinstance(one.get("spec"), dict)]
     groups = {str(spec.get("group") or "") for spec in specs}
     own = sorted(one for one in groups - _GRANTED if not one.endswith("cluster.x-k8s.io"))

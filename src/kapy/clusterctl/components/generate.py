@@ -1,4 +1,4 @@
-"""The components of a provider as `generate provider` shows them.
+"""The components of a provider, as `generate provider` prints them.
 
 Upstream: `cmd/clusterctl/client/generate_provider.go`.
 """
@@ -16,7 +16,7 @@ from kapy.clusterctl.provider import Provider
 from kapy.clusterctl.repository import repository_of
 
 CONTRACTS: Final = ("v1beta1", "v1beta2")
-"""The contracts of Cluster API that providers may keep to."""
+"""The Cluster API contracts that providers may support."""
 
 
 async def generated_components(
@@ -27,7 +27,7 @@ async def generated_components(
     namespace: str = "",
     substitute: bool = True,
 ) -> Components:
-    """The components of a version ("": the default one) that keeps to a contract we know.
+    """The components of a version ("": the default one) that supports a contract kapy knows.
 
     Raises ClusterctlError.
     """

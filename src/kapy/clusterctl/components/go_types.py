@@ -1,8 +1,8 @@
-"""Which fields of built-in kinds are written though they are empty, and which are not.
+"""Serialization rules of built-in kinds: which empty fields Go's types write, and which they omit.
 
-Objects that go through Go's types, as upstream lets these kinds do, come out with their empty
-fields left out or put in as the types' tags say. From `k8s.io/api` and
-`k8s.io/apiextensions-apiserver` v0.36; a line that is indented goes on with the type before.
+Upstream converts objects of these kinds through Go's types, which omit empty fields or write them,
+as the types' tags say. From `k8s.io/api` and `k8s.io/apiextensions-apiserver` v0.36; an indented
+line continues the type before it.
 
     field           left out where it is empty
     field=""        always there; what follows is written where it is missing
@@ -11,7 +11,7 @@ fields left out or put in as the types' tags say. From `k8s.io/api` and
     field[Type]     a list of maps; with `!`, never left out
     field{Type}     a map of maps
 
-Fields that are not listed are written as they are, unless they are null.
+Unlisted fields are written as they are, unless they are null.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from kapy.clusterctl.errors import ClusterctlError, ComponentsError
 from kapy.kube import Document
 
 Image: TypeAlias = Callable[[str], str]
-"""The image to use in the place of one that the file names."""
+"""Returns the image to use in place of an image in the file."""
 
 MANAGER: Final = "manager"
 """The container that runs the provider itself (contract: "Controllers & Watching namespace")."""

@@ -1,4 +1,4 @@
-"""One namespace for all objects of a provider or a cluster, also where they name each other.
+"""Moves all objects of a provider or cluster, and the references between them, to one namespace.
 
 Upstream: `fixTargetNamespace` in `cmd/clusterctl/client/repository/components.go`.
 """
@@ -33,13 +33,13 @@ NOT_NAMESPACED: Final = frozenset(
         "VolumeAttachment",
     }
 )
-"""The kinds that upstream gives no namespace; all others have one in its output."""
+"""The kinds without a namespace in upstream's output; all other kinds get one."""
 
 
 def move_to(document: Document, namespace: str) -> None:
-    """Change an object so that it, and what it refers to, is in the namespace.
+    """Change an object so that the object and its references are in the namespace.
 
-    Raises ComponentsError where an object is not what its kind has to be.
+    Raises ComponentsError if an object does not have the shape of its kind.
     """
     kind, metadata = document.get("kind", ""), document.setdefault("metadata", {})
     before = metadata.get("namespace", "")
@@ -60,7 +60,7 @@ def move_to(document: Document, namespace: str) -> None:
 
 
 def called(document: Document) -> str:
-    """How errors name an object: `Certificate a/b`."""
+    """The name of an object in errors: `Certificate a/b`."""
     metadata = document.get("metadata") or {}
     parts = (metadata.get("namespace"), metadata.get("name"))
     return f"{document.get('kind', '')} {'/'.join(one for one in parts if one)}"
@@ -106,7 +106,7 @@ def _injection(document: Document, namespace: str) -> None:
 
 
 def _certificate(document: Document, before: str, namespace: str) -> None:
-    """Names of a service in its namespace: `webhook.<namespace>.svc`."""
+    """The DNS names of a service in its namespace: `webhook.<namespace>.svc`."""
     spec = document.get("spec") or {}
     if "dnsNames" in spec:
         spec["dnsNames"] = list(_renamed(document, spec["dnsNames"], before, namespace))
@@ -128,4 +128,4 @@ _REFERRING: Final[Mapping[str, _Change]] = {
     "CustomResourceDefinition": _definition,
     "Certificate": _certificate,
 }
-"""Kinds that name a namespace elsewhere than in their metadata."""
+"""Kinds that refer to a namespace outside their metadata."""

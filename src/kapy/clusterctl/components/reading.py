@@ -1,4 +1,4 @@
-"""From a components file to what is applied.
+"""Converts a components file into the objects that are applied.
 
 Upstream: `NewComponents` in `cmd/clusterctl/client/repository/components.go`.
 """
@@ -31,9 +31,10 @@ async def read_components(
     namespace: str = "",
     substitute: bool = True,
 ) -> Components:
-    """The components of a version of a provider; without one, of its default version.
+    """The components of a provider version; by default, of its default version.
 
-    namespace, substitute: as for `components_of`. Raises RepositoryError and what that raises.
+    namespace, substitute: as for `components_of`. Raises RepositoryError and the errors of
+    `components_of`.
     """
     version = version or await repository.default_version()
     name = repository.components_file
@@ -53,11 +54,11 @@ def components_of(
     substitute: bool = True,
     source: str = "",
 ) -> Components:
-    """The components that a file's text means.
+    """The components in the text of a file.
 
-    namespace: the target namespace, instead of that of the file's Namespace. substitute: False
-    leaves the variables as they are. source: what the file is called in errors.
-    Raises ComponentsError, BadSubstitution, BadManifest, ConfigError.
+    namespace: the target namespace, instead of the file's Namespace. substitute: False keeps the
+    variables unreplaced. source: the name of the file in errors. Raises ComponentsError,
+    BadSubstitution, BadManifest, ConfigError.
     """
     variables = variables_of(text)
     documents = objects_of(_filled(text, config) if substitute else text, source)
@@ -94,7 +95,7 @@ def _filled(text: str, config: Config) -> str:
 
 
 def _target(documents: list[Document], wanted: str) -> str:
-    """The target namespace; a Namespace is added where the file has none."""
+    """The target namespace; a Namespace object is added if the file has none."""
     own = [one for one in documents if one.get("kind") == "Namespace"]
     if len(own) > 1:
         names = ", ".join((one.get("metadata") or {}).get("name", "") for one in own)
@@ -120,10 +121,11 @@ def _label(document: Document, provider: Provider) -> None:
 
 
 def _in_order(documents: Iterable[Document]) -> list[Document]:
-    """The Namespace first, then cert-manager's objects, then all others as they stand.
+    """The Namespace first, then cert-manager's objects, then all others in file order.
 
-    So cert-manager sees a Certificate before what its CA is injected into. That its objects come
-    in the opposite order of the file is what upstream's comparison leads to, and its output.
+    So cert-manager sees a Certificate before the objects into which its CA is injected.
+    cert-manager's objects are in reverse file order, as in upstream's output, whose sort has this
+    effect.
     """
     first, of_cert_manager, rest = [], [], []
     for document in documents:

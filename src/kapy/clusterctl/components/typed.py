@@ -1,7 +1,7 @@
-"""Built-in kinds as Go's types write them: what upstream prints and installs.
+"""Normalizes built-in kinds as Go's types serialize them: upstream prints and installs that form.
 
-Fields that the types do not know stay, other than upstream, where an older clusterctl loses what
-a newer Kubernetes has.
+Fields that the types do not know stay. Upstream drops them, so an older clusterctl loses fields of
+a newer Kubernetes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONSTANTS: Final[Mapping[str, Any]] = {'""': "", "0": 0, "false": False, "quant
 
 
 def settle(document: Document) -> None:
-    """Change an object to what Go's type of its kind makes of it; other kinds stay."""
+    """Normalize an object in place by Go's type of its kind; other kinds stay unchanged."""
     kind = document.get("kind", "")
     if (document.get("apiVersion"), kind) in _KINDS:
         _settled(document, kind)
@@ -38,7 +38,7 @@ def settle(document: Document) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """sign: what stands between name and type in the table. always: it is never left out."""
+    """sign: the character between name and type in the table. always: it is never omitted."""
 
     sign: str
     type: str
@@ -46,7 +46,7 @@ class _Field:
 
 
 def _settled(value: Any, name: str) -> Any:
-    """A value of a type; maps and lists are changed in place."""
+    """Normalize a value of a type; maps and lists are changed in place."""
     if name == "quantity":
         return _quantity(value)
     if isinstance(value, list):  # also where a schema may be a map or a list, as in `items`
@@ -71,7 +71,7 @@ def _settle_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> None
 
 
 def _missing(known: _Field) -> Any:
-    """What is written for a field that has to be there and is not."""
+    """The value that is written for a required field that is missing."""
     if known.sign != "=":
         return None
     return _CONSTANTS[known.type] if known.type in _CONSTANTS else _settled({}, known.type)

@@ -1,7 +1,7 @@
-"""Which namespaces a provider's manager watches: always all.
+"""Makes a provider's manager watch all namespaces.
 
-Contract: "Controllers & Watching namespace". The manager's `--namespace` names one; clusterctl
-installs one instance of a provider, for everybody.
+Contract: "Controllers & Watching namespace". The manager's `--namespace` flag limits it to one;
+clusterctl installs one instance of a provider for all namespaces.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _FLAG: Final = "--namespace"
 
 
 def watched(document: Document) -> Iterator[str]:
-    """The namespaces that the managers of a Deployment are told to keep to."""
+    """The namespaces to which the managers of a Deployment are limited."""
     for arguments in _arguments(document):
         yield from (value for value in map(_value, arguments, [*arguments[1:], ""]) if value)
 
 
 def watch_everything(document: Document) -> None:
-    """Tell the managers of a Deployment to watch all namespaces."""
+    """Remove the namespace limit from the managers of a Deployment."""
     for arguments in _arguments(document):
         for number, one in enumerate(arguments):
             if one == _FLAG and number + 1 < len(arguments):
@@ -32,7 +32,7 @@ def watch_everything(document: Document) -> None:
 
 
 def _value(argument: Any, following: Any) -> str:
-    """The value of the flag, if an argument is the flag."""
+    """The value of the flag, if the argument is that flag."""
     if argument == _FLAG:
         return str(following)
     name, _, value = str(argument).partition("=")

@@ -1,11 +1,11 @@
-"""What a user configured: providers, variables, images, cert-manager, overrides.
+"""The configuration of clusterctl: providers, variables, images, cert-manager, overrides.
 
     config = load(None, os.environ)
     config.variables.get("AWS_REGION")
     config.provider("aws", ProviderType.INFRASTRUCTURE).url
 
-A part of the file that is wrong is told when it is asked for, as upstream does: a wrong list of
-providers does not keep anybody from substituting variables.
+An invalid part of the file is reported when it is used, as in upstream: an invalid list of
+providers does not stop a command that only substitutes variables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ GITLAB_TOKEN: Final = "gitlab-access-token"
 
 
 def load(path: str | None, environ: Mapping[str, str]) -> Config:
-    """The configuration of a file (a path or a URL), or of the one in the usual place, if any.
+    """The configuration of a file (a path or a URL), or of the file in the default location, if
+    any.
 
     Raises ConfigError.
     """
@@ -41,8 +42,8 @@ def load(path: str | None, environ: Mapping[str, str]) -> Config:
 class Config:
     """The configuration.
 
-    variables: what templates and components are filled with. tell: takes what happens, with how
-    closely one must look to be interested (upstream's levels of verbosity).
+    variables: the values for templates and components. tell: receives log messages with their level
+    (upstream's levels of verbosity).
     """
 
     def __init__(self, file: File | None = None, environ: Mapping[str, str] | None = None) -> None:
@@ -53,34 +54,34 @@ class Config:
 
     @cached_property
     def providers(self) -> list[Provider]:
-        """All that can be had, in the order of lists. Raises ConfigError."""
+        """All known providers, in list order. Raises ConfigError."""
         from kapy.clusterctl.config.providers import configured
 
         return configured(self.file, self.environ)
 
     def provider(self, name: str, kind: ProviderType) -> Provider:
-        """One of them. Raises ConfigError with the nearest names."""
+        """The provider of a name and type. Raises ConfigError with the nearest names."""
         from kapy.clusterctl.config.providers import chosen
 
         return chosen(self.providers, name, kind)
 
     @cached_property
     def images(self) -> Images:
-        """Where images come from."""
+        """The image overrides."""
         from kapy.clusterctl.config.images import Images
 
         return Images(self.file)
 
     @cached_property
     def cert_manager(self) -> CertManager:
-        """Which cert-manager is installed. Raises ConfigError."""
+        """The cert-manager to install. Raises ConfigError."""
         from kapy.clusterctl.config.cert_manager import cert_manager
 
         return cert_manager(self.file, self.environ)
 
     @cached_property
     def overrides_folder(self) -> Path:
-        """Where files are that count more than those of repositories; it need not be there.
+        """The folder with files that replace those of repositories; it need not exist.
 
         Raises ConfigError.
         """
@@ -92,7 +93,7 @@ class Config:
 
     @cached_property
     def cache(self) -> Cache:
-        """What was downloaded already, for all repositories together."""
+        """The download cache, shared by all repositories."""
         from kapy.clusterctl.repository.cache import Cache
 
         named = self.variables.get("KAPY_CACHE")

@@ -1,4 +1,4 @@
-"""Which cert-manager is installed, and how long it may take to begin its work.
+"""The cert-manager settings: which version is installed, and how long to wait for it.
 
 Upstream: `cmd/clusterctl/client/config/cert_manager_client.go`.
 """
@@ -26,7 +26,7 @@ _UNTRUTHS: Final = ("0", "f", "F", "FALSE", "false", "False")
 
 @dataclass(frozen=True, slots=True)
 class CertManager:
-    """externally_provisioned: it is somebody else who installs it; it is only tested."""
+    """externally_provisioned: cert-manager is installed by others; kapy only tests it."""
 
     url: str = DEFAULT_URL
     version: str = DEFAULT_VERSION
@@ -35,7 +35,7 @@ class CertManager:
 
 
 def cert_manager(file: File, environ: Mapping[str, str]) -> CertManager:
-    """What `cert-manager` of the file says; a timeout that is none is the default one.
+    """The `cert-manager` part of the file; an invalid timeout is replaced by the default.
 
     Raises ConfigError.
     """

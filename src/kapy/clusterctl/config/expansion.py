@@ -1,4 +1,4 @@
-"""`${HOME}` and other variables of the environment in places that the configuration names."""
+"""Expands environment variables such as `${HOME}` in paths and URLs of the configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kapy.clusterctl.errors import ClusterctlError, ConfigError
 
 
 def expanded(text: str, environ: Mapping[str, str], what: str) -> str:
-    """The text with variables of the environment put in; unset ones are empty.
+    """The text with environment variables expanded; unset ones are empty.
 
     what: the setting, for errors. Raises ConfigError.
     """

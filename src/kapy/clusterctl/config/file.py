@@ -1,7 +1,7 @@
-"""The configuration file: where it is, and what stands in it.
+"""The configuration file: its location and its content.
 
-It is read as upstream reads it (with viper): keys in any case; YAML, JSON or TOML by its name's
-end. Upstream: `cmd/clusterctl/client/config/reader_viper.go`.
+It is read as upstream reads it (with viper): keys in any case; YAML, JSON or TOML by its extension.
+Upstream: `cmd/clusterctl/client/config/reader_viper.go`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _CANNOT: Final = "failed to initialize the configuration reader"
 
 
 class File(NamedTuple):
-    """What a configuration file says.
+    """The content of a configuration file.
 
-    source: its path or URL; "" where there is none. values: with keys in lower case at every depth.
-    texts: the scalars of the first level as text, which is what variables are.
+    source: its path or URL; "" if there is none. values: with keys in lower case at every level.
+    texts: the top-level scalars as text, which are the variables.
     """
 
     source: str = ""
@@ -33,7 +33,7 @@ class File(NamedTuple):
 
 
 def read(place: str | None, environ: Mapping[str, str]) -> File:
-    """The file at a path or URL; without one, that in the usual places, if any.
+    """Read the file at a path or URL; by default, the file in the usual locations, if any.
 
     Raises ConfigError.
     """
@@ -56,13 +56,13 @@ def read(place: str | None, environ: Mapping[str, str]) -> File:
 
 
 def usual(folders: Sequence[Path]) -> Path | None:
-    """The first configuration file that is in one of the folders."""
+    """The first configuration file found in the folders."""
     every = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
     return next((one for one in every if one.is_file()), None)
 
 
 def text_of(value: object) -> str:
-    """A value as the text that a variable has: Go's way to print it; "" for lists and maps."""
+    """A value as the text of a variable, in Go's format; "" for lists and maps."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
@@ -99,7 +99,7 @@ def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _words(content: bytes) -> dict[str, str]:
-    """Booleans as they are written: `yes` and `on` are words where upstream reads them."""
+    """The booleans of the top level as they are written: upstream reads `yes` and `on` as text."""
     import yaml as pyyaml
 
     root = pyyaml.compose(content, Loader=pyyaml.CSafeLoader)

@@ -1,8 +1,8 @@
-"""Images from elsewhere: the `images` part of the configuration.
+"""Image overrides: the `images` part of the configuration.
 
-Entries count one over the other: `all`, then a component (`cert-manager`, `infrastructure-aws`),
-then one of its images (`cert-manager/cert-manager-cainjector`).
-Upstream: `cmd/clusterctl/client/config/imagemeta_client.go`.
+Entries are merged in this order: `all`, then a component (`cert-manager`, `infrastructure-aws`),
+then one of its images (`cert-manager/cert-manager-cainjector`). Upstream:
+`cmd/clusterctl/client/config/imagemeta_client.go`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _REFERENCE: Final = re.compile(
 
 
 class Images:
-    """What the configuration says about images; wrong entries are told when one is asked for."""
+    """The image overrides; invalid entries are reported at their first use."""
 
     def __init__(self, file: File) -> None:
         self._file = file
 
     def altered(self, component: str, image: str) -> str:
-        """The image to use in the place of one that a component's file names.
+        """The image to use in place of an image of a component.
 
-        Raises ConfigError where the image's name is not whole, or the configuration is wrong.
+        Raises ConfigError if the image name is incomplete, or the configuration is invalid.
         """
         parts = reference(image)
         entries = self._entries()
@@ -65,7 +65,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An image's whole name: `repository/name:tag@digest`."""
+    """The parts of a full image name: `repository/name:tag@digest`."""
 
     repository: str
     name: str
@@ -78,7 +78,7 @@ class Reference:
 
 
 def reference(image: str) -> Reference:
-    """The parts of an image's name, which must be whole. Raises ConfigError."""
+    """Parse a full image name. Raises ConfigError."""
     found = _REFERENCE.fullmatch(image)
     if found is None:
         raise ConfigError(

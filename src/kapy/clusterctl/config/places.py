@@ -1,4 +1,4 @@
-"""Where configuration, overrides and cached files are, as the XDG base directories say."""
+"""The locations of configuration, overrides and cached files, by the XDG base directories."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def config_folders(environ: Mapping[str, str]) -> list[Path]:
-    """Where `clusterctl.yaml` and `overrides` are looked for, in this order."""
+    """The folders in which `clusterctl.yaml` and `overrides` are looked for, in this order."""
     usual = "Library/Application Support" if sys.platform == "darwin" else ".config"
     return [_xdg(environ, "XDG_CONFIG_HOME", usual) / _FOLDER, home(environ) / _OLD_FOLDER]
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where downloads are kept."""
+    """The folder of downloads."""
     usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
     return _xdg(environ, "XDG_CACHE_HOME", usual) / _FOLDER
 

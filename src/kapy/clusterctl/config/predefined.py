@@ -1,7 +1,7 @@
-"""The providers that are known without a configuration file: upstream v1.14's list, as data.
+"""The providers that are known without a configuration file: upstream v1.14's list.
 
-A provider's name begins with its GitHub organisation where it is not one of kubernetes-sigs and is
-newer than 2024; that is a habit of this list, and nothing that names in a configuration file keep.
+Names of newer providers (after 2024) outside kubernetes-sigs begin with their GitHub organisation.
+That is a convention of this list; names in a configuration file need not follow it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _UNUSUAL_FILES: Final = {
 
 
 def predefined() -> list[Provider]:
-    """The providers, in the order of lists; each at the newest of its GitHub releases."""
+    """The predefined providers, in list order; each URL is that of the newest GitHub release."""
     return [
         Provider(name, kind, f"https://github.com/{where}/releases/latest/{_file(name, kind)}")
         for kind, repositories in _REPOSITORIES.items()

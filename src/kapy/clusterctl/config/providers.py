@@ -1,9 +1,9 @@
-"""The providers that can be had: those that are predefined, and what the file makes of them.
+"""The known providers: the predefined ones, merged with those of the configuration file.
 
 The naming rules are those of the clusterctl contract: lower-case letters, digits and `-`, at most
-63 of them; name and type unique; `cluster-api` is the core provider and nothing else. That names
-of predefined providers begin with a GitHub organisation is no rule for those of a file.
-Upstream: `cmd/clusterctl/client/config/providers_client.go`.
+63 of them; name and type unique; only the core provider is called `cluster-api`. Providers of a
+file need no GitHub organisation as a prefix, unlike the predefined ones. Upstream:
+`cmd/clusterctl/client/config/providers_client.go`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ALLOWED: Final = (
 
 
 def configured(file: File, environ: Mapping[str, str]) -> list[Provider]:
-    """All providers, by type and name; an entry of the file takes a predefined one's place.
+    """All providers, by type and name; an entry of the file replaces a predefined one.
 
     Raises ConfigError.
     """

@@ -1,4 +1,4 @@
-"""A configuration file at a URL."""
+"""Downloads a configuration file from a URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST: Final = 16 * 2**20
 
 
 def download(url: str) -> bytes:
-    """The file's content. It blocks: nothing else can begin before it is there.
+    """The content of the file. This call blocks, because every command needs the file first.
 
     Raises ConfigError.
     """

@@ -1,4 +1,4 @@
-"""Variables: what was said on the command line, then the environment, then the file."""
+"""Variables in order of precedence: the command line, the environment, the configuration file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 
 class Variables:
-    """Values by name; names in any case.
+    """Values by name, in any case.
 
-    In the environment a name is looked for in capitals and with `_` for `-`, as upstream does; a
-    variable that is there and empty counts.
+    The environment is searched for the name in upper case with `_` in place of `-`, as in upstream;
+    a variable that is set but empty counts.
     """
 
     def __init__(self, environ: Mapping[str, str], texts: Mapping[str, str]) -> None:
@@ -18,7 +18,7 @@ class Variables:
         self._texts = texts
 
     def get(self, name: str) -> str | None:
-        """The value, or None where nobody says one."""
+        """The value, or None if it is not set anywhere."""
         key = name.lower()
         if key in self._given:
             return self._given[key]
@@ -26,5 +26,5 @@ class Variables:
         return self._texts.get(key) if found is None else found
 
     def set(self, name: str, value: str) -> None:
-        """Let a value count more than environment and file, as a flag does."""
+        """Set a value that takes precedence over environment and file, as a flag does."""
         self._given[name.lower()] = value

@@ -1,7 +1,8 @@
-"""Manifests of Cluster API's core kinds in the newest version of the API, with their comments.
+"""Converts manifests of Cluster API's core kinds to the newest API version and keeps their
+comments.
 
-Upstream: `cmd/clusterctl/client/convert`; its `convert` loses comments, and so much else that one
-has to be asked before (`complete`).
+Upstream: `cmd/clusterctl/client/convert`. Its command loses comments and other content; keeping the
+latter is a choice of the caller (`complete`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ TARGETS: Final = ("v1beta2",)
 
 
 class CannotConvert(ClusterctlError):
-    """A document is no object, or cannot be converted."""
+    """A document is not an object, or cannot be converted."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """text: all documents. losses: what upstream's command drops, a sentence each."""
+    """text: all documents. losses: content that upstream's command drops, a sentence each."""
 
     text: str
     converted: int
@@ -37,17 +38,17 @@ class Converted:
 
 
 class _Part(NamedTuple):
-    """A document of a stream. line: where it begins, from 0."""
+    """A document of a stream. line: its first line, from 0."""
 
     line: int
     text: str
 
 
 def convert(text: str, version: str, source: str = "", *, complete: bool = False) -> Converted:
-    """The documents of a stream, those of core kinds in another version.
+    """Convert the documents of core kinds in a stream; others stay.
 
-    source: what the text is called in errors. complete: keep what upstream drops.
-    Raises CannotConvert.
+    source: the name of the text in errors. complete: keep content that upstream drops. Raises
+    CannotConvert.
     """
     written, losses, converted = list[str](), list[str](), 0
     for place, part in enumerate(_parts(text)):
@@ -73,7 +74,7 @@ def _written(document: Document, comments: Comments, before: str) -> str:
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    """The documents that are not empty; a `---` before anything else belongs to what follows."""
+    """The non-empty documents; a `---` before any content belongs to the next document."""
     began, lines = 0, list[str]()
     for number, line in enumerate(text.splitlines(keepends=True)):
         if line.startswith("---") and "".join(lines).strip():

@@ -1,7 +1,7 @@
-"""Comments of a YAML document, and where they belong when the document has changed.
+"""Moves the comments of a YAML document to its converted form.
 
-A comment belongs to the field on its line, or else to the next field. In the changed text it
-stands there again; where its field is gone, at the nearest field around that is left.
+A comment belongs to the field on its line, or else to the next field. In the converted text it is
+placed at the same field; if that field is gone, at the nearest remaining enclosing field.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import yaml
 Path: TypeAlias = tuple[str | int, ...]
 
 _END: Final[Path] = ("\0",)
-"""Where comments belong after which there is no field."""
+"""The place of comments after the last field."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Comment:
-    """line: from 0. trailing: something else stands on its line."""
+    """line: from 0. trailing: it shares its line with other content."""
 
     line: int
     text: str
@@ -31,8 +31,8 @@ class _Comment:
 class _Field:
     """A field or an item of a list.
 
-    line, last: its first and its last line, from 0. simple: its value is text or a number that
-    begins on the field's own line.
+    line, last: its first and last line, from 0. simple: its value is text or a number that begins
+    on the field's line.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Comments:
         return bool(self.found)
 
     def put_into(self, text: str, before: str) -> str:
-        """Another form of the document with the comments in it. before: where they stood."""
+        """The converted document with the comments inserted. before: the original text."""
         places = {one.path: one for one in _fields(text)}
         above: dict[int, list[str]] = {}
         beside: dict[int, str] = {}
@@ -66,7 +66,7 @@ class Comments:
         return "".join(_lines(lines, above, beside))
 
     def _belonging(self, text: str) -> Iterator[tuple[_Comment, Path]]:
-        """Each comment with the field that it belongs to."""
+        """Each comment with its field."""
         fields = sorted(_fields(text), key=lambda one: one.line)
         for comment in self.found:
             if comment.trailing:
@@ -83,7 +83,7 @@ def comments_of(text: str) -> Comments:
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    """What begins with # between two tokens, or behind the `|` of a text: else it is none."""
+    """Find comments: a # between two YAML tokens, or after the `|` of a block scalar."""
     end = 0
     for token in yaml.scan(text, Loader=yaml.CSafeLoader):
         start = token.start_mark.index
@@ -124,9 +124,9 @@ def _fields_of(node: yaml.Node, path: Path) -> Iterator[_Field]:
 
 
 def _now_at(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, bool]:
-    """The field that was at a path, or the nearest one around it; and whether it is that field.
+    """The field at a path, or the nearest enclosing one; and whether it is the same field.
 
-    A field that is gone may have moved down, where there is only one of its name.
+    A field that is gone may have moved down, if exactly one field has its name.
     """
     known: Path = ()
     for part in path:
@@ -142,7 +142,7 @@ def _now_at(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, b
 
 
 def _has_room(place: _Field) -> bool:
-    """Whether a comment can stand on the field's line: not inside text of several lines."""
+    """Whether a comment fits on the field's line, which is not so inside a multi-line text."""
     return not place.simple or place.line == place.last
 
 

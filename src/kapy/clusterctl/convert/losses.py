@@ -1,8 +1,8 @@
-"""What a converted manifest has to lose, and to gain, to be what upstream's command writes.
+"""Changes a converted manifest to the exact output of upstream's command.
 
-Upstream's `convert` has only the generated part of the conversions, not what the webhooks do
-beside it: references to objects of providers and `status.initialization` are lost, and so is
-`minReadySeconds`, which is not moved; flags and counters that are not set are false and 0.
+Upstream's `convert` only runs the generated part of the conversions, not the webhooks' additions:
+references to provider objects and `status.initialization` are lost, and so is `minReadySeconds`,
+which is not moved; unset flags and counters become false and 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MATCHED: Final = ("controlPlane", "infrastructureCluster")
 
 
 def as_upstream(document: Document) -> list[str]:
-    """Change a converted object to what upstream writes; a sentence for each loss."""
+    """Change a converted object to upstream's output; returns a sentence for each loss."""
     kind, metadata = document["kind"], document.get("metadata") or {}
     name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
     document["metadata"] = {key: one for key, one in metadata.items() if one not in ({}, [], None)}
@@ -58,7 +58,7 @@ def _shown(lost: Any) -> str:
 
 
 def _taken(document: Document, path: str) -> Any:
-    """What stood at a path, which is gone then; maps that are empty without it go, too."""
+    """Remove and return the value at a path, and remove maps that become empty."""
     *parents, last = path.split(".")
     chain = [document]
     for part in parents:
@@ -73,7 +73,7 @@ def _taken(document: Document, path: str) -> Any:
 
 
 def _set_flags(document: Document) -> None:
-    """Flags of patches, and of schemas in the specification and in the status."""
+    """Set the flags of patches and of schemas, in the specification and in the status."""
     spec = document.get("spec") or {}
     for patch in spec.get("patches") or ():
         for definition in patch.get("definitions") or ():

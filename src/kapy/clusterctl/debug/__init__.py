@@ -1,7 +1,8 @@
-"""An archive about one Cluster for a bug report: objects, events, logs, journals, without secrets.
+"""Writes an archive about one Cluster for a bug report: objects, events, logs, journals, no
+secrets.
 
-Each part has the time that is left of the whole. What cannot be had is noted in the archive and
-answered, and never ends the rest.
+All parts share one time limit. Data that cannot be read are noted in the archive and in the result;
+they never stop the other parts.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class NoSuchCluster(ClusterctlError):
 
 @dataclass(frozen=True, kw_only=True)
 class Collecting:
-    """Options of an archive. consoles, dial: the ways to machines and to the workload cluster.
-    plane_logs: files of planes on this computer. within: seconds for all. since: of logs."""
+    """Options of an archive. consoles, dial: connect to machines and to the workload cluster.
+    plane_logs: log files of planes on this computer. within: time limit in seconds for all parts.
+    since: start time of logs."""
 
     consoles: Consoles
     dial: Dial
@@ -58,14 +60,14 @@ class Collecting:
 
 @dataclass(frozen=True)
 class Collected:
-    """The content of the archive (bytes by name), and what could not be read."""
+    """The content of the archive (sizes by name), and the list of missing data."""
 
     files: dict[str, int]
     missing: Sequence[str]
 
 
 async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> Collected:
-    """Write the archive. Raises NoSuchCluster, and ApiErrors where nothing can be read at all."""
+    """Write the archive. Raises NoSuchCluster, and ApiErrors if nothing can be read at all."""
     try:
         cluster = await client.get(Cluster.RESOURCE, key)
     except NotFound:

@@ -1,4 +1,4 @@
-"""A tar archive of bounded size, into which texts and documents go without their secrets."""
+"""A tar archive of limited size; secrets are removed from all texts and documents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from kapy.kube import Document
 from kapy.kube.yaml import dump
 
 LOG: Final = 2 << 20
-"""Bytes that are kept of one log: the last ones."""
+"""The size limit of one log in bytes; the end is kept."""
 TOTAL: Final = 64 << 20
-"""Bytes of all files, unpacked."""
+"""The size limit of all files in bytes, uncompressed."""
 _FOLDER: Final = "kapy-debug"
 
 
 class Archive:
-    """missing: what could not be had, one sentence each. most: bytes of all files together."""
+    """missing: data that could not be read, one sentence each. most: the size limit of all files
+    together."""
 
     def __init__(self, file: BinaryIO, now: datetime, *, most: int = TOTAL, log: int = LOG) -> None:
         self.redactor = Redactor()
@@ -46,7 +47,7 @@ class Archive:
         await self._add(name, await asyncio.to_thread(self.redactor.text, text))
 
     async def log(self, name: str, pieces: AsyncIterator[bytes]) -> None:
-        """Add the last part of a log. One that breaks off is kept as far as it came."""
+        """Add the end of a log. If reading fails, the part read so far is kept."""
         kept = bytearray()
         is_cut = False
         try:

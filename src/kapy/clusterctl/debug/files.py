@@ -1,4 +1,4 @@
-"""The end of a file of this computer."""
+"""Reads the end of a local file."""
 
 from __future__ import annotations
 

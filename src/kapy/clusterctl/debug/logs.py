@@ -1,4 +1,4 @@
-"""Logs of the managers of a management cluster, which run as Pods of Deployments there."""
+"""Logs of provider managers: the Pods of their Deployments in a management cluster."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kapy.kube.http import Request
 from kapy.kube.names import PODS
 
 _BEFORE: Final = ("", "true")
-"""Values of `previous`: the container that runs, and the one before it."""
+"""Values of `previous`: the running container, and its predecessor."""
 
 
 async def collect_manager_logs(client: Client, archive: Archive) -> int:
-    """Add the logs of all Pods of providers; answers how many Pods there are."""
+    """Add the logs of all provider Pods; returns the number of Pods."""
     pods = await listed(client, PODS, "", archive, labels=Label.PROVIDER)
     for pod in pods:
         metadata = pod["metadata"]

@@ -1,4 +1,4 @@
-"""Logs of the machines of a Cluster, read by the consoles of their providers."""
+"""Logs of the machines of a Cluster, read through their providers' consoles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapy.sdk import LogRequest, MachineConsole, MachineTarget
 
 LINES: Final = 20_000
 WITHIN: Final = 20.0
-"""Seconds for one log."""
+"""Time limit for one log in seconds."""
 
 Consoles = Callable[[Document], MachineConsole]
 """The console of a machine by its infrastructure object. Raises KapyError."""

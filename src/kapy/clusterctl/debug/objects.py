@@ -25,7 +25,7 @@ DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
 async def collect_objects(
     client: Client, cluster: Document, archive: Archive
 ) -> Sequence[Document]:
-    """Add the objects and their events; answers the objects."""
+    """Add the objects and their events; returns the objects."""
     key = Key.of(cluster)
     graph = await _read(client, key.namespace, archive)
     found = [one for one in map(_document, _of_cluster(graph, key)) if one is not None]
@@ -43,7 +43,7 @@ async def collect_objects(
 async def listed(
     client: Client, resource: Resource, namespace: str, archive: Archive, *, labels: str = ""
 ) -> Sequence[Document]:
-    """All objects of a kind, none where they cannot be read, which is noted."""
+    """All objects of a kind; none if they cannot be read, which is noted in the archive."""
     try:
         items = (await client.list(resource, namespace, labels=labels)).items
     except NotFound:
@@ -55,7 +55,10 @@ async def listed(
 
 
 async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
-    """All objects of the namespace that may belong to a Cluster. Secrets are learned first."""
+    """All objects of the namespace that may belong to a Cluster.
+
+    Secrets are read first, so that their values are removed from everything else.
+    """
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
     resources = sorted((one.resource for one in kinds.values()), key=lambda one: one != SECRETS)

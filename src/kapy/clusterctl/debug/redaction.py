@@ -1,9 +1,8 @@
-"""Removal of secrets from documents and texts, for archives that people send to others. Pure.
+"""Removes secrets from documents and texts for archives that users send to others. Pure.
 
-Three ways, each of which finds what the others miss: values that the cluster's Secrets hold are
-found wherever they stand (`learn`); fields and variables are judged by their names; texts are
-searched for what keys, tokens and hashes look like. What is encoded (base64, gzip, JSON in a
-string) is looked into.
+Three methods complement each other. Values of the cluster's Secrets are removed wherever they occur
+(`learn`). Fields and variables are judged by their names. Texts are searched for patterns of keys,
+tokens and hashes. Encoded content (base64, gzip, JSON in a string) is decoded and searched, too.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from kapy.kube.foreign_json import BadJson, decoded
 
 REDACTED: Final = "REDACTED"
 SHORTEST: Final = 8
-"""Characters of a value that is looked for everywhere: shorter ones stand in texts by chance."""
+"""The minimum length of a value that is searched for: shorter ones occur in texts by chance."""
 LONGEST: Final = 4096
 MOST_LEARNED: Final = 4000
 DEPTH: Final = 4
-"""The number of nested encodings that are read: boot data in a Secret in an annotation, and one
-more."""
+"""The maximum number of nested encodings that are decoded: boot data in a Secret in an annotation,
+and one more."""
 UNPACKED: Final = 4 << 20
 _NOT_SECRET: Final = frozenset(
     ("format", "namespace", "ca.crt", "tls.crt", "expiration", "description")
@@ -44,7 +43,7 @@ _PLACES: Final = re.compile(
     r"|controller|controllers|count|version|type|timeout|seconds|enabled|plural)$",
     re.IGNORECASE,
 )
-"""Ends of names that say where a secret is, or something else about it."""
+"""Endings of names that refer to a secret's location or another property of it."""
 
 _PEM: Final = re.compile(
     r"-----BEGIN ((?:[A-Z0-9]+ ){0,4}PRIVATE KEY)-----"
@@ -69,7 +68,8 @@ _FIELD: Final = re.compile(
     rf"(?:{_WORDS})(?P<rest>[\w.-]{{0,64}}+)(?P<between>{_BETWEEN})(?P<value>{_VALUE})",
     re.IGNORECASE,
 )
-"""A name from the word on that makes it a secret; what is before the word is looked at then."""
+"""Matches a name from the word that makes it a secret; the start of the name is checked afterwards.
+"""
 _BLOCK: Final = re.compile(
     rf"(?:{_WORDS})(?P<rest>[\w.-]{{0,64}}+)[\"']?:[ \t]{{1,8}}[|>][+-]?\d?[ \t]{{0,8}}\n",
     re.IGNORECASE,
@@ -78,13 +78,13 @@ _NAME_END: Final = re.compile(r"[\w.-]{0,64}\Z")
 _QUOTE: Final = re.compile(r"\\.|\"", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _ESCAPED: Final = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
-"""Logs break lines within strings, which JSON does not."""
+"""Logs contain line breaks within strings, unlike JSON."""
 _GZIP: Final = b"\x1f\x8b"
 _DER: Final = b"\x30"
 
 
 class Redactor:
-    """Replaces secrets. What it has learned is removed from all that it is given afterwards."""
+    """Replaces secrets. Learned values are removed from all later input."""
 
     def __init__(self) -> None:
         self._known: dict[str, None] = {}
@@ -92,7 +92,7 @@ class Redactor:
     # Learning
 
     def learn(self, secret: Document) -> None:
-        """The values of a Secret, which may stand anywhere."""
+        """Learn the values of a Secret, which may occur anywhere."""
         for key, value in (secret.get("data") or {}).items():
             if key not in _NOT_SECRET and isinstance(value, str):
                 self._learn(value)
@@ -126,12 +126,12 @@ class Redactor:
     # Documents
 
     def document(self, document: Document) -> Document:
-        """A copy without secrets. A Secret keeps the names of its keys, and the sizes of values."""
+        """A copy without secrets. A Secret keeps its key names and the sizes of its values."""
         found: Document = self._node(document, DEPTH, secret=False)
         return found
 
     def _node(self, node: Any, depth: int, *, secret: bool) -> Any:
-        """secret: whether a name above says that this is one."""
+        """secret: whether the name of an enclosing field marks a secret."""
         if isinstance(node, dict):
             return self._mapping(node, depth, secret=secret)
         if isinstance(node, list):
@@ -194,7 +194,7 @@ class Redactor:
         return _BASE64.sub(lambda found: self._encoded(found.group(), depth), text)
 
     def _nested(self, text: str, depth: int) -> str | None:
-        """A text that is a JSON document, None where it is not."""
+        """Redact a text that is a JSON document; None if it is not one."""
         if text[0] not in "{[" or text.rstrip()[-1] not in "}]":
             return None
         try:
@@ -205,7 +205,7 @@ class Redactor:
         return json.dumps(found) + ("\n" if text.endswith("\n") else "")
 
     def _quoted(self, text: str, depth: int) -> str:
-        """The text, with the strings of JSON in it that have escapes looked into."""
+        """Redact the JSON strings with escapes in a text."""
         if "\\" not in text:
             return text
         parts: list[str] = []
@@ -235,7 +235,7 @@ class Redactor:
         return literal if clean == plain else json.dumps(clean)
 
     def _encoded(self, text: str, depth: int) -> str:
-        """A text that may be base64: hidden where what it encodes has secrets."""
+        """Replace a text that may be base64 if its decoded content has secrets."""
         content = _bytes_of(text)
         if content is None:
             return text
@@ -271,7 +271,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    """Whether it only says where a secret is: a reference to an object, or to a key of one."""
+    """Whether a value only refers to a secret: a reference to an object, or to a key of one."""
     return (
         isinstance(value, dict)
         and bool(value)
@@ -306,7 +306,7 @@ def _without_ends(text: str) -> str:
 
 
 def _key_body(text: str) -> int:
-    """The number of characters at the end of a text that may be the body of a key."""
+    """The number of trailing characters of a text that may be the body of a key."""
     begin = len(text)
     while begin and (text[begin - 1] in _KEY_CHARACTERS):
         begin -= 1
@@ -331,7 +331,7 @@ def _field(found: re.Match[str]) -> str:
 
 
 def _name_of(found: re.Match[str]) -> str:
-    """The whole name of a field, of which a word was found."""
+    """The full name of a field, given a matched word in it."""
     begin = found.start()
     before = _NAME_END.search(found.string[max(0, begin - 64) : begin])
     head = "" if before is None else before.group()
@@ -342,11 +342,11 @@ _PLAIN: Final = frozenset(
     ("", "true", "false", "null", "none", "nil", "{", "[", "[]", "{}", "|", ">", "|-", ">-", "|+")
 )
 _ELSEWHERE: Final = ("/", REDACTED, "$", "<", "{", "[")
-"""Beginnings of what is a path, a variable, or a placeholder."""
+"""Prefixes of paths, variables and placeholders."""
 
 
 def _without_blocks(text: str) -> str:
-    """The text without the lines of YAML's block scalars whose names say that they are secrets."""
+    """The text without the lines of YAML block scalars whose names mark them as secrets."""
     parts: list[str] = []
     copied = 0
     for head in _BLOCK.finditer(text):
@@ -387,7 +387,7 @@ def _bytes_of(text: str) -> bytes | None:
 
 
 def _readable(content: bytes) -> str | None:
-    """The text that bytes are, packed or not; None where they are none."""
+    """The text in some bytes, compressed or not; None if they are not text."""
     if content.startswith(_GZIP):
         try:
             content = zlib.decompressobj(wbits=31).decompress(content, UNPACKED)
@@ -401,7 +401,7 @@ def _readable(content: bytes) -> str | None:
 
 
 def _is_private_key(content: bytes) -> bool:
-    """Whether it is a private key without armour."""
+    """Whether the bytes are a private key without PEM armour."""
     if not content.startswith(_DER) or len(content) < 32:
         return False
     from cryptography.exceptions import UnsupportedAlgorithm

@@ -15,14 +15,14 @@ from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES, PODS
 
 MOST: Final = 500
-"""Objects of a kind that are kept."""
+"""The maximum number of objects of a kind."""
 
 Dial = Callable[[str], AbstractAsyncContextManager[Client]]
-"""A client of the cluster of a kubeconfig's text. Raises KapyError."""
+"""Connects to the cluster of a kubeconfig's text. Raises KapyError."""
 
 
 async def collect_workload(client: Client, cluster: Key, dial: Dial, archive: Archive) -> None:
-    """Add what can be read of the workload cluster."""
+    """Add the readable objects of the workload cluster."""
     try:
         async with dial(await admin_kubeconfig(client, cluster)) as workload:
             version = await workload.raw("GET", "/version")

@@ -3,8 +3,9 @@
     tree = await discover(ClientSource(client), Key("default", "capybara"), Options())
     print(table(tree, now=clock()))
 
-What `clusterctl describe cluster` shows (upstream `cmd/clusterctl/client/tree` and
-`internal/util/tree`), to the character; beside it, `waits` tells of each object what it waits for.
+The output equals that of `clusterctl describe cluster` to the character (upstream
+`cmd/clusterctl/client/tree` and `internal/util/tree`). In addition, `waits` lists for each object
+why it is not ready.
 """
 
 from kapy.clusterctl.describe.discovery import EVERYTHING, Options, discover

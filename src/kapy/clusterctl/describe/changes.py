@@ -1,4 +1,4 @@
-"""When a tree may look different: changes of the objects that it is made of."""
+"""Watches the objects of a tree, to refresh it when one changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kapy.kube.names import Resource, split_api_version
 
 
 async def resources_of(client: Client, root: Node) -> list[Resource]:
-    """What is watched for a tree: our kinds with machines, and the kinds of providers in it."""
+    """The resources to watch for a tree: core kinds with machines, and the provider kinds in it."""
     kinds = Kinds(client)
     found = [MACHINES, MACHINE_SETS, MACHINE_DEPLOYMENTS, MACHINE_POOLS]
     for node in root.walk():
@@ -41,9 +41,9 @@ async def resources_of(client: Client, root: Node) -> list[Resource]:
 async def follow(
     client: Client, cluster: Key, resources: Iterable[Resource], changed: asyncio.Event
 ) -> None:
-    """Sets `changed` whenever an object of the cluster changes; runs until it is cancelled.
+    """Set `changed` whenever an object of the cluster changes; runs until it is cancelled.
 
-    resources: from `resources_of`. What is not labelled as the cluster's is not seen.
+    resources: from `resources_of`. Objects without the cluster's label are ignored.
     """
     sink = _Bell(changed)
     random = Random()
@@ -60,7 +60,7 @@ async def follow(
 
 
 class _Bell:
-    """A sink that only rings."""
+    """A watch sink that only sets an event."""
 
     def __init__(self, changed: asyncio.Event) -> None:
         self._changed = changed

@@ -25,11 +25,11 @@ CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the flags of `describe cluster` say.
+    """The flags of `describe cluster`.
 
-    show_conditions: a comma-separated list of `all`, kinds or kind/name, each with an optional
-    `+` for only those conditions that tell something. echo: also infrastructure and bootstrap
-    objects that only say what their Machine says. grouping: machines of one state in one row.
+    show_conditions: a comma-separated list of `all`, kinds or kind/name, each with an optional `+`
+    to show only conditions that need attention. echo: include infrastructure and bootstrap objects
+    that only repeat their Machine's state. grouping: group machines of the same state in one row.
     """
 
     show_conditions: str = ""
@@ -41,11 +41,11 @@ class Options:
 
 
 EVERYTHING: Final = Options(show_machine_sets=True, echo=True, grouping=False)
-"""Every object with a state of its own, each in a row of its own."""
+"""Every object with a state of its own gets its own row."""
 
 
 async def discover(source: Source, key: Key, options: Options) -> Node:
-    """The tree of the cluster named `key`. Raises NotFound when there is no such cluster."""
+    """The tree of the cluster `key`. Raises NotFound if there is no such cluster."""
     cluster = await source.get(CLUSTERS, key)
     return await _Discovery(source, key, options).of(cluster)
 
@@ -137,7 +137,8 @@ class _Discovery:
             await self._echoes(node, machine["spec"], "MachineInfrastructure")
 
     async def _echoes(self, node: Node, spec: Document, role: str) -> None:
-        """The two objects behind a Machine, unless they only repeat what it says itself."""
+        """Add the bootstrap and infrastructure object of a Machine, unless they only repeat its
+        state."""
         bootstrap = (spec.get("bootstrap") or {}).get("configRef")
         for reference, its_role in (
             (spec.get("infrastructureRef"), role),
@@ -166,7 +167,7 @@ class _Discovery:
             )
 
     def _reference(self, reference: Document, *, role: str = "") -> Node:
-        """A row for an object that is only named, not read."""
+        """A row for an object that is only referenced, not read."""
         title = f"{reference['kind']} {self.key.namespace}/{reference['name']}"
         return Node(reference["kind"], title=title, role=role)
 
@@ -190,7 +191,7 @@ def _shown(filters: str, kind: str, name: str) -> Shown:
 
 
 def _echo(node: Node, document: Document) -> bool:
-    """Whether an object's Ready says no more than that of the object it belongs to."""
+    """Whether an object's Ready condition only repeats that of its parent."""
     ready = condition(document, "Ready")
     if ready is not None and ready.get("status") == "True":
         return True

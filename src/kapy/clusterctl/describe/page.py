@@ -1,4 +1,4 @@
-"""The tree as one HTML page that needs nothing else: no script, no style sheet, no network."""
+"""The tree as one self-contained HTML page: no script, no style sheet, no network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ td{padding:.1em .8em .1em 0;vertical-align:top;white-space:pre-wrap}
 
 
 def page(root: Node, *, now: datetime) -> str:
-    """The whole page: objects as a tree that opens and closes, with their conditions inside."""
+    """The whole page: a collapsible tree of objects with their conditions."""
     title = escape(f"{root.kind} {root.name}")
     parts = [
         "<!doctype html>",

@@ -1,4 +1,4 @@
-"""What one row of the tree says about its object."""
+"""The content of one row of the tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Counters(NamedTuple):
 class Row:
     """The cells of one row.
 
-    text: the message as it is. message: its lines, as upstream wraps it.
+    text: the original message. message: its lines, wrapped as upstream does.
     """
 
     counters: Counters = field(default_factory=Counters)
@@ -77,7 +77,8 @@ def row_of_condition(
 
 
 def is_telling(found: Document) -> bool:
-    """Whether a condition is not in its normal state, has a message, or is the main one."""
+    """Whether a condition needs attention: it is not in its normal state, has a message, or is the
+    main one."""
     if found["type"] in ("Available", "Ready") or found.get("message"):
         return True
     normal = "False" if found["type"] in NEGATIVE else "True"
@@ -85,7 +86,7 @@ def is_telling(found: Document) -> bool:
 
 
 def title_of(node: Node) -> tuple[str, str, str]:
-    """Kind, name and version of an object; a heading's text stands in the first."""
+    """Kind, name and version of an object, or the text of a heading in the first field."""
     if node.group is not None:
         return f"{len(node.group.items)} {_PLURALS.get(node.kind, f'{node.kind}s')}...", "", ""
     if node.document is None:
@@ -106,7 +107,7 @@ def _version(node: Node) -> str:
 
 
 def _telling(node: Node) -> Document | None:
-    """The one condition that an object's own row shows."""
+    """The condition that an object's row shows."""
     if node.document is None:
         return None
     match node.kind:
@@ -180,9 +181,9 @@ def _since(moment: str, now: datetime) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` characters, but for longer words.
+    """The text in lines of at most `width` characters; longer words are not broken.
 
-    The lines that continue a bullet have the indent of its text.
+    The continuation lines of a bullet are indented like its text.
     """
     lines: list[str] = []
     for line in text.split("\n"):

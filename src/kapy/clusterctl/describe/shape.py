@@ -1,4 +1,4 @@
-"""The tree as one JSON document, for machines."""
+"""The tree as one JSON document for other programs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kapy.kube import Document
 def as_document(node: Node) -> Document:
     """`{"kind", "name", "namespace", "role", "conditions", "replicas", "children"}` of each node.
 
-    A group has `items` in place of a name, a heading has a `title`. What is empty is left out. An
-    object that is not settled `waitsFor` something: {"since", "why"}.
+    A group has `items` instead of a name, a heading has a `title`. Empty fields are omitted. An
+    object that is not ready has `waitsFor`: {"since", "why"}.
     """
     found: Document = {"kind": node.kind}
     if node.group is not None:

@@ -1,4 +1,4 @@
-"""Where the objects of a tree come from."""
+"""The sources of the objects of a tree."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ NAME_LABEL = "cluster.x-k8s.io/cluster-name"
 
 
 class Source(Protocol):
-    """A management cluster, as far as a tree needs it."""
+    """Reads the objects of a management cluster for a tree."""
 
     async def get(self, resource: Resource, key: Key) -> Document:
         """One object. Raises NotFound."""
         ...
 
     async def of_cluster(self, resource: Resource, cluster: Key) -> Sequence[Document]:
-        """The objects labelled as the cluster's; none where the resource is not served."""
+        """The objects with the cluster's label; none if the resource is not served."""
         ...
 
     async def referred(self, reference: Document | None, namespace: str) -> Document | None:
-        """What a contract-versioned reference (`apiGroup`, `kind`, `name`) points at, or None."""
+        """The target of a contract-versioned reference (`apiGroup`, `kind`, `name`), or None."""
         ...
 
 
 class ClientSource:
-    """A source that asks an API server; foreign kinds are found through discovery."""
+    """A source that reads from an API server; kinds of providers are found through discovery."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -30,19 +30,19 @@ HEADER = (
     "MESSAGE",
 )
 SHORT: Final = ("NAME", "REPL", "AVAIL", "READY", "NEW", *HEADER[5:])
-"""Headers for narrow terminals: NEW is the count of machines that are up to date."""
+"""Headers for narrow terminals: NEW counts the up-to-date machines."""
 
 ROOM: Final = 48
-"""The narrowest column for messages; where there is less, they stand below their row."""
+"""The minimum width of the message column; with less, messages are printed below their row."""
 
 SHORTEST: Final = 24
-"""The narrowest column for names."""
+"""The minimum width of the name column."""
 
 LEFT_OUT: Final = tuple(
     HEADER.index(one)
     for one in ("SINCE", "UP TO DATE", "READY", "AVAILABLE", "REPLICAS", "REASON", "STATUS")
 )
-"""Columns that very narrow terminals do without, the first of them first."""
+"""Columns that are omitted on very narrow terminals, in this order."""
 
 BRANCH, LAST, PIPE, BLANK = "├─", "└─", "│ ", "  "
 FILLER: Final = " " * 10
@@ -66,7 +66,7 @@ Cell = tuple[str, str]
 class Line:
     """An object or a condition in the tree.
 
-    title: its first cell. below: the branches of the tree that go on beside further lines of it.
+    title: its first cell. below: the tree branches to draw beside its continuation lines.
     """
 
     title: Cell
@@ -75,7 +75,7 @@ class Line:
     gray: bool = False
 
     def cells(self) -> list[Cell]:
-        """The cells of all columns but the message."""
+        """The cells of all columns except the message."""
         row = self.row
         return [
             self.title,
@@ -89,8 +89,8 @@ class Line:
 def table(root: Node, *, now: datetime, color: bool = False, width: int | None = None) -> str:
     """The whole tree as text.
 
-    width: the columns of the terminal that it is printed on. Without a width, lines are as long as
-    they become and padded to the same length, as upstream's are.
+    width: the columns of the terminal. By default lines have any length and are padded to the same
+    length, as in upstream.
     """
     lines = list(_lines(root, "", root, now))
     if width is None:
@@ -121,9 +121,9 @@ def _rows(line: Line) -> Iterator[list[Cell]]:
 def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
     """The tree within `width` columns.
 
-    Columns without content are left out. Messages are wrapped beside the other columns, or below
-    the row where they would get too little room. What is still too wide is the name, which is cut;
-    then columns are left out.
+    Empty columns are omitted. Messages are wrapped beside the other columns, or below the row if
+    they would get too little room. If the tree is still too wide, names are cut, then columns are
+    omitted.
     """
     told = [line.cells() for line in lines]
     full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in told))]
@@ -147,7 +147,7 @@ def _fitted(lines: Sequence[Line], width: int, *, color: bool) -> str:
 
 
 def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
-    """The lines with names that leave out the namespace of the cluster."""
+    """The lines, with the cluster's namespace removed from names."""
     namespace = f"{root.name.partition('/')[0]}/"
 
     def shorter(text: str) -> str:
@@ -157,7 +157,7 @@ def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
 
 
 def _beside_or_below(line: Line, first: str, left: int, width: int) -> list[str]:
-    """The lines of one row. left: the width of all columns but the message."""
+    """The lines of one row. left: the width of all columns except the message."""
     below = line.below[0]
     if width - left >= ROOM:
         texts = wrapped(line.row.text, width - left)
@@ -228,7 +228,7 @@ def _below(prefix: str, *, last: bool) -> str:
 
 
 def _beside(node: Node, root: Node) -> str:
-    """The prefix of further lines of an object's message: the lines of the tree go on there."""
+    """The prefix of a row's continuation lines, with the lines of the tree continued."""
     if node is _last(root):
         return ""
     prefix = PIPE if node.children else ""

@@ -9,8 +9,7 @@ from typing import Literal
 from kapy.kube import Document
 
 Shown = Literal["none", "all", "telling"]
-"""Which conditions of an object get their own rows; "telling": those that are not as they should
-be, or say something."""
+"""Which conditions of an object get their own rows; "telling": those that need attention."""
 
 NEGATIVE = frozenset(
     ("Paused", "Deleting", "RollingOut", "ScalingUp", "ScalingDown", "Updating", "Remediating")
@@ -41,11 +40,11 @@ class Group:
 
 @dataclass(eq=False)
 class Node:
-    """One row's object: a document, or a heading (`document` is None) such as "Workers".
+    """The object of one row: a document, or a heading (`document` is None) such as "Workers".
 
-    title: the text of a heading. role: what the object is to its parent ("ClusterInfrastructure").
-    groups: children in the same state are shown as one. order: siblings of a higher one come
-    first. ready, state: the condition that a group shows, and what its members have in common.
+    title: the text of a heading. role: its role for the parent ("ClusterInfrastructure"). groups:
+    children in the same state are grouped in one row. order: siblings with a higher value come
+    first. ready, state: the condition that a group shows, and the state that its members share.
     """
 
     kind: str
@@ -72,7 +71,7 @@ class Node:
         return f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
 
     def append(self, child: Node) -> Node:
-        """Add a child; answers what now stands for it: the child, or the group it fell into."""
+        """Add a child; returns the node in the tree: the child, or the group that absorbed it."""
         if self.groups and child.document is not None:
             twin = self._twin(child)
             if twin is not None:
@@ -112,7 +111,8 @@ class Node:
 def condition(document: Document, of: str) -> Document | None:
     """A condition of an object, or None.
 
-    `status.v1beta2.conditions` first: where a provider of the old contract keeps the new ones.
+    `status.v1beta2.conditions` comes first: providers of the v1beta1 contract keep the new
+    conditions there.
     """
     return next((one for one in conditions(document) if one.get("type") == of), None)
 

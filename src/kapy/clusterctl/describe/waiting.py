@@ -1,4 +1,4 @@
-"""What the objects of a cluster wait for, and since when: one line for each that is not settled."""
+"""The reasons for which objects of a cluster are not ready, and since when: one line each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kapy.kube.age import age
 MAIN: Final = ("Available", "Ready", "MachinesReady")
 BUSY: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")
 ROOM: Final = 48
-"""The narrowest column for what is waited for; where there is less, it stands below its object."""
+"""The minimum width of the reason column; with less, reasons are printed below their object."""
 HEADER: Final = ("OBJECT", "SINCE", "WAITS FOR")
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why one object is not as it should be. since: RFC 3339, "" where nobody noted it."""
+    """The reason for which one object is not ready. since: RFC 3339, "" if unknown."""
 
     kind: str
     name: str
@@ -30,16 +30,17 @@ class Wait:
 
 
 def waits(root: Node) -> list[Wait]:
-    """The waits of a tree, from top to bottom; a tree with groups hides those of their machines."""
+    """The unready objects of a tree, from top to bottom; in a grouped tree, machines in groups are
+    not listed."""
     found = ((node, wait_of(node.document)) for node in root.walk() if node.document is not None)
     return [Wait(node.kind, node.name, *wait) for node, wait in found if wait is not None]
 
 
 def waits_table(found: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
-    """The waits as text, in columns.
+    """The list as text, in columns.
 
-    width: the columns of the terminal, at which messages are wrapped. Without it they keep their
-    lines.
+    width: the columns of the terminal, at which messages are wrapped. By default lines are not
+    wrapped.
     """
     if not found:
         return "Nothing is waited for.\n"
@@ -89,8 +90,8 @@ def _rows(wait: Wait, now: datetime) -> Iterator[tuple[str, str, str]]:
 
 
 def wait_of(document: Document) -> tuple[str, str] | None:
-    """Since when and what for: a pause first, which stops all else; then the end of the object,
-    then its own state."""
+    """Since when and why an object is not ready: first a pause, which stops all else; then
+    deletion, then its own conditions."""
     paused = condition(document, "Paused")
     if paused is not None and paused.get("status") == "True":
         return _told(paused)
@@ -117,7 +118,7 @@ def _end(document: Document) -> tuple[str, str]:
 
 
 def _told(found: Document) -> tuple[str, str]:
-    """A condition in words: the reason, and the message."""
+    """A condition as text: reason and message."""
     reason = found.get("reason") or f"{found['type']} is {found.get('status', 'not reported')}"
     message = found.get("message") or ""
     separator = ":\n" if message.startswith("* ") else ": " if message else ""
@@ -125,7 +126,7 @@ def _told(found: Document) -> tuple[str, str]:
 
 
 def _unready(document: Document) -> tuple[str, str] | None:
-    """The state of objects without conditions of today: those of v1beta1, or a plain field."""
+    """The state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field."""
     status = document.get("status") or {}
     for one in _legacy(status):
         if one.get("type") == "Ready" and one.get("status") != "True":

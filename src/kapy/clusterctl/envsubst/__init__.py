@@ -24,7 +24,7 @@ __all__ = ["BadSubstitution", "Function", "Node", "Values", "defaults", "parsed"
 
 
 class Values(Protocol):
-    """Values by name, as a dict has them; None where there is none."""
+    """Looks up a value by name, like `dict.get`; None if there is none."""
 
     def get(self, name: str, /) -> str | None: ...
 
@@ -55,10 +55,10 @@ def _text(node: Node, values: Values) -> str:
 
 
 def defaults(nodes: list[Node]) -> dict[str, str]:
-    """The default of each variable as it is first named; empty where it must be set.
+    """The default of each variable at its first use; empty if it must be set.
 
-    Upstream takes the arguments of whatever function for a default. Variables that stand only
-    inside another one's default are not among them.
+    As in upstream, the arguments of any function count as a default. Variables that only occur
+    inside another default are not included.
     """
     found: dict[str, str] = {}
     for node in nodes:

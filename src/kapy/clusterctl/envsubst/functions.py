@@ -1,6 +1,6 @@
-"""What the operators do with a value.
+"""The operators of `${…}` expressions.
 
-Lengths and offsets count bytes of UTF-8, and globs are matched byte by byte, as in Go.
+Lengths and offsets count bytes of UTF-8, and globs match bytes, as in Go.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LARGEST: Final = 2**63
 
 
 def called(operator: str, value: str, arguments: list[str]) -> str:
-    """The value of a function: of an operator that is no default's, a value and arguments.
+    """The result of an operator (except defaults) for a value and arguments.
 
     Raises BadSubstitution for a length below zero.
     """
@@ -58,7 +58,7 @@ def _part(value: str, offset: str, length: str | None = None) -> str:
 
 
 def _integer(text: str) -> int | None:
-    """A number of 64 bits in decimal; None for all else."""
+    """A decimal 64-bit number; None for any other text."""
     number = whole(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -_LARGEST <= number < _LARGEST else None
 
@@ -93,7 +93,8 @@ def _trailing(value: str, pattern: str, text: str | None = None) -> str:
 
 
 def _without_beginning(value: str, glob: str, *, longest: bool) -> str:
-    """Without the beginning that a glob matches; unchanged where none or a bad glob is."""
+    """The value without the prefix that a glob matches; unchanged without a match or for a bad
+    glob."""
     content, pattern = _bytes(value), _bytes(glob)
     try:
         lengths = list(_matched_lengths(content, pattern, longest=longest))
@@ -136,4 +137,4 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
     "/#": _leading,
     "/%": _trailing,
 }
-"""What an operator does; for all others, the value or its default."""
+"""The function of each operator; other operators yield the value or its default."""

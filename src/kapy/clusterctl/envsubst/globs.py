@@ -1,7 +1,7 @@
-"""Shell globs over bytes, as Go's `path.Match` reads them, but where `*` matches `/` too.
+r"""Shell globs over bytes with the rules of Go's `path.Match`, except that `*` also matches `/`.
 
-`*` any bytes, `?` one character, `[a-z]` and `[^a-z]` one of a class, `\\` the next as it is. A
-glob is only found to be malformed when matching gets there: one that fails before, just fails.
+`*` any bytes, `?` one character, `[a-z]` and `[^a-z]` one of a class, `\` escapes the next one. A
+malformed glob is only detected when matching reaches the error: an earlier mismatch just fails.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def matches(pattern: bytes, name: bytes) -> bool:
 
 
 def _rest(chunk: bytes, name: bytes, *, star: bool, last: bool) -> bytes | None:
-    """What of a name follows a chunk that matches at its beginning (with a star: anywhere).
+    """The rest of a name after a chunk that matches at its start (after a star: anywhere).
 
-    The last chunk has to reach the end; None if there is no such place.
+    The last chunk must reach the end; None if it matches nowhere.
     """
     for start in range(len(name) + 1 if star else 1):
         rest = _after(chunk, name[start:])
@@ -38,7 +38,7 @@ def _rest(chunk: bytes, name: bytes, *, star: bool, last: bool) -> bytes | None:
 
 
 def _split(pattern: bytes) -> tuple[bytes, bytes]:
-    """A pattern before its next star, and from there."""
+    """Split a pattern before its next star."""
     inside, at = False, 0
     while at < len(pattern):
         sign = pattern[at : at + 1]
@@ -53,7 +53,7 @@ def _split(pattern: bytes) -> tuple[bytes, bytes]:
 
 
 def _after(chunk: bytes, name: bytes) -> bytes | None:
-    """What follows the part of a name that a chunk without stars matches; None: it does not."""
+    """The rest of a name after a chunk without stars; None if the chunk does not match."""
     while chunk:
         if not name:
             return None
@@ -75,7 +75,7 @@ def _after(chunk: bytes, name: bytes) -> bytes | None:
 
 
 def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
-    """Whether a letter is of the class that a chunk begins with, and what follows the class."""
+    """Whether a character is in the class at the start of a chunk, and the rest of the chunk."""
     negated = chunk.startswith(b"^")
     chunk = chunk[1:] if negated else chunk
     found, ranges = False, 0
@@ -90,7 +90,7 @@ def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
 
 
 def _bound(chunk: bytes) -> tuple[int, bytes]:
-    """One end of a range, and what follows it, which is never nothing."""
+    """One bound of a range, and the non-empty rest."""
     if not chunk or chunk[:1] in (b"-", b"]"):
         raise BadPattern
     chunk = _unescaped(chunk)
@@ -109,11 +109,11 @@ def _unescaped(chunk: bytes) -> bytes:
 
 
 _NONE = 0xFFFD
-"""What Go reads where bytes are no character."""
+"""The code point that Go returns for bytes that are not a character."""
 
 
 def _size(text: bytes) -> int:
-    """How many bytes the first character has; 1 if it is none."""
+    """The number of bytes of the first character; 1 if it is invalid."""
     for size in range(1, 5):
         try:
             text[:size].decode()
@@ -124,7 +124,7 @@ def _size(text: bytes) -> int:
 
 
 def _letter(text: bytes) -> int:
-    """The number of the first character."""
+    """The code point of the first character."""
     try:
         return ord(text[: _size(text)].decode())
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Text with variables, taken apart.
+"""Parses text with variables.
 
-Each function's syntax is one entry in the table of what may follow a name; what of bash is
-missing there, is missing in envsubst.
+The syntax of each function is one entry in the table of operators. Operators of bash that are
+missing there are missing in envsubst, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kapy.clusterctl.errors import ClusterctlError
 
 
 class BadSubstitution(ClusterctlError):
-    """A `${…}` that cannot be understood; the message says on which line."""
+    """A `${…}` expression is invalid; the message names the line."""
 
 
 # Tuples, here and where files are read: importing dataclasses takes longer than most templates do.
@@ -30,7 +30,7 @@ Node: TypeAlias = "str | Function"
 
 
 def parsed(text: str) -> list[Node]:
-    """Text and functions in their order. Raises BadSubstitution.
+    """Text and functions in order. Raises BadSubstitution.
 
     A NUL character ends the text, as it does for upstream's scanner.
     """
@@ -47,8 +47,9 @@ _TO_BRACE: Final = re.compile(r"\$\{|[}\0]")
 _TO_COLON: Final = re.compile(r"\$\{|[:}\0]")
 _TO_SLASH: Final = re.compile(rf"\$\{{|{_ESCAPED}|[/\0]")
 _REPLACEMENT: Final = re.compile(rf"\$\{{|{_ESCAPED}|[}}\0]")
-"""Where a piece of text ends. An escape does not end it; its second sign, the group, belongs to it.
-Files are large: that each way begins with a sign of its own lets text between be skipped fast."""
+"""The characters that end a piece of text. An escape does not end it; the group captures the
+escaped character. Each alternative begins with a character of its own, so that plain text in large
+files is skipped fast."""
 
 
 class _Parser:
@@ -58,7 +59,7 @@ class _Parser:
         self._began = 0
 
     def nodes(self) -> Iterator[Node]:
-        """Everything up to the end of the text."""
+        """Parse to the end of the text."""
         while self._peek():
             if self._skips("${"):
                 self._began = self._at - 2
@@ -67,7 +68,7 @@ class _Parser:
                 yield self._run(_IN_TEXT)
 
     def error(self, what: str) -> BadSubstitution:
-        """What is wrong with the variable that is being read, and where that is."""
+        """The error for the variable that is being parsed, with its line."""
         line = self._source.count("\n", 0, self._began) + 1
         shown = self._source[self._began :].split("\n", 1)[0][:60]
         return BadSubstitution(f"{what}: line {line}, at {shown}")
@@ -77,20 +78,20 @@ class _Parser:
         return self._source[self._at : self._at + 1].strip("\0")
 
     def _skips(self, token: str) -> bool:
-        """Whether a token stands here; what comes after it is next then."""
+        """Skip a token if it is next; whether it was."""
         if not self._source.startswith(token, self._at):
             return False
         self._at += len(token)
         return True
 
     def _token(self, pattern: re.Pattern[str]) -> str:
-        """What a pattern matches here, or nothing."""
+        """Consume the match of a pattern; "" without a match."""
         found = pattern.match(self._source, self._at)
         self._at += len(found[0]) if found else 0
         return found[0] if found else ""
 
     def _run(self, end: re.Pattern[str]) -> str:
-        """The text up to what ends it."""
+        """Consume the text up to its terminator."""
         pieces: list[str] = []
         while True:
             found = end.search(self._source, self._at)
@@ -103,7 +104,7 @@ class _Parser:
             self._at += 2
 
     def _function(self) -> Function:
-        """A function whose `${` is behind us, and its brace."""
+        """A function after its `${`, up to and including its brace."""
         if self._skips("#"):
             return self._closed(Function(self._name(), "#"))
         name = self._name()
@@ -126,7 +127,7 @@ class _Parser:
         return function
 
     def _argument(self, end: re.Pattern[str]) -> Node:
-        """A variable, or text that is not empty."""
+        """A variable, or non-empty text."""
         if self._skips("${"):
             return self._function()
         text = self._run(end)
@@ -140,7 +141,7 @@ class _Parser:
             yield self._argument(_TO_BRACE)
 
     def part(self) -> Iterator[Node]:
-        """An offset, and a length after any number of colons."""
+        """An offset, and optionally a length after one or more colons."""
         yield self._argument(_TO_COLON)
         if self._skips(":"):
             while self._skips(":"):
@@ -152,7 +153,7 @@ class _Parser:
         yield self._argument(_TO_BRACE)
 
     def replacement(self) -> Iterator[Node]:
-        """What is replaced, and by what."""
+        """The pattern and its replacement."""
         yield self._argument(_TO_SLASH)
         if not self._skips("/"):
             raise self.error("bad substitution")
@@ -170,4 +171,4 @@ _OPERATORS: Final[Mapping[re.Pattern[str], _Syntax]] = {
     re.compile(r"#{1,2}|%{1,2}"): _Parser.glob,
     re.compile(r"/[/#%]?"): _Parser.replacement,
 }
-"""What may follow a name, and how its arguments are read."""
+"""The operators that may follow a name, and how their arguments are parsed."""

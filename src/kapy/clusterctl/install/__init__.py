@@ -1,7 +1,7 @@
-"""Making a management cluster: what `init` does.
+"""Installs providers into a management cluster: the `init` command.
 
-Upstream: `cmd/clusterctl/client/init.go`. Nothing is written to the cluster (but the definition of
-the inventory) before all components were read and checked.
+Upstream: `cmd/clusterctl/client/init.go`. Nothing is written to the cluster (except the inventory's
+CRD) before all components were read and checked.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ from kapy.kube.errors import ApiError, Unreachable
 
 @dataclass(frozen=True)
 class How:
-    """How to install. wait: seconds for each Deployment, None not to wait. validate: refuse what
-    would not work. certificates: who issues those of webhooks. prepare: called with what is going
-    to be installed, when all checks have passed and nothing is written yet.
-    """
+    """Options of an installation. wait: seconds for each Deployment, None not to wait. validate:
+    refuse providers that would not work. certificates: the issuer of webhook certificates. prepare:
+    called with the components when all checks have passed and nothing is written yet."""
 
     wait: float | None = None
     validate: bool = True
@@ -48,8 +47,11 @@ USUAL: Final = How()
 async def init(
     client: Client, config: Config, asked: Asked, *, how: How = USUAL, clock: Clock, say: Say
 ) -> bool:
-    """Install providers; whether they are the first. Raises ClusterctlErrors, ApiErrors: where the
-    server or a check refuses anything, nothing that was created remains."""
+    """Install providers; returns whether they are the first.
+
+    Raises ClusterctlErrors, ApiErrors. If the server or a check refuses anything, all created
+    objects are removed.
+    """
     inventory = Inventory(client)
     await inventory.ensure()
     try:

@@ -1,4 +1,4 @@
-"""Which providers a command is asked for, by type."""
+"""The providers that a command requests, by type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kapy.clusterctl.provider import ProviderType, manifest_label
 from kapy.clusterctl.provider_reference import Reference, parse_reference
 
 NONE: Final = "-"
-"""In the place of a bootstrap or control plane provider: do not install the usual one."""
+"""Used as the name of a bootstrap or control plane provider: do not install the usual one."""
 _USUAL: Final = {
     ProviderType.CORE: "cluster-api",
     ProviderType.BOOTSTRAP: "kubeadm",
@@ -22,30 +22,30 @@ _USUAL: Final = {
 
 @dataclass(frozen=True)
 class Asked:
-    """Providers to install. names: `aws` or `aws:v2.11.0`, by type. target_namespace: of all of
-    them; namespaces: of single ones, by their labels."""
+    """Providers to install. names: `aws` or `aws:v2.11.0`, by type. target_namespace: for all of
+    them. namespaces: for single providers, by label."""
 
     names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
     target_namespace: str = ""
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
     def with_usual(self, installed: Sequence[Installed]) -> Asked:
-        """The usual providers too, where no core provider is installed yet."""
+        """Add the usual providers if no core provider is installed yet."""
         if default_name(installed, ProviderType.CORE):
             return self
         usual = {of_type: (name,) for of_type, name in _USUAL.items() if not self.of(of_type)}
         return replace(self, names={**self.names, **usual})
 
     def namespace_of(self, name: str, of_type: ProviderType) -> str:
-        """The namespace that a provider is to have, "" for that of its components."""
+        """The requested namespace of a provider, "" for the one in its components."""
         return self.namespaces.get(manifest_label(name, of_type), self.target_namespace)
 
     def of(self, of_type: ProviderType) -> list[str]:
-        """What is asked for of one type."""
+        """The requested providers of one type."""
         return [one for one in self.names.get(of_type, ()) if one]
 
     def references(self) -> Iterator[tuple[ProviderType, str, Reference]]:
-        """Each provider: its type, as it was written, and what that means.
+        """Each provider: its type, the original text, and the parsed reference.
 
         Raises ConfigError.
         """

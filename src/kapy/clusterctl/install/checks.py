@@ -1,4 +1,4 @@
-"""Whether a management cluster will work with what is going to be installed.
+"""Checks whether a management cluster will work with the providers to be installed.
 
 Upstream: `Validate` of `cmd/clusterctl/client/cluster/installer.go`.
 """
@@ -27,7 +27,7 @@ from kapy.kube import Document
 from kapy.kube.names import CRDS
 
 UNCHECKED_NAME: Final = "clusterctl.cluster.x-k8s.io/skip-crd-name-preflight-check"
-"""Annotation of CRDs that core objects do not refer to, and that may have any name."""
+"""Annotation of CRDs that core objects do not refer to; their names are not checked."""
 
 
 async def check(
@@ -35,8 +35,8 @@ async def check(
 ) -> None:
     """Raises InventoryError, ComponentsError, MetadataError, RepositoryError.
 
-    One instance of each provider; contracts that go with the core's; CRDs with the names by which
-    core looks for them.
+    It requires one instance of each provider, contracts compatible with the core provider's, and
+    the CRD names that core derives from the kinds.
     """
     after = list(installed)
     for one in queued:

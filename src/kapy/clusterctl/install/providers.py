@@ -1,4 +1,4 @@
-"""Installing components: written, recorded in the inventory, waited for."""
+"""Installs components: writes them, records them in the inventory and waits for them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.names import DEPLOYMENTS
 
 WAIT: Final = 300.0
-"""Seconds for each provider's Deployment to be available, where one waits."""
+"""Seconds to wait for each provider's Deployment to become available, if the command waits."""
 
 
 async def install(
     client: Client, queued: Iterable[Components], issuer: Issuer, *, now: datetime, say: Say
 ) -> None:
-    """Install providers one after the other; each is in the inventory when it is whole.
+    """Install providers one after the other; each is recorded in the inventory when it is complete.
 
-    The core provider only when all are: without it the next `init` knows that it is the first, and
-    adds the usual providers again. Where the server refuses anything, nothing of them remains.
+    The core provider is recorded last: until then the next `init` counts as the first one and adds
+    the usual providers again. If the server refuses anything, all created objects are removed.
     Raises NotApplied, CertificateError, NotInTime.
     """
     applying, recorded = Applying(client), list[Components]()
@@ -68,7 +68,7 @@ async def _install(
     now: datetime,
     say: Say,
 ) -> None:
-    """recorded: takes those that are in the inventory."""
+    """recorded: receives the providers that were recorded in the inventory."""
     inventory = Inventory(client, reached=True)
     unrecorded = []
     for one in queued:

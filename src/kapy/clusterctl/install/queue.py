@@ -1,4 +1,4 @@
-"""What has to be installed: components of all that is asked for and not there yet."""
+"""The components to install: those of all requested providers that are not installed yet."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ async def queue(
     *,
     substitute: bool = True,
 ) -> list[Components]:
-    """The components to install, in order; all are read at once. Raises ClusterctlErrors.
+    """The components to install, in order; all are read concurrently. Raises ClusterctlErrors.
 
-    What is there already in the same version and namespace is left out, and what the plane itself
-    has built in. substitute: variables need values.
+    Providers that are installed in the same version and namespace, or built into the plane, are
+    left out. substitute: replace variables, which need values then.
     """
     wanted = [
         (text, reference, of_type)
@@ -83,7 +83,7 @@ async def _read(
 def _built_in(
     installed: Sequence[Installed], of_type: ProviderType, reference: Reference, say: Say
 ) -> bool:
-    """Whether the plane itself is this provider. Raises InventoryError for another version."""
+    """Whether the provider is built into the plane. Raises InventoryError for another version."""
     there = [one for one in named(installed, reference.name, of_type) if one.built_in]
     if not there:
         return False

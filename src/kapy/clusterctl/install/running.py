@@ -1,7 +1,7 @@
-"""Waiting for providers whose Pods run beside the management plane itself, as local processes.
+"""Waits for providers whose Pods run as local processes beside the management plane.
 
-Their webhooks refuse all objects until they run, so whoever installed them waits; and where nothing
-runs a Pod, is told what to do.
+Their webhooks refuse all objects until they run, so an installation waits for them. If nothing runs
+Pods, the user is told what to do.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, NODES
 
 WITHIN: Final = 120.0
-"""Seconds in which a program that runs on this machine is up."""
+"""Time limit in seconds for a program to start on this machine."""
 _LASTING: Final = ("NoRuntime: ", "UnsupportedField: ")
-"""Reasons that stay until a person does something: nobody waits for them."""
+"""Reasons that only a user can remove: waiting would not help."""
 
 
 async def runs_pods(client: Client) -> bool:
-    """Whether there is a Node, so that Deployments get Pods that run."""
+    """Whether a Node exists, so that Pods of Deployments run."""
     return bool((await retry(lambda: client.list(NODES, metadata=True))).items)
 
 
 async def until_running(client: Client, queued: Iterable[Components], say: Say) -> None:
-    """Wait until the managers that run here are up, and tell what keeps the others from it.
+    """Wait until the local managers run, and report the reasons that keep others from running.
 
-    What is not up in time goes on starting; nothing is raised.
+    Nothing is raised after the time limit: the managers continue to start.
     """
     managers = [Key.of(one) for each in queued for one in each.objects if has_manager(one)]
     told = await bounded_gather(partial(_up, client, key, say) for key in managers)
@@ -44,7 +44,7 @@ async def until_running(client: Client, queued: Iterable[Components], say: Say) 
 
 
 async def _up(client: Client, key: Key, say: Say) -> str:
-    """The reason for which a Deployment is not up, "" if it is up."""
+    """The reason for which a Deployment is unavailable, "" if it is available."""
     seen: list[str] = []
 
     def done(deployment: Document | None) -> bool:
@@ -69,7 +69,7 @@ def _is_lasting(why: str) -> bool:
 
 
 def reason_of(deployment: Document) -> str:
-    """The reason in the Available condition of a Deployment for which its Pods are not ready."""
+    """The reason for which a Deployment's Pods are not ready, from its Available condition."""
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
     for one in conditions:
         if one["type"] == "Available" and one["status"] != "True":

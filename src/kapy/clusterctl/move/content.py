@@ -1,4 +1,4 @@
-"""What of an object is moved, and whether it arrived. Pure."""
+"""Which part of an object is moved, and whether it arrived. Pure."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ _OF_THE_SERVER: Final = frozenset(
 )
 _CHANGING: Final = frozenset({"resourceVersion", "generation", "managedFields"})
 _NAMED: Final = frozenset({"finalizers", "ownerReferences"})
-"""Lists of metadata that others may add to."""
+"""Metadata lists to which other clients may add items."""
 
 
 def movable(document: Document, *, status: bool) -> Document:
-    """The object without its status. status: that is a subresource of its kind."""
+    """The object without its status. status: whether its kind has a status subresource."""
     if not status or "status" not in document:
         return document
     return {name: value for name, value in document.items() if name != "status"}
 
 
 def essence(document: Document) -> Document:
-    """What of a movable object no server changes by itself; equal as long as nobody wrote it."""
+    """The part of a movable object that no server changes by itself; it is equal until a client
+    writes."""
     metadata = {
         name: value for name, value in document["metadata"].items() if name not in _CHANGING
     }
@@ -42,7 +43,7 @@ def essence(document: Document) -> Document:
 
 
 def recreated(document: Document, owners: Sequence[Document]) -> Document:
-    """The object as it is written to another cluster, with the owners that it has there."""
+    """The object as it is written to another cluster, with its owners' UIDs there."""
     metadata = {
         name: value for name, value in document["metadata"].items() if name not in _OF_THE_SERVER
     }
@@ -52,9 +53,9 @@ def recreated(document: Document, owners: Sequence[Document]) -> Document:
 
 
 def differences(wanted: Document, found: Document) -> Iterator[str]:
-    """Where an object lacks something of what was written, or has it otherwise: paths of fields.
+    """Paths of fields in which an object lacks or differs from the written content.
 
-    What a server or a webhook added is no difference; nor is an empty value that it left out.
+    Fields that a server or a webhook added are no difference, nor are omitted empty values.
     """
     for name in wanted:
         if name != "metadata":
@@ -82,7 +83,8 @@ def _lacking(wanted: Any, found: Any, path: str) -> Iterator[str]:
 
 
 def _missing(wanted: list[Any], found: list[Any], path: str) -> Iterator[str]:
-    """Others may stand between the items of a list, but those that are wanted keep their order."""
+    """Whether wanted items are missing. Other items may stand between them, but the order must be
+    kept."""
     rest = iter(found)
     for number, value in enumerate(wanted):
         if not any(next(_lacking(value, one, ""), None) is None for one in rest):

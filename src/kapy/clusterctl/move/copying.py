@@ -1,9 +1,9 @@
-"""Writing the objects of a plan to the other side, each after its owners.
+"""Writes the objects of a plan to the other side, owners first.
 
-What is there already is updated, unless it is shared; what it was is in the journal before. An
-object that this move has made is known by its uid in the journal, and before that is written by
-the field manager that made it: so a lost answer, or an end in between, makes nothing twice and
-rolls nothing back that is not its own.
+An existing object is updated unless it is shared; its previous content is recorded in the journal
+first. The journal knows the UID of each object that this move created. Until the UID is recorded,
+the field manager identifies such an object. So after a lost answer or a crash no object is created
+twice, and a rollback only deletes the move's own objects.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SKIPPED: Final = (
 )
 _SKIPPED_FROM_DIRECTORY: Final = "Object already exists, skipping moving from directory"
 _TOLD: Final = 5
-"""Objects that an error names; it counts the others."""
+"""The maximum number of objects that an error names; the others are counted."""
 
 
 class Copying:
-    """One side, as the objects of plans are written to it.
+    """Writes the objects of plans to one side of a move.
 
-    restorable: this side is the target of the move, and what it has is noted in the journal.
-    updates: whether what is there already is brought up to date.
+    restorable: this side is the target, so its previous content is recorded in the journal.
+    updates: existing objects are updated.
     """
 
     def __init__(
@@ -61,18 +61,18 @@ class Copying:
         self._namespaces: set[str] = set()
 
     async def run(self, plan: Plan) -> None:
-        """Write a plan. Raises MoveError, ApiErrors and Unreachable; can be done again."""
+        """Write a plan. It can be repeated. Raises MoveError, ApiErrors and Unreachable."""
         self._found = dict(await present(self._client, plan.objects.values()))
         for group in plan.groups():
             await self.write(group)
 
     async def again(self, one: Planned, owners: Iterable[Planned]) -> None:
-        """Write an object whose owners are there."""
+        """Write an object whose owners exist."""
         self._found = dict(await present(self._client, [one, *owners]))
         await self.write([one])
 
     async def write(self, group: Iterable[Planned]) -> None:
-        """Write objects whose owners are there."""
+        """Write objects whose owners exist."""
         objects = {one.ref: one for one in group}
         for ref in objects:
             self._tell(1, self._verb, **{ref.kind: ref.name}, Namespace=ref.namespace)
@@ -92,7 +92,8 @@ class Copying:
         )
 
     def _note_prior(self, objects: Iterable[Planned]) -> None:
-        """What is going to be updated, and is not our own, goes into the journal first."""
+        """Record in the journal the objects that will be updated and that this move did not
+        create."""
         if not self._restorable or not self._updates:
             return
         self._journal.write(
@@ -106,7 +107,7 @@ class Copying:
         )
 
     async def _written(self, one: Planned) -> tuple[Ref, str, bool]:
-        """Name, uid, and whether this move has made it."""
+        """Write an object; returns its reference, its UID, and whether this move created it."""
         found, new = self._found.get(one.ref), False
         if found is not None and found["metadata"].get("deletionTimestamp"):
             found = await self._after_deletion(one)
@@ -125,7 +126,7 @@ class Copying:
         self._tell(5, message, **{one.ref.kind: one.ref.name}, Namespace=one.ref.namespace)
 
     async def _created(self, one: Planned) -> tuple[Document, bool]:
-        """The object, and whether it is certain that it was made just now."""
+        """Create the object; the second value is False if it existed already."""
         wanted = self._wanted(one)
         try:
             return await retry(lambda: self._writing.create(one.resource, wanted)), True
@@ -138,7 +139,8 @@ class Copying:
             raise MoveError(f"cannot create {one.ref}: {error}") from None
 
     async def _updated(self, one: Planned) -> Document:
-        """The object with the content that it has on the other side, whoever wrote meanwhile."""
+        """Update the object to the content of the other side, with retries after concurrent
+        writes."""
 
         async def work() -> Document:
             found = await self._client.get(one.resource, one.ref.key)
@@ -152,7 +154,8 @@ class Copying:
         return await retry(work)
 
     async def _after_deletion(self, one: Planned) -> Document | None:
-        """Ends a deletion that this move began; refuses to bring back what others delete."""
+        """Finish a deletion that this move began; refuse to recreate an object that others
+        delete."""
         if self._restorable:
             raise MoveError(
                 f"{one.ref} is being deleted in the target; wait until it is gone (`kubectl get` "
@@ -164,7 +167,8 @@ class Copying:
         return None
 
     async def _restore_owners_of_fields(self, one: Planned) -> None:
-        """The fields belong to who owned them: nobody else could take them away otherwise."""
+        """Restore the managed fields: otherwise their former managers could not remove these
+        fields."""
         fields = one.document["metadata"].get("managedFields")
         if fields:
             patch = {"metadata": {"managedFields": fields}}
@@ -180,15 +184,17 @@ class Copying:
 
 
 def wanted(one: Planned, there: Mapping[Ref, Document]) -> Document:
-    """A planned object as the other side should have it. there: its owners on that side."""
+    """A planned object as it should be on the other side. there: the UIDs of its owners on that
+    side."""
     owners = [{**reference, "uid": there[ref]["metadata"]["uid"]} for ref, reference in one.owners]
     return recreated(one.document, owners)
 
 
 async def present(client: Client, objects: Iterable[Planned]) -> Mapping[Ref, Document]:
-    """What a side has under the names of planned objects. Raises MoveError for unknown kinds.
+    """The existing objects on a side that have the names of planned ones. Raises MoveError for
+    unknown kinds.
 
-    One request for each kind and namespace, not one for each object.
+    It sends one request for each kind and namespace, not for each object.
     """
     planned = {one.ref: one for one in objects}
     places = {(one.resource, one.ref.namespace): one for one in planned.values()}
@@ -202,7 +208,7 @@ async def present(client: Client, objects: Iterable[Planned]) -> Mapping[Ref, Do
 
 
 def is_made(journal: Journal, ref: Ref, document: Document) -> bool:
-    """Whether the move has made this object in its target."""
+    """Whether the move created this object in its target."""
     if ref in journal.state.prior:
         return False
     known = journal.state.made.get(ref)
@@ -210,20 +216,20 @@ def is_made(journal: Journal, ref: Ref, document: Document) -> bool:
 
 
 def _differs(wanted: Document, found: Document) -> bool:
-    """Whether an object is not exactly what it should be: also what was taken away must go."""
+    """Whether an object differs from its desired content, including fields to be removed."""
     owners = found["metadata"].get("ownerReferences") or ()
     now = recreated(found, owners)
     return wanted != movable(now, status="status" not in wanted)
 
 
 def marked(journal: Journal, document: Document) -> bool:
-    """Whether the move is told as the owner of an object's fields."""
+    """Whether the managed fields name this move as a field manager."""
     entries = document["metadata"].get("managedFields") or ()
     return any(entry.get("manager") == journal.mark for entry in entries)
 
 
 async def unfinalize(client: Client, resource: Resource, key: Key) -> None:
-    """Let an object that is being deleted go."""
+    """Remove the finalizers of an object that is being deleted."""
     with suppress(NotFound):
         patch: Document = {"metadata": {"finalizers": None}}
         await retry(lambda: client.patch(resource, key, patch))

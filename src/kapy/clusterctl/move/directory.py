@@ -1,8 +1,8 @@
-"""The objects of a move as files: one JSON document each, readable by their owner only.
+"""Saves the objects of a move to files, and restores them: one JSON document each, owner-readable
+only.
 
-To a directory, the source stays as it is: Clusters are paused while their objects are read, and
-work on afterwards. From a directory, objects are created that are not there; those that are there
-stay as they are.
+Saving leaves the source unchanged: Clusters are paused while their objects are read, and resumed
+afterwards. Restoring creates missing objects; existing ones stay as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LARGEST: Final = 64 << 20
 
 
 async def begin_saving(source: Client, begun: Begun, path: Path, tell: Log) -> Journal:
-    """The journal of a new move to a directory; nothing is changed yet. Raises MoveError."""
+    """The journal of a new move to a directory; nothing has been changed yet. Raises MoveError."""
     tell(0, "Moving to directory...")
     _check_folder(Path(begun.target.directory))
     graph = await discovered(source, begun.namespace, tell)
@@ -60,7 +60,7 @@ class Saving:
         self._tell = tell
 
     async def go_on(self) -> None:
-        """Write all files. Whatever goes wrong, the Clusters are not left paused."""
+        """Write all files. After any failure, the Clusters are resumed."""
         if self._journal.state.turned_back:
             await self.roll_back()
             return
@@ -75,7 +75,7 @@ class Saving:
         self._journal.end()
 
     async def roll_back(self) -> None:
-        """Let the Clusters work; files that were written stay."""
+        """Resume the Clusters; written files stay."""
         self._journal.write(RollbackStarted())
         await pausing.resume(self._source, self._journal.state.paused, self._tell, "source")
         self._journal.end()
@@ -95,7 +95,7 @@ class Saving:
 
 
 async def begin_restoring(target: Client, begun: Begun, path: Path, tell: Log) -> Journal:
-    """The journal of a new move from a directory, with its plan; nothing is changed yet."""
+    """The journal of a new move from a directory, with its plan; nothing has been changed yet."""
     tell(0, "Moving from directory...")
     graph = Graph(await moved_kinds(target))
     tell(0, f"Restoring files from {begun.source.directory}")
@@ -121,7 +121,7 @@ class Restoring:
         self._tell = tell
 
     async def go_on(self) -> None:
-        """Create what is not there, then let the Clusters work. Can be done again."""
+        """Create the missing objects, then resume the Clusters. It can be repeated."""
         if self._journal.state.turned_back:
             await self.roll_back()
             return
@@ -133,7 +133,7 @@ class Restoring:
         self._journal.end()
 
     async def roll_back(self) -> None:
-        """Remove what was created."""
+        """Delete the created objects."""
         self._journal.write(RollbackStarted())
         objects = self._journal.state.everything.values()
         await undo_in_target(self._target, self._journal, objects, None, self._tell)
@@ -151,7 +151,7 @@ async def _kind_of(document: Document, graph: Graph, served: Kinds) -> MovedKind
 
 
 def file_names(refs: Iterable[Ref]) -> dict[Ref, str]:
-    """`Kind_namespace_name.yaml`; with the group where two kinds have one name."""
+    """File names `Kind_namespace_name.yaml`; with the group if two kinds share a name."""
     names = {ref: f"{ref.kind}_{ref.namespace}_{ref.name}.yaml" for ref in refs}
     many = Counter(names.values())
     return {

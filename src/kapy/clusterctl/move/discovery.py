@@ -1,8 +1,8 @@
-"""Reading the objects of a management cluster that a move considers.
+"""Reads the objects of a management cluster that a move considers.
 
-All objects of the considered kinds in the namespace, cluster-scoped ones anywhere, the Secrets in
-the namespaces of infrastructure providers, and ClusterClasses of other namespaces that Clusters
-here use, with their templates. Each kind is one request (and its pages), all side by side.
+These are the objects of the considered kinds in the namespace, cluster-scoped ones, the Secrets in
+the namespaces of infrastructure providers, and ClusterClasses of other namespaces that Clusters in
+this namespace use, with their templates. Each kind takes one paged request; all run concurrently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kapy.kube.names import CRDS, SECRETS, GroupKind, Resource, split_api_versio
 
 
 async def discovered(client: Client, namespace: str, tell: Log = silent) -> Graph:
-    """The graph of a namespace ("" is all of them). Raises ApiErrors and Unreachable."""
+    """The object graph of a namespace ("": all namespaces). Raises ApiErrors and Unreachable."""
     tell(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
@@ -57,7 +57,7 @@ async def discovered(client: Client, namespace: str, tell: Log = silent) -> Grap
 
 
 async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
-    """The objects of a namespace whose CRDs clusterctl has not labelled."""
+    """The objects of a namespace whose CRDs have no clusterctl label."""
     crds = await retry(lambda: client.list(CRDS))
     foreign = [one for one in map(resource_of, crds.items) if one.group_kind not in kinds]
     chosen = [one for one in foreign if one.namespaced]
@@ -74,7 +74,7 @@ async def not_considered(client: Client, kinds: MovedKinds, namespace: str) -> l
 
 
 async def listed(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
-    """All objects of a kind; none where it is not served."""
+    """All objects of a kind; none if the kind is not served."""
     try:
         return (await retry(lambda: client.list(resource, namespace))).items
     except NotFound:
@@ -96,7 +96,7 @@ async def _provider_secrets(client: Client) -> list[Document]:
 async def _foreign_classes(
     client: Client, graph: Graph, namespace: str
 ) -> list[tuple[Document, MovedKind]]:
-    """ClusterClasses outside of the namespace that its Clusters use, and their templates."""
+    """ClusterClasses of other namespaces that Clusters in this one use, and their templates."""
     if CLUSTER_CLASS not in graph.kinds or not namespace:
         return []
     kind = graph.kinds[CLUSTER_CLASS]
@@ -127,14 +127,14 @@ async def _templates(
 
 
 async def kind_of(document: Document, kinds: MovedKinds, served: Kinds) -> MovedKind:
-    """The kind of an object, also of one whose CRD is not labelled. Raises UnknownKind."""
+    """The kind of an object, even if its CRD has no label. Raises UnknownKind."""
     group, _ = split_api_version(document["apiVersion"])
     known = kinds.get(GroupKind(group, document["kind"]))
     return known or MovedKind(await served.of(document))
 
 
 def _references(value: Any) -> Iterator[Document]:
-    """Every `templateRef` in a ClusterClass, however deep."""
+    """Every `templateRef` in a ClusterClass, at any depth."""
     inner: Iterable[Any] = ()
     if isinstance(value, dict):
         if isinstance(value.get("templateRef"), dict):
@@ -147,7 +147,8 @@ def _references(value: Any) -> Iterator[Document]:
 
 
 async def _keep_what_others_need(client: Client, graph: Graph, namespace: str) -> None:
-    """ClusterClasses of other namespaces, or that Clusters of other namespaces use, stay."""
+    """Keep the ClusterClasses of other namespaces, and those that Clusters of other namespaces
+    use."""
     classes = {node.ref.key: node for node in graph.of(CLUSTER_CLASS)}
     if not namespace or not classes:
         return

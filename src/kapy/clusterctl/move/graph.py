@@ -1,10 +1,10 @@
-"""The objects of a management cluster, who owns whom, and which of them are moved. Pure.
+"""The ownership graph of a management cluster's objects, and which of them are moved. Pure.
 
-The rules are those of the clusterctl contract: an object is moved when it hangs below a Cluster,
-a ClusterClass, a ClusterResourceSet or an object labelled `move-hierarchy`, or when it or its CRD
-is labelled `move`. It hangs below what its owner references name, and softly (by a name alone)
-a Cluster's own certificates below the Cluster, a Cluster below its ClusterClass and a
-ClusterResourceSetBinding below its Cluster.
+The rules are those of the clusterctl contract. An object is moved if it is below a Cluster, a
+ClusterClass, a ClusterResourceSet or an object labelled `move-hierarchy`, or if the object or its
+CRD is labelled `move`. An object is below its owners. Some links have no owner reference, only a
+name: a Cluster's own certificates are below the Cluster, a Cluster is below its ClusterClass, and a
+ClusterResourceSetBinding is below its Cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kapy.remote.secrets import InvalidSecretName, parse_secret_name
 
 
 class Ref(NamedTuple):
-    """An object by its names, which are the same in every cluster."""
+    """An object by its group, kind, namespace and name, which are the same in every cluster."""
 
     group: str
     kind: str
@@ -51,10 +51,10 @@ class Ref(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An object, or (kind and document are None) an owner that was named and not found.
+    """An object, or an owner that was referenced but not found (kind and document are None).
 
-    owners: with the reference that names each. roots: what it is moved with. below_global: it
-    hangs below a cluster-scoped object. kept: it stays in the source, too.
+    owners: each with its owner reference. roots: the objects with which it is moved. below_global:
+    it is below a cluster-scoped object. kept: it also stays in the source.
     """
 
     ref: Ref
@@ -75,14 +75,14 @@ class Node:
 
     @property
     def moves(self) -> bool:
-        """Whether the rules say that it is moved."""
+        """Whether the rules select it for the move."""
         return (
             bool(self.roots) or self._labelled(MOVE) or (self.kind is not None and self.kind.moves)
         )
 
     @property
     def hierarchy(self) -> bool:
-        """Whether it is moved with everything below it."""
+        """Whether it is moved together with everything below it."""
         return self._labelled(MOVE_HIERARCHY) or (self.kind is not None and self.kind.hierarchy)
 
     def _labelled(self, label: str) -> bool:
@@ -92,16 +92,16 @@ class Node:
 
 
 class Graph:
-    """The nodes by uid. kinds: what is considered for a move."""
+    """The nodes by UID. kinds: the kinds that a move considers."""
 
     def __init__(self, kinds: MovedKinds) -> None:
         self.kinds = kinds
         self.nodes: dict[str, Node] = {}
 
     def add(self, document: Document, kind: MovedKind | None = None) -> None:
-        """An object that was found; its owners are known by name until they are found, too.
+        """Add an object that was found; its owners are placeholders until they are found, too.
 
-        kind: needed where it is not one of those that are considered anyway.
+        kind: required for a kind that moves do not consider by default.
         """
         ref = ref_of(document)
         uid = document["metadata"].get("uid") or str(ref)
@@ -117,7 +117,8 @@ class Graph:
             node.owners[owner] = reference
 
     def complete(self) -> None:
-        """Everything was added: find soft owners, and what is moved with what."""
+        """Call this after all objects were added: it links owners by name and finds the objects
+        that move together."""
         clusters = {node.ref.key: node for node in self.of(CLUSTER)}
         classes = {node.ref.key: node for node in self.of(CLUSTER_CLASS)}
         for node in self.of(SECRET):
@@ -132,15 +133,16 @@ class Graph:
                 _spread(node)
 
     def of(self, group_kind: GroupKind) -> Iterator[Node]:
-        """The objects of a kind that were found."""
+        """The found objects of a kind."""
         return (one for one in self.found() if one.ref.group_kind == group_kind)
 
     def found(self) -> Iterator[Node]:
-        """All objects that were found."""
+        """All found objects."""
         return (one for one in self.nodes.values() if one.document is not None)
 
     def keep(self, node: Node) -> None:
-        """This object and what it owns stay in the source, since others need them there."""
+        """Mark this object and the objects below it to stay in the source, because others need
+        them."""
         waiting = [node]
         while waiting:
             one = waiting.pop()
@@ -155,22 +157,24 @@ class Graph:
 
 
 def ref_of(document: Document) -> Ref:
-    """The names of an object."""
+    """The reference of an object."""
     group, _ = split_api_version(document["apiVersion"])
     key = Key.of(document)
     return Ref(group, document["kind"], key.namespace, key.name)
 
 
 def class_of(cluster: Document) -> Key:
-    """The ClusterClass of a Cluster; without a name where it has none."""
+    """The reference of a Cluster's ClusterClass; its name is empty if the Cluster has none."""
     reference = ((cluster.get("spec") or {}).get("topology") or {}).get("classRef") or {}
     namespace = reference.get("namespace") or cluster["metadata"].get("namespace", "")
     return Key(namespace, reference.get("name", ""))
 
 
 def sequence(nodes: Iterable[Node]) -> list[list[Node]]:
-    """Nodes in groups, each after all of its owners; a node with an owner that is not among
-    them is left out, and so is what comes after it."""
+    """Nodes in groups, owners before dependents.
+
+    A node whose owner is not among them is left out, and so are its dependents.
+    """
     waiting: defaultdict[Node, int] = defaultdict(int)
     chosen = list(nodes)
     for node in chosen:
@@ -197,7 +201,7 @@ def _softly(node: Node, owner: Node | None) -> None:
 
 
 def _spread(root: Node) -> None:
-    """Everything below a root is moved with it; owners may stand in a circle."""
+    """Mark everything below a root to be moved with it; the owner graph may have cycles."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

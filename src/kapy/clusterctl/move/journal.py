@@ -1,11 +1,11 @@
-"""What a move is going to do and what it has done, on disk before each step.
+"""The journal of a move: the planned and the finished steps, on disk before each step.
 
-A file of JSON lines, readable by its owner only: it holds the objects that are moved, private keys
-included, and what the target had under their names. A line that was cut off (the process or the
-machine ended while it was written) is as if it had not been written.
+It is a file of JSON lines that only its owner can read: it holds the moved objects with their
+private keys, and the target's previous objects. A truncated last line (the process or the machine
+failed while writing) counts as not written.
 
-Writing blocks until the disk has it. Raises MoveError when it cannot be written; nothing was done
-then that the journal does not know.
+A write blocks until the data are on disk. It raises MoveError if it fails, so no step happens that
+the journal does not record.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from kapy.kube import Document
 FORMAT: Final = 1
 
 Leg: TypeAlias = Literal["forth", "back"]
-"""From the source to the target; or from there back, when that is what was asked for."""
+"""The direction: from the source to the target, or back."""
 
 
 class Mode(Enum):
-    """What kind of move it is."""
+    """The kind of a move."""
 
     CLUSTERS = "to another cluster"
     TO_DIRECTORY = "to a directory"
@@ -41,7 +41,7 @@ class Mode(Enum):
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One side of a move, as it was named. identity: uid of its kube-system namespace."""
+    """One side of a move, as the user named it. identity: UID of its kube-system namespace."""
 
     kubeconfig: str = ""
     context: str = ""
@@ -61,19 +61,19 @@ class Begun(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
 
 
 class Pausing(msgspec.Struct, frozen=True, tag="pausing"):
-    """Clusters and ClusterClasses of the source that were not paused, and will be."""
+    """Clusters and ClusterClasses of the source that the move is about to pause."""
 
     refs: tuple[Ref, ...]
 
 
 class Known(msgspec.Struct, frozen=True, tag="known"):
-    """The uids of all objects that the target had before the move."""
+    """The UIDs of all objects that the target had before the move."""
 
     uids: tuple[str, ...]
 
 
 class Planning(msgspec.Struct, frozen=True, tag="planning"):
-    """A plan follows, in as many lines as it says; it takes the place of an earlier one."""
+    """A new plan with the given number of lines follows; it replaces an earlier one."""
 
     leg: Leg
     objects: int
@@ -87,34 +87,34 @@ class PlannedObject(msgspec.Struct, frozen=True, tag="object"):
 
 
 class Prior(msgspec.Struct, frozen=True, tag="prior"):
-    """What the target had under a name, before it is updated."""
+    """The target's object of a name before its update."""
 
     ref: Ref
     document: Document
 
 
 class Made(msgspec.Struct, frozen=True, tag="made"):
-    """Objects that were made in the target, and their uids there."""
+    """Objects that the move created in the target, with their UIDs."""
 
     uids: tuple[tuple[Ref, str], ...]
 
 
 class Verified(msgspec.Struct, frozen=True, tag="verified"):
-    """The other side has everything: what follows removes it from this one."""
+    """The other side has everything; the next step removes the objects from this side."""
 
     leg: Leg
 
 
 class Removed(msgspec.Struct, frozen=True, tag="removed"):
-    """Nothing of it is in the source any more: what follows lets the target work."""
+    """The objects are gone from the source; the next step resumes them in the target."""
 
 
 class RollbackStarted(msgspec.Struct, frozen=True, tag="turned back"):
-    """From here on everything is undone."""
+    """From here on the move is rolled back."""
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The move, or its undoing, has ended."""
+    """The move or its rollback has ended."""
 
 
 Entry = (
@@ -136,10 +136,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 @dataclass
 class State:
-    """How far a move is.
+    """The progress of a move.
 
-    known: the uids that the target had before, None until they were looked at. everything: all
-    objects that were ever planned forth, as last planned.
+    known: the UIDs that the target had before, None until they were read. everything: all objects
+    that were ever planned for the target, in their last planned state.
     """
 
     begun: Begun
@@ -156,7 +156,7 @@ class State:
 
 
 class Journal:
-    """The journal of one move, open for writing; nobody else can open it meanwhile."""
+    """The journal of one move, opened for writing with an exclusive lock."""
 
     def __init__(self, path: Path, file: int, entries: Sequence[Any]) -> None:
         first = entries[0]
@@ -170,7 +170,7 @@ class Journal:
 
     @classmethod
     def new(cls, path: Path, begun: Begun) -> Journal:
-        """Begin a journal. Raises MoveError."""
+        """Create a journal. Raises MoveError."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -188,7 +188,7 @@ class Journal:
 
     @classmethod
     def opened(cls, path: Path) -> Journal:
-        """Go on with a journal. Raises MoveError."""
+        """Open an existing journal to continue its move. Raises MoveError."""
         try:
             file = os.open(path, os.O_RDWR)
             with os.fdopen(os.dup(file), "rb") as reading:
@@ -203,21 +203,21 @@ class Journal:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the move or its rollback is complete."""
         return self.state.done
 
     @property
     def mark(self) -> str:
-        """The field manager that shows which objects this move has made."""
+        """The field manager that identifies the objects that this move created."""
         return f"kapy-move-{self.state.begun.id}"
 
     def plan(self, leg: Leg, plan: Plan) -> None:
-        """This is what is going to be written."""
+        """Record a plan."""
         objects = list(plan.objects.values())
         self.write(Planning(leg, len(objects)), *(PlannedObject(leg, one) for one in objects))
 
     def write(self, *entries: Any) -> None:
-        """Add entries; they are on disk when this returns. Raises MoveError."""
+        """Append entries; they are on disk when this method returns. Raises MoveError."""
         if not entries:
             return
         content = b"".join(_ENCODER.encode(entry) + b"\n" for entry in entries)
@@ -234,13 +234,13 @@ class Journal:
             self._take(entry)
 
     def end(self) -> None:
-        """The move has ended: the journal, which is full of secrets, goes."""
+        """End the move and delete the journal, because it contains secrets."""
         self.write(Done())
         self.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Let others open it."""
+        """Close the journal and release its lock."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -283,7 +283,7 @@ def _note(state: State, entry: Any) -> None:
 
 
 def unfinished(folder: Path) -> Mapping[Path, Begun]:
-    """The journals of a folder whose moves have not ended, oldest first."""
+    """The journals in a folder whose moves have not ended, oldest first."""
     found: dict[Path, Begun] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError, MoveError):
@@ -294,7 +294,7 @@ def unfinished(folder: Path) -> Mapping[Path, Begun]:
 
 
 def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
-    """The entries of a journal, and how many bytes they take."""
+    """The entries of a journal, and the number of bytes they take."""
     lines = content.split(b"\n")[:-1]  # behind the last line break is what was cut off
     try:
         entries = [_DECODER.decode(line) for line in lines]
@@ -328,7 +328,7 @@ def _locked(path: Path, file: int) -> int:
 
 
 def _settle(folder: Path) -> None:
-    """The name of the journal is on disk, too."""
+    """Sync the folder, so that the journal's name is on disk, too."""
     file = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(file)

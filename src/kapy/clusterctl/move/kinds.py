@@ -1,5 +1,5 @@
-"""The kinds whose objects are considered for a move: those of CRDs that clusterctl installed,
-ConfigMaps and Secrets."""
+"""The kinds that a move considers: those of CRDs that clusterctl installed, ConfigMaps and
+Secrets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, CRDS, SECRETS, GroupKind, Resource
 
 MOVE: Final = Label.CLUSTERCTL_MOVE
-"""Label of objects that are moved whoever owns them; on a CRD, of all its objects."""
+"""Label of objects that are moved regardless of their owners; on a CRD, for all its objects."""
 MOVE_HIERARCHY: Final = Label.CLUSTERCTL_MOVE_HIERARCHY
-"""Label of objects that are moved with everything that they own; on a CRD, of all its objects."""
+"""Label of objects that are moved with everything below them; on a CRD, for all its objects."""
 
 CLUSTER: Final = GroupKind("cluster.x-k8s.io", "Cluster")
 CLUSTER_CLASS: Final = GroupKind("cluster.x-k8s.io", "ClusterClass")
@@ -31,10 +31,10 @@ _HIERARCHIES: Final = frozenset({CLUSTER, CLUSTER_CLASS, RESOURCE_SET})
 
 @dataclass(frozen=True)
 class MovedKind:
-    """A kind, in the version that is stored.
+    """A kind in its storage version.
 
-    moves: all its objects are moved. hierarchy: with everything that they own. status: what is
-    under `status` is a subresource, which is never written with the rest.
+    moves: all its objects are moved. hierarchy: together with everything below them. status: the
+    kind has a status subresource, which is never written with the object.
     """
 
     resource: Resource
@@ -53,7 +53,7 @@ async def moved_kinds(client: Client) -> MovedKinds:
 
 
 def kinds_of(crds: Iterable[Document]) -> MovedKinds:
-    """The kinds of labelled CRDs, and those that are always looked at."""
+    """The kinds of labelled CRDs, and the kinds that every move considers."""
     found = {one.resource.group_kind: one for one in map(_kind, crds)}
     for resource in (SECRETS, CONFIG_MAPS):
         found[resource.group_kind] = MovedKind(resource)
@@ -61,7 +61,7 @@ def kinds_of(crds: Iterable[Document]) -> MovedKinds:
 
 
 def resource_of(crd: Document) -> Resource:
-    """Where a CRD's objects are read, in the version that is stored."""
+    """The resource of a CRD's objects in the storage version."""
     spec = crd["spec"]
     names = spec["names"]
     version = _stored(crd)["name"]

@@ -1,6 +1,6 @@
-"""What a move says while it works: upstream's messages at upstream's levels.
+"""Log messages of a move: upstream's messages at upstream's levels.
 
-0 is always shown, 1 names each object, 5 tells why.
+Level 0 is always shown, 1 names each object, 5 gives reasons.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 
 class Log(Protocol):
-    """Takes a message; how much of it is shown is for others to decide."""
+    """Receives a message with its level; the implementation decides what is shown."""
 
     def __call__(self, level: int, message: str, /, **values: Any) -> None:
-        """values: what the message is about, each with its name."""
+        """values: named values of the message."""
         ...
 
 
 def silent(level: int, message: str, /, **values: Any) -> None:
-    """Nobody listens."""
+    """A log that drops all messages."""

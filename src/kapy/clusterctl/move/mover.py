@@ -1,8 +1,9 @@
-"""A move from one management cluster to another, step by step; resumed or undone from any step.
+"""Runs a move between two management clusters step by step; resumes or rolls back from any step.
 
-Until the target was compared with the source, nothing leaves the source: to undo is to give the
-target what it had and to let the source work again. From then on, to undo is to move back: what
-the target has by now is written to the source, compared, and taken away from the target.
+Nothing is removed from the source until the target was compared with it. A rollback before that
+point restores the target's previous objects and resumes the source. A rollback after that point
+moves the objects back: the target's current state is written to the source, compared, and removed
+from the target.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 
 ROUNDS: Final = 5
-"""How often the source is copied again because something there was still written."""
+"""How often the source is copied again because its objects were still changing."""
 
 
 class Mover:
-    """One move. source, target: administrators of the two management clusters."""
+    """One move. source, target: clients with administrator rights for the two management
+    clusters."""
 
     def __init__(self, source: Client, target: Client, journal: Journal, tell: Log) -> None:
         self._source = source
@@ -54,7 +56,7 @@ class Mover:
         self._pausing_done: set[Ref] = set()
 
     async def go_on(self) -> None:
-        """Do what is left of the move. Raises MoveError, ApiErrors and Unreachable."""
+        """Do the remaining steps of the move. Raises MoveError, ApiErrors and Unreachable."""
         state = self.journal.state
         if state.turned_back:
             await self.roll_back()
@@ -68,7 +70,7 @@ class Mover:
         self.journal.end()
 
     async def roll_back(self) -> None:
-        """Undo what was done of the move. Raises MoveError, ApiErrors and Unreachable."""
+        """Undo the finished steps of the move. Raises MoveError, ApiErrors and Unreachable."""
         state = self.journal.state
         if not state.turned_back:
             self.journal.write(RollbackStarted())
@@ -107,7 +109,7 @@ class Mover:
         self.journal.write(Verified("back"))
 
     async def _paused_source(self) -> Graph:
-        """The graph of the source, with all of its Clusters and ClusterClasses paused."""
+        """Pause all Clusters and ClusterClasses of the source; returns its graph."""
         state = self.journal.state
         if state.paused - self._pausing_done:
             await self._pause_source(state.paused)
@@ -125,7 +127,7 @@ class Mover:
         self._pausing_done.update(refs)
 
     async def _settled(self, leg: Leg, copying: Copying, graph: Graph) -> None:
-        """Copy, until what was copied is what there is."""
+        """Copy until the copies match the current objects."""
         copied: Plan | None = None
         changed: Iterable[Ref] = ()
         for _ in range(ROUNDS):
@@ -147,7 +149,7 @@ class Mover:
         return await discovered(self._target, self._namespace)
 
     async def _drop_what_went(self) -> None:
-        """What was copied, and then left the source, must not live on in the target."""
+        """Delete copies from the target whose originals have left the source."""
         state = self.journal.state
         gone = [
             one for ref, one in state.everything.items() if ref not in state.plans["forth"].objects
@@ -162,7 +164,7 @@ class Mover:
         self.journal.write(Removed())
 
     async def _copy_again(self, one: Planned, now: Document) -> None:
-        """An object of the source was written after it was compared."""
+        """Copy an object that was written in the source after it was compared."""
         self._tell_changed([one.ref])
         plan = self.journal.state.plans["forth"]
         owners = [plan.objects[ref] for ref, _ in one.owners]
@@ -170,7 +172,7 @@ class Mover:
         await copying.again(replace(one, document=now), owners)
 
     async def _resume_what_stayed(self) -> None:
-        """ClusterClasses that stay in the source were paused there, too."""
+        """Resume ClusterClasses that were paused but stay in the source."""
         state = self.journal.state
         copied = {one.ref for one in state.plans["forth"].of(Way.COPIED)}
         stayed = state.paused & copied
@@ -178,7 +180,7 @@ class Mover:
             await pausing.resume(self._source, stayed, self._tell, "source")
 
     def _is_ours(self, node: Node) -> bool:
-        """Whether an object of the target was moved there, or was made there for what was."""
+        """Whether an object of the target was moved there, or was created for a moved object."""
         state = self.journal.state
         if node.ref in state.everything:
             return True

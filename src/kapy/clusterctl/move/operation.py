@@ -1,4 +1,4 @@
-"""A move as a whole: where its journal is, which clusters it is between, what kind it is."""
+"""A move as one operation: its journal, its two clusters and its kind."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _SIDES: Final = {"source": "--kubeconfig", "target": "--to-kubeconfig"}
 
 
 class Operation(Protocol):
-    """A move that has begun. Both ways raise MoveError, ApiErrors and Unreachable, and can be
-    tried again after that."""
+    """A move that has begun. Both methods raise MoveError, ApiErrors and Unreachable, and can be
+    repeated after that."""
 
     async def go_on(self) -> None:
-        """Do the rest of it."""
+        """Do the remaining steps."""
         ...
 
     async def roll_back(self) -> None:
-        """Undo it."""
+        """Undo the move."""
         ...
 
 
 async def checked(client: Client) -> str:
-    """Which cluster it is. Raises InventoryError unless Cluster API runs there."""
+    """The identity of a cluster. Raises InventoryError unless Cluster API is installed there."""
     await Inventory(client).check_contract()
     return await identity(client)
 
 
 def begun(mode: Mode, namespace: str, source: Place, target: Place) -> Begun:
-    """A new move. Raises MoveError for one from a cluster to itself."""
+    """Begin a new move. Raises MoveError if both sides are the same cluster."""
     if source.identity and source.identity == target.identity:
         raise MoveError(
             "the source and the target are the same cluster; --to-kubeconfig names the one that "
@@ -59,7 +59,7 @@ async def journal_of(
     *,
     besides: Collection[str] = (),
 ) -> Journal:
-    """Look at what would be moved, and begin. Nothing is changed yet. Raises MoveError.
+    """Run the preflight checks and create the journal. Nothing is changed yet. Raises MoveError.
 
     besides: labels of providers that the target does not need.
     """
@@ -80,7 +80,7 @@ async def journal_of(
 def operation(
     journal: Journal, source: Client | None, target: Client | None, tell: Log
 ) -> Operation:
-    """What goes on with a journal."""
+    """The operation that continues a journal."""
     mode = journal.state.begun.mode
     if mode is Mode.FROM_DIRECTORY:
         assert target is not None
@@ -93,12 +93,12 @@ def operation(
 
 
 def new_path(folder: Path, namespace: str, now: datetime) -> Path:
-    """Where the journal of a move that begins now is kept, when nobody says."""
+    """The default path of the journal of a new move."""
     return folder / f"{now:%Y%m%dT%H%M%SZ}-{namespace or 'all'}-{secrets.token_hex(2)}.jsonl"
 
 
 def path_to_go_on(folder: Path) -> Path:
-    """The journal of the only move that has not ended. Raises MoveError."""
+    """The path of the journal of the only unfinished move. Raises MoveError."""
     found = unfinished(folder)
     if len(found) == 1:
         return next(iter(found))
@@ -112,7 +112,7 @@ def path_to_go_on(folder: Path) -> Path:
 
 
 async def check_side(name: str, place: Place, client: Client) -> None:
-    """Raises MoveError when a cluster is not the one that the journal is about."""
+    """Raises MoveError if a cluster is not the one that the journal names."""
     found = await identity(client)
     if place.identity and found != place.identity:
         raise MoveError(

@@ -1,4 +1,4 @@
-"""Pausing Clusters and ClusterClasses, and waiting for who is not ready to be moved."""
+"""Pauses Clusters and ClusterClasses, and waits for objects that block the move."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kapy.kube.errors import NotFound
 from kapy.kube.names import GroupKind, Resource
 
 BLOCK_MOVE: Final = "clusterctl.cluster.x-k8s.io/block-move"
-"""Annotation of objects whose controller has something to do before they are moved."""
+"""Annotation of objects that cannot be moved yet because their controller must act first."""
 BLOCKED_FOR: Final = 380.0
-"""Seconds that objects may block the move: as long as upstream's back-off lasts."""
+"""Seconds that objects may block the move: the duration of upstream's back-off."""
 
 _RESOURCES: Final = {
     CLUSTER: Resource(CLUSTER.group, "v1beta2", "clusters", CLUSTER.kind),
@@ -40,7 +40,7 @@ def is_paused(document: Document) -> bool:
 
 
 async def pause(client: Client, refs: Iterable[Ref], tell: Log, where: str = "source") -> None:
-    """Pause what is there of these Clusters, then ClusterClasses. Can be done again."""
+    """Pause the Clusters, then the ClusterClasses, as far as they exist. It can be repeated."""
     chosen = sorted(refs)
     tell(1, f"Pausing the {where} cluster")
     await _set(client, chosen, CLUSTER, tell, paused=True)
@@ -49,7 +49,7 @@ async def pause(client: Client, refs: Iterable[Ref], tell: Log, where: str = "so
 
 
 async def resume(client: Client, refs: Iterable[Ref], tell: Log, where: str = "target") -> None:
-    """Let the controllers work on these ClusterClasses, then Clusters. Can be done again."""
+    """Resume the ClusterClasses, then the Clusters. It can be repeated."""
     chosen = sorted(refs)
     tell(1, "Resuming the target ClusterClasses")
     await _set(client, chosen, CLUSTER_CLASS, tell, paused=False)
@@ -58,8 +58,8 @@ async def resume(client: Client, refs: Iterable[Ref], tell: Log, where: str = "t
 
 
 async def unblocked(client: Client, nodes: Iterable[Node], tell: Log) -> bool:
-    """Wait until no object blocks the move; whether one did. Raises MoveError when it takes too
-    long."""
+    """Wait until no object blocks the move; returns whether one did. Raises MoveError after the
+    time limit."""
     blocking: list[Node] = []
     for node in nodes:
         if _blocks(node.document):

@@ -1,4 +1,4 @@
-"""What a move does with each object, in which order, and what it leaves behind. Pure."""
+"""The plan of a move: what happens to each object, in which order, and what stays. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kapy.kube.names import Resource
 
 
 class Way(Enum):
-    """What becomes of an object.
+    """What happens to an object.
 
-    MOVED: created or updated in the target, removed from the source. COPIED: the same, but it
-    stays in the source, since clusters of other namespaces need it there. SHARED: cluster-scoped,
-    or below something that is: created in the target if absent, never updated, never removed.
+    MOVED: created or updated in the target, removed from the source. COPIED: the same, but it stays
+    in the source, because clusters of other namespaces need it there. SHARED: cluster-scoped, or
+    below a cluster-scoped object: created in the target if absent, never updated, never removed.
     """
 
     MOVED = "moved"
@@ -31,8 +31,8 @@ class Way(Enum):
 class Planned:
     """One object of a plan.
 
-    document: as the source has it, without status. owners: its owner references, with the names
-    of the owners. group: its place in the order.
+    document: its content in the source, without status. owners: its owner references, with the
+    names of the owners. group: its position in the order.
     """
 
     ref: Ref
@@ -50,7 +50,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """An object that stays where it is, and why. belongs: the rules would move it."""
+    """An object that is not moved, and the reason. belongs: the rules would move it."""
 
     ref: Ref
     why: str
@@ -58,24 +58,24 @@ class LeftBehind:
 
 
 class Plan:
-    """The objects of a move, each after its owners."""
+    """The objects of a move, owners first."""
 
     def __init__(self, objects: Iterable[Planned]) -> None:
         self.objects = {one.ref: one for one in sorted(objects, key=lambda one: one.group)}
 
     def groups(self) -> list[list[Planned]]:
-        """What can be written side by side, in order."""
+        """Groups of objects that can be written concurrently, in order."""
         groups: dict[int, list[Planned]] = {}
         for one in self.objects.values():
             groups.setdefault(one.group, []).append(one)
         return list(groups.values())
 
     def of(self, way: Way) -> list[Planned]:
-        """All objects with which that happens."""
+        """All objects with this way."""
         return [one for one in self.objects.values() if one.way is way]
 
     def changed_since(self, other: Plan) -> list[Ref]:
-        """The objects that are new, gone or otherwise than in an earlier plan."""
+        """The objects that were added, removed or changed since an earlier plan."""
         before, after = other.objects, self.objects
         return sorted(
             ref
@@ -85,7 +85,7 @@ class Plan:
 
 
 def planned(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
-    """The plan of a graph. only: a predicate of nodes, None for all that the rules move."""
+    """The plan of a graph. only: a predicate of nodes; None selects all that the rules move."""
     chosen = [one for one in graph.found() if one.moves and (only is None or only(one))]
     return Plan(
         _planned(node, number) for number, group in enumerate(sequence(chosen)) for node in group
@@ -93,7 +93,7 @@ def planned(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan
 
 
 def left_behind(graph: Graph, plan: Plan) -> list[LeftBehind]:
-    """What the graph has and the plan has not, in the order of names."""
+    """The objects of the graph that are not in the plan, sorted by name."""
     left = [node for node in graph.nodes.values() if node.ref not in plan.objects]
     return sorted(
         (LeftBehind(node.ref, _why(node, plan), node.moves) for node in left),
@@ -139,7 +139,7 @@ def _way(node: Node) -> Way:
 
 
 def _reference(owner: Node, told: Document) -> Document:
-    """The owner reference, in the version that the owner is moved in."""
+    """The owner reference, in the version in which the owner is moved."""
     if owner.document is None:
         return told
     return {**told, "apiVersion": owner.document["apiVersion"]}

@@ -1,4 +1,4 @@
-"""How a move begins: what is looked at, said and refused before anything is changed."""
+"""The start of a move: the checks and messages before anything is changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def begin(
     *,
     besides: Collection[str] = (),
 ) -> Journal:
-    """The journal of a new move; nothing is changed yet. Raises MoveError where it cannot be.
+    """The journal of a new move; nothing is changed yet. Raises MoveError if a check fails.
 
     besides: labels of providers that the target does not need.
     """
@@ -57,7 +57,7 @@ async def begin(
 
 
 async def check_source(source: Client, namespace: str) -> None:
-    """Raises MoveError where the objects of a namespace cannot be moved now."""
+    """Raises MoveError if the objects of a namespace cannot be moved now."""
     graph = await discovered(source, namespace)
     check_ready(graph)
     check_unpaused(graph)
@@ -65,7 +65,7 @@ async def check_source(source: Client, namespace: str) -> None:
 
 
 async def rehearse(source: Client, namespace: str, tell: Log) -> None:
-    """Say what a move would do, and what it would leave behind. Raises MoveError."""
+    """Log what a move would do and what it would leave behind. Raises MoveError."""
     tell(0, "Performing move...")
     for text in _REHEARSAL:
         tell(0, text)

@@ -1,4 +1,5 @@
-"""What a move refuses, before anything is changed or because something goes on changing."""
+"""The checks that can refuse a move, before it changes anything or because objects keep
+changing."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _WHILE: Final = "cannot start the move operation while"
 
 
 async def identity(client: Client) -> str:
-    """What tells one cluster from all others; "" where it may not be read."""
+    """A unique identifier of a cluster; "" if it cannot be read."""
     try:
         found = await client.get(NAMESPACES, Key("", "kube-system"))
     except (NotFound, Forbidden):
@@ -32,7 +33,7 @@ async def identity(client: Client) -> str:
 
 
 async def check_providers(source: Client, target: Client, besides: Collection[str] = ()) -> None:
-    """Raises MoveError unless the target has every provider, at least as new as the source.
+    """Raises MoveError unless the target has every provider of the source, at least as new.
 
     besides: labels of providers that the target does not need.
     """
@@ -52,7 +53,7 @@ async def check_providers(source: Client, target: Client, besides: Collection[st
 
 
 def check_ready(graph: Graph) -> None:
-    """Raises MoveError while something is still provisioned."""
+    """Raises MoveError while objects are still being provisioned."""
     problems = [problem for node in graph.of(CLUSTER) for problem in _cluster_problems(node)]
     problems += [problem for node in graph.of(MACHINE) for problem in _machine_problems(node)]
     if problems:
@@ -63,7 +64,7 @@ def check_ready(graph: Graph) -> None:
 
 
 def check_unpaused(graph: Graph, besides: Collection[Ref] = ()) -> None:
-    """Raises MoveError when a Cluster or a ClusterClass is paused already.
+    """Raises MoveError if a Cluster or a ClusterClass is paused already.
 
     besides: those that the move itself has paused.
     """
@@ -82,7 +83,7 @@ def check_unpaused(graph: Graph, besides: Collection[Ref] = ()) -> None:
 
 
 def check_undeleted(plan: Plan) -> None:
-    """Raises MoveError while something that would be moved is being deleted."""
+    """Raises MoveError while an object that would be moved is being deleted."""
     deleted = [
         one.ref for one in plan.of(Way.MOVED) if one.document["metadata"].get("deletionTimestamp")
     ]
@@ -94,7 +95,7 @@ def check_undeleted(plan: Plan) -> None:
 
 
 def still_changing(refs: Iterable[Ref]) -> MoveError:
-    """Somebody works on what is paused."""
+    """The error for objects that change although they are paused."""
     return MoveError(
         f"{named(refs)} goes on changing in the source although the Clusters are paused: a "
         "controller there does not care; stop it, then go on with --resume, or undo the move with "
@@ -149,5 +150,5 @@ def _kind(document: Document) -> str:
 
 
 def _all(problems: list[str]) -> str:
-    """As Go's error aggregates are printed."""
+    """Join messages in the format of Go's error aggregates."""
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -1,5 +1,5 @@
-"""Taking objects away: from the source when the target has everything, or from the target when
-a move is undone."""
+"""Removes objects: from the source when the target has everything, or from the target in a
+rollback."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import Resource
 
 DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
-"""Annotation that tells webhooks why an object is deleted."""
+"""Annotation that tells webhooks that a deletion is part of a move."""
 
 _TRIES: Final = 20
-"""How often an object may be written while it is removed."""
+"""How often an object may change during its removal."""
 
 CopyAgain = Callable[[Planned, Document], Awaitable[None]]
 
@@ -35,9 +35,9 @@ CopyAgain = Callable[[Planned, Document], Awaitable[None]]
 async def remove_from_source(
     client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, tell: Log
 ) -> None:
-    """Remove what was moved, dependents first. Raises MoveError; can be done again.
+    """Remove moved objects, dependents first. It can be repeated. Raises MoveError.
 
-    copy_again: brings an object that was written after it was compared to the target.
+    copy_again: copies an object to the target that was written after its comparison.
     """
     remover = _Remover(client, kinds, copy_again, tell)
     for group in reversed(plan.groups()):
@@ -71,7 +71,7 @@ class _Remover:
             raise still_changing([ref])
 
     async def _removed(self, one: Planned, version: str) -> bool:
-        """False when somebody wrote the object since that version."""
+        """Remove an object; False if it was written since that version."""
 
         async def work() -> bool:
             try:
@@ -83,7 +83,8 @@ class _Remover:
         return await retry(work)
 
     async def _looked_at(self, one: Planned) -> str:
-        """The version of an object that was written meanwhile, when what it says is copied."""
+        """The current version of an object that was written meanwhile, after its content was
+        copied."""
         found = await retry(lambda: self._client.get(one.resource, one.ref.key))
         metadata = found["metadata"]
         if metadata["uid"] != one.uid:
@@ -103,9 +104,9 @@ class _Remover:
 async def undo_in_target(
     client: Client, journal: Journal, objects: Iterable[Planned], back: Plan | None, tell: Log
 ) -> None:
-    """Give the target what it had under these names before the move. Can be done again.
+    """Restore the target's previous objects under these names. It can be repeated.
 
-    back: what was brought back from there to the source; None when nothing had left the source.
+    back: the objects that were copied back to the source; None if nothing had left the source.
     """
     chosen = Plan(objects)
     found = await present(client, chosen.objects.values())
@@ -121,11 +122,11 @@ async def undo_in_target(
 async def force_delete(
     client: Client, resource: Resource, key: Key, uid: str, version: str
 ) -> None:
-    """Delete an object, whoever wants to look after it first.
+    """Delete an object without waiting for its finalizers.
 
-    Its finalizers go before it does, so that there is no moment at which a controller sees it
-    deleted and tears down what it stands for. Raises NotFound, and Conflict when it is not of
-    that version any more.
+    The finalizers are removed before the deletion, so that no controller ever sees the object being
+    deleted and tears down the infrastructure behind it. Raises NotFound, and Conflict if the object
+    has changed since that version.
     """
     metadata = {
         "resourceVersion": version,
@@ -169,7 +170,7 @@ async def _deleted(client: Client, one: Planned, uid: str) -> None:
 
 
 def _followed(one: Planned, back: Plan | None) -> bool:
-    """Whether the target's controllers made an object for what had been moved there."""
+    """Whether the target's controllers created an object for the objects that were moved there."""
     return back is not None and one.way is Way.MOVED and one.ref in back.objects
 
 
@@ -192,7 +193,8 @@ async def _restored(client: Client, one: Planned, prior: Document) -> None:
 
 
 def _as_copied(document: Document) -> Document:
-    """What of an object counts here: not what its own removal has begun to change."""
+    """The part of an object that is compared, without changes that its removal has begun to
+    make."""
     known = essence(document)
     metadata = {**known["metadata"]}
     for name in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"):

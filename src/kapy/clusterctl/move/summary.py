@@ -1,4 +1,4 @@
-"""What is said of a graph, and what of it is paused."""
+"""Log messages about a graph, and the objects of it that a move pauses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kapy.clusterctl.move.plan import LeftBehind
 
 
 def tell_counts(graph: Graph, tell: Log, first: str = "Moving Cluster API objects") -> None:
-    """How many Clusters and ClusterClasses it is about."""
+    """Log the number of Clusters and ClusterClasses."""
     tell(0, first, Clusters=sum(1 for _ in graph.of(CLUSTER)))
     tell(0, "Moving Cluster API objects", ClusterClasses=sum(1 for _ in graph.of(CLUSTER_CLASS)))
 
 
 def tell_left_behind(one: LeftBehind, tell: Log, level: int = 0) -> None:
-    """An object stays where it is, and why."""
+    """Log an object that stays, with the reason."""
     names = {one.ref.kind: one.ref.name, "Namespace": one.ref.namespace, "Reason": one.why}
     tell(level, "Leaving behind", **names)
 

@@ -1,4 +1,4 @@
-"""Comparing both sides before anything is taken away from one of them."""
+"""Compares both sides before anything is removed from one of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SHOWN = 5
 
 
 async def verify(client: Client, plan: Plan, *, updated: bool = True) -> None:
-    """Raises MoveError unless a side has every object of a plan, with its owners and its content.
+    """Raises MoveError unless a side has every object of a plan, with its owners and content.
 
-    What the side's own defaults and webhooks added is fine. updated: False where objects that
-    were there before were left as they are.
+    Additions by the side's defaults and webhooks are accepted. updated: False if objects that
+    existed before were not updated.
     """
     there = await present(client, plan.objects.values())
     problems = [

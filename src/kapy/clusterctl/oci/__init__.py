@@ -1,6 +1,6 @@
-"""OCI registries and layouts as a place for the files of releases.
+"""Release files in OCI registries and layouts.
 
-An artifact holds the files of one version of one provider, one layer each, with the file's name as
-its title: the layout that Cluster API Operator publishes and fetches
-(`kubectl operator publish`, `fetchConfig.oci`).
+An artifact holds the files of one provider version: one layer for each file, with the file name as
+its title. Cluster API Operator publishes and fetches this layout (`kubectl operator publish`,
+`fetchConfig.oci`).
 """

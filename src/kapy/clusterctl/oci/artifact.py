@@ -1,4 +1,4 @@
-"""Artifacts: a manifest, and the blobs that it names. Pure."""
+"""OCI artifacts: a manifest and its blobs. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def digest_of(content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What a manifest says about content. size: in bytes."""
+    """A manifest's description of a blob. size: in bytes."""
 
     media_type: str
     digest: str
@@ -35,7 +35,7 @@ class Descriptor:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON form."""
         fields = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
         return fields | ({"annotations": dict(self.annotations)} if self.annotations else {})
 
@@ -48,7 +48,7 @@ class Artifact:
     blobs: Mapping[str, bytes]
 
     def descriptor(self, annotations: Mapping[str, str] | None = None) -> Descriptor:
-        """What names the artifact."""
+        """The descriptor of the artifact's manifest."""
         return Descriptor(MANIFEST, digest_of(self.manifest), len(self.manifest), annotations or {})
 
 
@@ -59,9 +59,9 @@ def packed(
     also: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Artifact:
-    """The artifact of some files; the same files make the same artifact.
+    """The artifact of some files; equal files make an equal artifact.
 
-    also: further names of files, by the further name.
+    also: additional names of files, by the additional name.
     """
     names = {name: name for name in files} | dict(also or {})
     layers = [
@@ -80,9 +80,8 @@ def packed(
 
 
 def titled(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
-    """The files of a manifest by name. Raises LookupError, TypeError or AttributeError for what is
-    no manifest.
-    """
+    """The files of a manifest by name. Raises LookupError, TypeError or AttributeError if it is not
+    a valid manifest."""
     return {
         one.annotations[TITLE]: one
         for one in descriptors(manifest["layers"])

@@ -1,7 +1,7 @@
-"""Who asks a registry: credentials, and the tokens that they are exchanged for.
+"""Authentication at a registry: credentials and the tokens for which they are exchanged.
 
-Registry: the token authentication of the distribution specification. The variables are those of
-Cluster API Operator: OCI_USERNAME and OCI_PASSWORD, OCI_ACCESS_TOKEN, or OCI_REFRESH_TOKEN.
+The protocol is the token authentication of the distribution specification. The variables are those
+of Cluster API Operator: OCI_USERNAME and OCI_PASSWORD, OCI_ACCESS_TOKEN, or OCI_REFRESH_TOKEN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PART: Final = re.compile(r'(\w+)="([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a registry is told; nothing of it for everybody's content."""
+    """The credentials for a registry; all are empty for public content."""
 
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
@@ -32,7 +32,7 @@ class Credentials:
 
     @property
     def basic(self) -> Mapping[str, str]:
-        """The header that name and password make, if there are some."""
+        """The header of basic authentication; empty without a user name and password."""
         if not self.username and not self.password:
             return {}
         pair = b64encode(f"{self.username}:{self.password}".encode()).decode()
@@ -40,7 +40,7 @@ class Credentials:
 
 
 def credentials_of(variables: Variables) -> Credentials:
-    """The credentials that the configuration has."""
+    """The credentials in the configuration."""
     names = ("OCI_USERNAME", "OCI_PASSWORD", "OCI_ACCESS_TOKEN", "OCI_REFRESH_TOKEN")
     return Credentials(*(secret(variables, name) for name in names))
 
@@ -48,10 +48,9 @@ def credentials_of(variables: Variables) -> Credentials:
 async def authorization(
     web: Web, challenge: str, credentials: Credentials, scope: str, *, tls: bool
 ) -> Mapping[str, str]:
-    """The header that meets a registry's challenge (`WWW-Authenticate`); empty where none does.
+    """The header that answers a registry's challenge (`WWW-Authenticate`); empty if none does.
 
-    tls: whether the registry is reached over TLS; then tokens are asked for so, too.
-    Raises Unreached.
+    tls: the registry is reached over TLS; then the token service must be, too. Raises Unreached.
     """
     scheme, _, rest = challenge.partition(" ")
     if scheme.lower() == "basic":

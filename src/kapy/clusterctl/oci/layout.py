@@ -1,6 +1,6 @@
-"""OCI image layouts in one tar file: artifacts with an index, and no server.
+"""OCI image layouts in one tar file: artifacts with an index; they need no server.
 
-`oras`, `skopeo` and `crane` read and copy them. The same artifacts make the same file.
+`oras`, `skopeo` and `crane` read and copy them. Equal artifacts make an equal file.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _LARGEST: Final = 2**30
 
 
 def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -> None:
-    """Write artifacts, each with the annotations that it has in the index, into a new file.
+    """Write artifacts, each with its annotations in the index, into a new file.
 
-    The file is there as a whole, or not at all. Raises BundleError.
+    The file is written completely or not at all. Raises BundleError.
     """
     members = {_MARK: _MARK_CONTENT}
     index = []
@@ -64,7 +64,7 @@ def write(path: Path, artifacts: Iterable[tuple[Artifact, Mapping[str, str]]]) -
 
 
 class Layout:
-    """The content of a layout file; every blob is checked against its digest when it is read."""
+    """The content of a layout file; every blob's digest is checked when it is read."""
 
     def __init__(self, path: Path) -> None:
         """Raises BundleError."""

@@ -1,6 +1,6 @@
-"""One repository of a registry: manifests, blobs and tags, by the OCI distribution specification.
+"""A registry repository: manifests, blobs and tags, by the OCI distribution specification.
 
-Content is checked against its digest; what a registry says about it is not believed.
+Content is always checked against its digest, regardless of what the registry reports.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Registry:
         return digest_of((await self._read(path, {"Accept": ACCEPTED})).body)
 
     async def blob(self, digest: str) -> bytes:
-        """Content of a digest. Raises FileMissing, RepositoryError."""
+        """The content with a digest. Raises FileMissing, RepositoryError."""
         answer = await self._read(f"/blobs/{digest}", {})
         _check(answer, digest)
         return answer.body
@@ -73,7 +73,7 @@ class Registry:
         return found
 
     async def push(self, artifact: Artifact, tag: str) -> None:
-        """Put an artifact into the registry; what is there already is not sent again.
+        """Push an artifact; existing blobs are not sent again.
 
         Raises RepositoryError.
         """
@@ -106,7 +106,7 @@ class Registry:
         *,
         push: bool = False,
     ) -> Answer:
-        """The answer; where the registry wants to know who asks, it is told so."""
+        """Send a request, and authenticate if the registry demands it."""
         scope = f"repository:{self._name}:{'pull,push' if push else 'pull'}"
         known = self._authorization.get(scope, {})
         answer = await self._web.ask(method, url, {**headers, **known}, data)
@@ -158,7 +158,7 @@ def _next_page(answer: Answer, url: str) -> str:
 
 
 def _refusal(answer: Answer) -> str:
-    """The status, and what the registry says about it."""
+    """The status and the registry's error message."""
     try:
         told = decoded(answer.body)["errors"][0]
         return f"{answer.status}: {told.get('message') or told['code']}"

@@ -1,12 +1,12 @@
 """Pivots: a workload cluster becomes its own management cluster, or gives its objects back.
 
-A pivot installs the providers of the management cluster in the workload cluster, waits for them
-and moves the objects (`kapy.clusterctl.move`). Each step looks first at what is done already, so a
-pivot that was interrupted at any step is repeated.
+A pivot installs the management cluster's providers in the workload cluster, waits for them and
+moves the objects (`kapy.clusterctl.move`). Each step first checks what is done already, so an
+interrupted pivot can be repeated.
 
-* `needed`    pure: which providers the workload cluster lacks
-* `host`      checks of a workload cluster that is to run them
+* `needed`    pure: the providers that the workload cluster lacks
+* `host`      checks of the workload cluster before it runs them
 * `access`    its kubeconfig, kept in a file because the Secret moves with the cluster
-* `managers`  waiting for the Deployments of providers, with what keeps their Pods from running
+* `managers`  waits for the Deployments of providers, and reports why their Pods do not run
 * `operation` the pivot as a whole
 """

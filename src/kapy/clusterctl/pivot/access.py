@@ -1,7 +1,7 @@
 """The kubeconfig of a workload cluster, kept in a file.
 
-The Secret `<cluster>-kubeconfig` moves with the cluster. A pivot that goes on after that, and its
-way back, need the file.
+The Secret `<cluster>-kubeconfig` moves with the cluster. A pivot that is resumed after that, and
+the way back, need the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from kapy.kube import Key
 
 
 async def kubeconfig_file(source: Client, cluster: Key, folder: Path) -> Path:
-    """The file with the kubeconfig of a cluster, as fresh as it can be. Raises MoveError."""
+    """The file with the current kubeconfig of a cluster, or the last known one. Raises
+    MoveError."""
     plane = (await identity(source))[:8] or "plane"
     path = folder / f"{plane}-{cluster.namespace}-{cluster.name}.kubeconfig"
     try:

@@ -1,4 +1,4 @@
-"""Checks of a workload cluster that is to run the providers itself."""
+"""Checks of a workload cluster before it runs the providers itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_NETWORK: Final = ("cni", "network plugin", "networkplugin")
 
 
 def check_cluster(cluster: Document) -> None:
-    """Raises MoveError unless a Cluster can take over its own management now."""
+    """Raises MoveError unless a Cluster can manage itself now."""
     name = f"Cluster {Key.of(cluster)}"
     if "deletionTimestamp" in cluster["metadata"]:
         raise MoveError(f"{name} is being deleted; there is nothing to pivot")
@@ -50,7 +50,7 @@ def unavailable(cluster: Document) -> str:
 
 
 async def check_not_in_memory(source: Client, cluster: Document) -> None:
-    """Raises MoveError for a cluster whose machines exist in the memory of a plane."""
+    """Raises MoveError for a cluster of the in-memory provider: it ends with its plane."""
     reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
     if reference.get("kind") != _DEV_CLUSTERS.kind:
         return
@@ -69,7 +69,7 @@ async def check_not_in_memory(source: Client, cluster: Document) -> None:
 
 
 async def check_nodes(target: Client, name: str, kubeconfig: str) -> None:
-    """Raises MoveError unless Pods can run in the cluster. kubeconfig: its file."""
+    """Raises MoveError unless the cluster can run Pods. kubeconfig: the path of its kubeconfig."""
     nodes = (await target.list(NODES)).items
     ready = [one for one in nodes if holds(one, "Ready")]
     if not nodes:

@@ -1,4 +1,4 @@
-"""Waiting for the Deployments of providers in any Kubernetes, with what keeps Pods from running."""
+"""Waits for the Deployments of providers, and reports why their Pods do not run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kapy.kube.selectors import selector_of
 
 _NO_IMAGE: Final = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 _UNTOLD: Final = "with unready status"
-"""In messages that say only that containers are not ready."""
+"""Part of messages that only say that containers are not ready."""
 
 
 async def until_managers_run(
@@ -81,7 +81,7 @@ def _is_available(deployment: Document | None) -> bool:
 
 
 class _Pods:
-    """The Pods of one Deployment, and why they do not run. why: the last reason that was told."""
+    """The Pods of one Deployment. why: the last reported reason for which they do not run."""
 
     def __init__(self, client: Client, deployment: Document, program: str, say: Say) -> None:
         self._client = client
@@ -93,7 +93,7 @@ class _Pods:
         self.why = ""
 
     async def follow(self) -> None:
-        """Tell each new reason. Raises NotInTime for one that waiting does not change."""
+        """Report each new reason. Raises NotInTime for a reason that waiting cannot remove."""
         while True:
             with suppress(Expired, NotFound, Unreachable):  # the list begins anew
                 await self._follow()

@@ -1,4 +1,4 @@
-"""The providers that a pivot installs, of two inventories. Pure."""
+"""Computes the providers that a pivot installs, from two inventories. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 @dataclass(frozen=True)
 class Needed:
     """missing: providers to install. there: providers that the target has, with its version.
-    unused: providers that are a part of the source plane and that no object of it needs.
-    """
+    unused: built-in providers of the source plane that no object of it needs."""
 
     missing: tuple[Installed, ...]
     there: tuple[Installed, ...]
@@ -24,7 +23,7 @@ class Needed:
 
     @property
     def asked(self) -> Asked:
-        """What an installation is asked for; nothing that it would add of itself."""
+        """The providers to install, without the usual ones that `init` would add."""
         names: dict[ProviderType, list[str]] = {
             ProviderType.BOOTSTRAP: [NONE],
             ProviderType.CONTROL_PLANE: [NONE],
@@ -36,7 +35,7 @@ class Needed:
 
     @property
     def labels(self) -> frozenset[str]:
-        """The providers that have to run in the target before anything moves."""
+        """The providers that must run in the target before any object moves."""
         return frozenset(one.label for one in (*self.missing, *self.there))
 
 
@@ -45,7 +44,7 @@ def needed(
 ) -> Needed:
     """The providers that the target needs. used: labels of providers that have objects.
 
-    Raises MoveError where the target has an older version of a provider.
+    Raises MoveError if the target has an older version of a provider.
     """
     missing, there, unused = list[Installed](), list[Installed](), list[Installed]()
     for one in source:

@@ -1,4 +1,4 @@
-"""A pivot as a whole, and its way back; each begins with what is done already."""
+"""A pivot as a whole, and its way back; each resumes from the steps that are done already."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _AGAIN: Final = "run the same command again: it goes on where this one ended"
 
 @dataclass(frozen=True)
 class Side:
-    """One management cluster. kubeconfig, context: how a later command reaches it."""
+    """One management cluster. kubeconfig, context: the access for later commands."""
 
     client: Client
     kubeconfig: str = ""
@@ -56,10 +56,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Way:
-    """How a pivot works. wait: seconds for each provider, and for the Cluster at the end. journals:
-    the folder of journals of moves. local: programs by the labels of providers that the management
-    cluster runs as local programs, in place of images.
-    """
+    """Options of a pivot. wait: seconds for each provider, and for the Cluster at the end.
+    journals: the folder of move journals. local: programs by the labels of providers that the
+    management cluster runs as local programs, in place of images."""
 
     config: Config
     clock: Clock
@@ -73,7 +72,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Remains:
-    """What a management cluster still has after a pivot."""
+    """The objects that a management cluster still has after a pivot."""
 
     clusters: tuple[Key, ...]
     providers: tuple[Installed, ...]
@@ -83,8 +82,8 @@ class Pivot:
     """A pivot of one Cluster. plane: the management cluster that it comes from. itself: the
     workload cluster.
 
-    All methods raise MoveError, other ClusterctlErrors, ApiErrors and Unreachable, and may be
-    called again after that.
+    All methods raise MoveError, other ClusterctlErrors, ApiErrors and Unreachable, and can be
+    repeated after that.
     """
 
     def __init__(self, cluster: Key, plane: Side, itself: Side, way: Way) -> None:
@@ -94,7 +93,7 @@ class Pivot:
         self._way = way
 
     async def rehearse(self) -> None:
-        """Tell what `forth` would do, and change nothing."""
+        """Log what `forth` would do, and change nothing."""
         if not await self._is_new():
             self._way.say(f"Cluster {self._cluster} manages itself already")
             return
@@ -119,7 +118,7 @@ class Pivot:
         await rehearse(self._plane.client, self._cluster.namespace, self._way.tell)
 
     async def forth(self) -> None:
-        """Let the cluster manage itself."""
+        """Move the cluster's objects into the cluster itself."""
         if await self._finish_earlier(forth=True) or not await self._is_new():
             await self._until_available(self._itself)
             return
@@ -130,7 +129,7 @@ class Pivot:
         await self._until_available(self._itself)
 
     async def back(self) -> None:
-        """Let the management cluster that the cluster came from manage it again."""
+        """Move the cluster's objects back to the management cluster from which they came."""
         if not await self._finish_earlier(forth=False):
             if await self._found(self._itself) is None:
                 if await self._found(self._plane) is None:
@@ -142,13 +141,13 @@ class Pivot:
         await self._until_available(self._plane)
 
     async def remains(self) -> Remains:
-        """What the management cluster still has."""
+        """The objects that the management cluster still has."""
         client = self._plane.client
         clusters = [Key.of(one) for one in await listed(client, CLUSTERS, "")]
         return Remains(tuple(clusters), tuple(await Inventory(client).installed()))
 
     async def _is_new(self) -> bool:
-        """Whether the Cluster has still to be moved. Raises MoveError where it is nowhere."""
+        """Whether the Cluster has not been moved yet. Raises MoveError if neither side has it."""
         if await self._found(self._plane) is not None:
             return True
         if await self._found(self._itself) is not None:
@@ -168,7 +167,7 @@ class Pivot:
             return None
 
     async def _checked(self) -> Needed:
-        """The providers that the cluster needs. Raises MoveError where it cannot be pivoted now."""
+        """The providers that the cluster needs. Raises MoveError if it cannot be pivoted now."""
         plane, itself = self._plane.client, self._itself.client
         cluster = await retry(partial(plane.get, CLUSTERS, self._cluster))
         check_cluster(cluster)
@@ -188,7 +187,7 @@ class Pivot:
         return await Inventory(self._itself.client).installed()
 
     async def _uses(self, provider: Installed) -> str:
-        """The label of a provider that has objects here, "" without any."""
+        """The provider's label if it has objects here, "" otherwise."""
         client = self._plane.client
         selector = f"{PROVIDER_LABEL}={provider.label}"
         crds = await retry(partial(client.list, CRDS, labels=selector))
@@ -235,8 +234,8 @@ class Pivot:
         await self._worked(journal, source, target, undo=False)
 
     async def _finish_earlier(self, *, forth: bool) -> bool:
-        """Finish a move between the two that was interrupted: one in the same direction goes on,
-        one in the other direction is undone. Whether the Cluster is where it should be now."""
+        """Finish an interrupted move between the two clusters: continue it if it has the same
+        direction, else roll it back. Returns whether the Cluster is in its destination now."""
         found = await self._earlier()
         if found is None:
             return False
@@ -271,7 +270,7 @@ class Pivot:
             journal.close()
 
     async def _until_available(self, side: Side) -> None:
-        """Wait until the Cluster is looked after where it is now. Raises NotInTime."""
+        """Wait until the Cluster is Available in its new management cluster. Raises NotInTime."""
         seen: Document = {}
 
         def available(cluster: Document | None) -> bool:

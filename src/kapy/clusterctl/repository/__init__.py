@@ -1,8 +1,8 @@
-"""Where providers' releases are: versions and the files of a version.
+"""Repositories of provider releases: the versions and the files of each version.
 
-Whatever keeps them (a folder, GitHub, GitLab, an OCI registry, a dict), it is a `Repository`.
-`repository_of` answers the one that a provider's URL means, with the user's overrides before it
-and, where it is far away, the cache around it.
+Every source (a folder, GitHub, GitLab, an OCI registry, a dict) implements `Repository`.
+`repository_of` returns the repository of a provider's URL, with the user's overrides and, for a
+remote source, the download cache.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def repository_of(provider: Provider, config: Config) -> Repository:
-    """The repository of a provider. Nothing is asked for yet. Raises RepositoryError for its URL.
+    """The repository of a provider. It sends no request yet. Raises RepositoryError for an invalid
+    URL.
 
-    A folder is read without an event loop; all else needs one (`is_near` tells).
+    A folder is read without an event loop; all other sources need one (see `is_near`).
     """
     try:
         return repository_at(provider.url, provider.label, config, provider)
@@ -35,7 +36,7 @@ def repository_of(provider: Provider, config: Config) -> Repository:
 def repository_at(
     url: str, label: str, config: Config, provider: Provider | None = None
 ) -> Repository:
-    """The repository at a URL of what is called `label` in folders: a provider, or cert-manager.
+    """The repository at a URL. label: the name in folders: a provider's, or cert-manager.
 
     Raises RepositoryError.
     """
@@ -47,7 +48,7 @@ def repository_at(
 
 
 def is_near(url: str) -> bool:
-    """Whether a repository is a folder of this machine."""
+    """Whether a repository is a folder on this machine."""
     return urlsplit(url).scheme in ("", "file")
 
 

@@ -1,12 +1,12 @@
-"""What was downloaded is kept: each file of a release is asked for once.
+"""The download cache: each file of a release is downloaded once.
 
-    <folder>/blobs/sha256/<digest>      content, by what it is
-    <folder>/files/<digest of a key>    the digest of the content that a key has
+    <folder>/blobs/sha256/<digest>      content, by its digest
+    <folder>/files/<digest of a key>    the digest of the content of a key
 
-Releases do not change, so what is kept stays true; content that is not what its name says (a disk
-that was full, a hand that slipped) is not used and downloaded again. A cache that cannot be
-written is none: what was downloaded is used all the same. `KAPY_CACHE=off` switches it off, another
-value is the folder to use; the folder may be deleted at any time.
+Releases do not change, so cached content stays valid. Content that does not match its digest (after
+a full disk, for example) is ignored and downloaded again. If the cache cannot be written, the
+download is used without it. `KAPY_CACHE=off` switches the cache off, another value is the folder to
+use; the folder may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Key = tuple[str, ...]
 
 
 class Cache:
-    """Downloads of this process and, where there is a folder, of those before it."""
+    """The downloads of this process and, with a folder, of earlier ones."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -37,9 +37,9 @@ class Cache:
         self._locks: defaultdict[Key, Lock] = defaultdict(Lock)
 
     async def file(self, key: Key, download: Callable[[], Awaitable[bytes]]) -> bytes:
-        """What a key names; whoever asks for it while it is being downloaded waits for that.
+        """The content of a key; concurrent callers share one download.
 
-        Raises what `download` raises; that a file is missing is remembered while the process runs.
+        Raises the errors of `download`; a missing file is remembered while the process runs.
         """
         async with self._locks[key]:
             if key not in self._here:
@@ -50,7 +50,8 @@ class Cache:
         return found
 
     async def once(self, key: Key, ask: Callable[[], Awaitable[T]]) -> T:
-        """An answer that may be another tomorrow, such as a list of versions."""
+        """An answer that may change, such as a list of versions: it is only cached in this
+        process."""
         async with self._locks[key]:
             if key not in self._answers:
                 self._answers[key] = await ask()
@@ -100,6 +101,6 @@ class Cache:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Keep content; where that cannot be done, it is not kept."""
+    """Write content to the cache; if that fails, it is not cached."""
     with suppress(OSError), atomic_write(path) as file:
         file.write(content)

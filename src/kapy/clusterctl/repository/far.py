@@ -1,7 +1,7 @@
-"""Repositories that are reached over the network, with what was downloaded kept.
+"""Remote repositories, with a download cache.
 
-A `Source` is what GitHub, GitLab and OCI registries have in common; `Cached` makes a `Repository`
-of one.
+A `Source` is the interface that GitHub, GitLab and OCI registries implement; `Cached` turns one
+into a `Repository`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Where releases of a provider can be downloaded.
+    """A remote source of a provider's releases.
 
-    place: what it is, for the cache: the same file of the same version of the same place is the
-    same. default: the version that the URL names, or `latest`.
+    place: its cache key: equal place, version and file mean equal content. default: the version in
+    the URL, or `latest`.
     """
 
     @property
@@ -70,7 +70,7 @@ class Cached:
 
 
 def far_repository(url: str, config: Config, provider: Provider | None) -> Repository:
-    """The repository of a URL that is no folder's. Raises RepositoryError."""
+    """The repository of a remote URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.netloc == "github.com":
         from kapy.clusterctl.repository.github import github_at

@@ -65,7 +65,7 @@ class Folder:
             ) from error
 
     async def _instead(self, version: str) -> str:
-        """What to ask for when a version or a file is not there."""
+        """A hint for an error about a missing version or file: the existing ones."""
         if (self._path / version).is_dir():
             files = await self.files(version)
             return f"; the release has {', '.join(files)}" if files else "; the release is empty"
@@ -77,7 +77,7 @@ class Folder:
 
 
 def folder_at(path: str, label: str, url: str) -> Folder:
-    """The repository that a URL's path names. Raises RepositoryError."""
+    """The repository at the path of a URL. Raises RepositoryError."""
     found = Path(unquote(path))
     if not found.is_absolute():
         raise RepositoryError(

@@ -1,8 +1,7 @@
-"""Releases of GitHub: tags are versions, assets are files.
+"""GitHub releases as a source: tags are versions, assets are files.
 
-Versions come from a Go module proxy and files from plain downloads, which do not count against
-GitHub's rate limit; its API is asked where they do not help, and where GOPROXY is `off` or
-`direct`.
+Versions come from a Go module proxy and files from plain downloads, because these do not count
+against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or `direct`.
 Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
 """
 
@@ -42,7 +41,7 @@ _FORM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Base URLs. proxies: Go module proxies in the order in which they are asked."""
+    """Base URLs. proxies: Go module proxies in the order in which they are tried."""
 
     github: str = "https://github.com"
     api: str = "https://api.github.com"
@@ -176,7 +175,7 @@ class GitHub:
 
 
 def github_at(path: str, config: Config) -> GitHub:
-    """The repository that the path of a URL names. Raises RepositoryError."""
+    """The repository at the path of a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITHUB_TOKEN
 
     parts = path.removeprefix("/").split("/")

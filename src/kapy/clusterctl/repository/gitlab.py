@@ -1,8 +1,8 @@
-"""Generic packages of GitLab, on gitlab.com and on one's own hosts.
+"""GitLab generic packages as a source, on gitlab.com and on self-hosted servers.
 
-A package's version is written in the URL; others are had when they are named, but not listed: for
-an upgrade the version has to be given.
-Upstream: `cmd/clusterctl/client/repository/repository_gitlab.go`.
+The version of a package is part of the URL. Other versions can be read but not listed, so an
+upgrade needs an explicit version. Upstream:
+`cmd/clusterctl/client/repository/repository_gitlab.go`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GitLab:
         )
 
     async def _listed(self, url: str, wanted: str) -> list[Any]:
-        """All pages of a list of maps that have a `wanted` key."""
+        """All pages of a list whose items are maps with a `wanted` key."""
         found: list[Any] = []
         page = "1"
         for _ in pages(self.place):
@@ -102,7 +102,7 @@ class GitLab:
 
 
 def gitlab_at(parts: SplitResult, config: Config) -> GitLab:
-    """The package that a URL names. Raises RepositoryError."""
+    """The package at a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITLAB_TOKEN
 
     path = parts.path.removeprefix("/").split("/")

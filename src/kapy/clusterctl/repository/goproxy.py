@@ -1,8 +1,7 @@
 """Versions of a GitHub repository from a Go module proxy, which has no rate limit.
 
-`GOPROXY` is read as Go reads it: proxies in the order in which they are asked, until `off` or
-`direct`, where GitHub itself is asked.
-Upstream: `internal/goproxy/goproxy.go`.
+`GOPROXY` is interpreted as Go does: proxies are tried in order, up to `off` or `direct`, which mean
+GitHub itself. Upstream: `internal/goproxy/goproxy.go`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _GONE: Final = (404, 410)
 
 
 def proxies(goproxy: str) -> list[str]:
-    """The proxies that GOPROXY names; none where it begins with `off` or `direct`."""
+    """The proxies in GOPROXY; none if it begins with `off` or `direct`."""
     found: list[str] = []
     for one in re.split(r"[,|]", goproxy or DEFAULT):
         text = one.strip()
@@ -44,7 +43,7 @@ async def module_versions(web: Web, proxy: str, module: str) -> list[str]:
 
 
 async def _listed(web: Web, proxy: str, module: str, major: int) -> list[Version] | None:
-    """The versions of a major version; None where there is no such module."""
+    """The versions of a major version; None if there is no such module."""
     path = module if major == 1 else f"{module}/v{major}"
     answer = await web.get(f"{proxy}/{_escaped(path)}/@v/list")
     if answer.status in _GONE:

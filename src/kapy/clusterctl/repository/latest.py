@@ -1,4 +1,4 @@
-"""Which version of a repository is the newest.
+"""Finds the newest version of a repository.
 
 Upstream: `cmd/clusterctl/client/repository/repository_versions.go`.
 """
@@ -17,11 +17,11 @@ _NONE: Final = "failed to find releases tagged with a valid semantic version num
 
 
 async def latest_version(repository: Repository) -> str:
-    """The newest release of this contract: the newest one, or the newest patch of the newest minor
-    version that keeps to the contract where the newest one keeps to another.
+    """The newest release that supports the contract.
 
-    Releases without metadata.yaml are not complete; pre-releases count where there is nothing else.
-    Raises RepositoryError.
+    If the newest release supports another contract, it is the newest patch of the newest minor
+    version that supports this one. Releases without metadata.yaml are incomplete and ignored;
+    pre-releases count only if there is no other release. Raises RepositoryError.
     """
     ordered = newest_first(await repository.versions())
     if not ordered:
@@ -46,9 +46,9 @@ async def _newest_complete(repository: Repository, ordered: list[str]) -> tuple[
 
 
 def _series(metadata: bytes) -> tuple[int, int] | None:
-    """Major and minor version of the newest release series that keeps to the contract, if any.
+    """Major and minor version of the newest release series that supports the contract, if any.
 
-    What is wrong with the metadata is told to who reads it for its own sake.
+    Invalid metadata are ignored here; other callers report them.
     """
     from kapy.clusterctl.metadata import metadata_of  # most commands name a version
 

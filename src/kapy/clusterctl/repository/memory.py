@@ -1,4 +1,4 @@
-"""A repository in memory, for tests and for whoever makes releases on the fly."""
+"""A repository in memory, for tests and for programs that generate releases."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Releases in an OCI registry: tags are versions, titled layers are files.
+"""An OCI registry as a source: tags are versions, layers with titles are files.
 
     oci://registry.example.com/providers/infrastructure-aws:v2.11.0
     oci://registry.example.com/providers/infrastructure-aws/v2.11.0/infrastructure-components.yaml
 
-`latest`, or no tag, is the newest version; `oci+http://` is a registry without TLS. Artifacts that
-Cluster API Operator published are understood: their files may have its names, too
-(`controlplane-components.yaml`, `components.yaml`, `infrastructure-aws-v2.11.0-metadata.yaml`).
+`latest`, or no tag, means the newest version; `oci+http://` is a registry without TLS. Artifacts of
+Cluster API Operator are supported, including its file names (`controlplane-components.yaml`,
+`components.yaml`, `infrastructure-aws-v2.11.0-metadata.yaml`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Oci:
         return sorted({*there, *found})
 
     def _names(self, version: str, name: str) -> list[str]:
-        """What a file may be called, the most telling name first."""
+        """The possible names of a file, the most specific first."""
         if self.provider is None or name not in (METADATA, self.components_file):
             return [name]
         kind = operator_type(self.provider)
@@ -101,7 +101,7 @@ class Oci:
 
 
 def operator_type(provider: Provider) -> str:
-    """What Cluster API Operator calls a type of provider: `controlplane`."""
+    """Cluster API Operator's name of a provider type: `controlplane`."""
     return provider.type.value.removesuffix("Provider").lower()
 
 
@@ -111,7 +111,7 @@ def tag_of(version: str) -> str:
 
 
 def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
-    """The artifact that a URL names. Raises RepositoryError."""
+    """The artifact at a URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if "@" in parts.netloc:
         raise RepositoryError(
@@ -130,7 +130,7 @@ def oci_at(url: str, config: Config, provider: Provider | None) -> Oci:
 
 
 def _taken_apart(path: str) -> tuple[str, str, str]:
-    """Name, version and components file."""
+    """Split into name, version and components file."""
     name, _, version = path.partition(":")
     if version:
         return name, version.replace("_", "+"), ""

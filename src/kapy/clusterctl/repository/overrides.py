@@ -1,7 +1,7 @@
-"""The user's own files in the place of a repository's: `<overrides>/<label>/<version>/<file>`.
+"""The user's files in place of a repository's: `<overrides>/<label>/<version>/<file>`.
 
-They are only files: which versions there are is what the repository says.
-Upstream: `cmd/clusterctl/client/repository/overrides.go`.
+Overrides only replace files: the versions are those of the repository. Upstream:
+`cmd/clusterctl/client/repository/overrides.go`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from kapy.clusterctl.repository.releases import Repository
 
 
 class Overridden:
-    """A repository of which some files come from a folder, which need not be there.
+    """A repository with some files replaced by those of a folder, which need not exist.
 
-    tell: is told of each file that does.
+    tell: is called for each replaced file.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The releases of a provider, wherever they are kept."""
+"""The interface of repositories: the releases of a provider, from any source."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ class Repository(Protocol):
 
     @property
     def components_file(self) -> str:
-        """Name of the components file, as the provider's URL says."""
+        """The name of the components file in the provider's URL."""
         ...
 
     async def default_version(self) -> str:
-        """The version that the URL names; for `latest`, the newest release with its metadata.
+        """The version in the URL; for `latest`, the newest release with metadata.
 
         Raises RepositoryError.
         """
         ...
 
     async def versions(self) -> list[str]:
-        """All versions that are there. Raises RepositoryError."""
+        """All available versions. Raises RepositoryError."""
         ...
 
     async def file(self, version: str, name: str) -> bytes:
-        """A file of a version; overrides and caches are the business of who wraps this.
+        """A file of a version; overrides and caches are added by wrappers.
 
-        Raises FileMissing where the version has no such file, else RepositoryError.
+        Raises FileMissing if the version has no such file, else RepositoryError.
         """
         ...
 

@@ -8,7 +8,7 @@ from kapy.kube.version import InvalidVersion, Version, parse
 
 
 def semantic(text: str) -> Version | None:
-    """The version of a tag, with or without `v`; None where it is none."""
+    """The version of a tag, with or without `v`; None if the tag is not a version."""
     try:
         return parse(text.strip().removeprefix("v"))
     except InvalidVersion:

@@ -1,7 +1,7 @@
-"""Asking servers that hold releases: over HTTP, again where it may help, and never believing all.
+"""HTTP requests to servers with releases: with retries, limits and checks of the answers.
 
-Redirects are followed, without credentials where they lead to another server. The proxies that
-HTTP_PROXY, HTTPS_PROXY and NO_PROXY name are used.
+Redirects are followed, without credentials if they lead to another server. The proxies in
+HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from kapy.clusterctl.config.variables import Variables
 
 PAUSES: Final = (1.0, 2.0, 4.0)
-"""Seconds before each further try."""
+"""Seconds before each retry."""
 LARGEST: Final = 128 * 2**20
 LARGEST_JSON: Final = 16 * 2**20
 MOST_PAGES: Final = 200
-"""Of a list; a server that goes on is broken, or means harm."""
+"""The maximum length of a list: a server that sends more is broken or malicious."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=30)
 _AGAIN: Final = frozenset((500, 502, 503, 504))
 
 
 class Unreached(RepositoryError):
-    """A server gave no answer that can be used."""
+    """A server gave no usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Answer:
             ) from None
 
     def file(self) -> bytes:
-        """The body as a release's file. Raises Unreached for a web page."""
+        """The body as a release file. Raises Unreached for a web page."""
         if self.headers.get("content-type", "").startswith("text/html"):
             raise Unreached(
                 f"{self.url} answered with a web page and not with the file: is there a proxy or a "
@@ -70,19 +70,19 @@ class Answer:
 
 
 class Web:
-    """Asks servers. pauses: seconds before each further try."""
+    """Sends requests. pauses: seconds before each retry."""
 
     def __init__(self, pauses: Sequence[float] = PAUSES) -> None:
         self._pauses = pauses
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer of a server, whatever its status. Raises Unreached."""
+        """The answer to a GET, with any status. Raises Unreached."""
         return await self.ask("GET", url, headers or {})
 
     async def ask(
         self, method: str, url: str, headers: Mapping[str, str], data: bytes | None = None
     ) -> Answer:
-        """The answer of a server to what may be asked twice. Raises Unreached."""
+        """The answer to an idempotent request, with retries. Raises Unreached."""
         for pause in self._pauses:
             try:
                 answer = await _answer(method, url, headers, data)
@@ -96,14 +96,15 @@ class Web:
 
 
 def pages(place: str) -> Iterator[int]:
-    """The numbers of a list's pages, from 1 on. Raises Unreached where they have no end."""
+    """The page numbers of a list, from 1 on. Raises Unreached if the list does not end."""
     yield from range(1, MOST_PAGES + 1)
     raise Unreached(f"{place} lists more than {MOST_PAGES} pages: is it the right server?")
 
 
 @contextmanager
 def as_documented(answer: Answer) -> Iterator[None]:
-    """Where an answer's JSON is read. Raises Unreached where it is not as its API documents it."""
+    """Run code that reads an answer's JSON. Raises Unreached if it does not have the documented
+    shape."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -114,7 +115,7 @@ def as_documented(answer: Answer) -> Iterator[None]:
 
 
 def refusal(answer: Answer) -> str:
-    """What a server says about its refusal: its message, where it has one, and the status."""
+    """The server's error message, if it has one, and the status."""
     try:
         told = decoded(answer.body)
         message = told.get("message") or told.get("error") if isinstance(told, dict) else ""
@@ -125,7 +126,7 @@ def refusal(answer: Answer) -> str:
 
 
 def secret(variables: Variables, name: str) -> str:
-    """A token or a password, without the newline that files have at their end."""
+    """A token or a password, without the trailing newline of files."""
     return (variables.get(name) or "").strip()
 
 

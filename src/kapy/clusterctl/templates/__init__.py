@@ -1,7 +1,7 @@
-"""Cluster templates: the objects of a workload cluster, and the variables that they need.
+"""Cluster templates: the objects of a workload cluster, and their variables.
 
 Contract: "Workload cluster templates" and "ClusterClass definitions" of the clusterctl provider
-contract. `templates.generate` chooses where a template comes from, `template_of` reads its text.
+contract. `templates.generate` selects the source of a template, `template_of` parses its text.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from kapy.kube import Document
 
 
 class Template(NamedTuple):
-    """variables: the default of each, None where it has to be set. objects: in their order."""
+    """variables: the default of each, None if it must be set. objects: in file order."""
 
     variables: Mapping[str, str | None]
     objects: tuple[Document, ...]
 
 
 def template_of(text: str, values: Values, namespace: str = "", source: str = "") -> Template:
-    """What a template's text means.
+    """Parse the text of a template.
 
-    namespace: where all objects go; "" leaves them where they are. source: what the file is
-    called in errors. Raises BadSubstitution, MissingVariables, BadManifest, ComponentsError.
+    namespace: the namespace of all objects; "" keeps their own. source: the name of the file in
+    errors. Raises BadSubstitution, MissingVariables, BadManifest, ComponentsError.
     """
     from kapy.clusterctl.manifests import objects_of
 
@@ -40,12 +40,12 @@ def template_of(text: str, values: Values, namespace: str = "", source: str = ""
 
 
 def listed(text: str) -> Template:
-    """Only the variables of a template. Raises BadSubstitution."""
+    """A template with only its variables. Raises BadSubstitution."""
     return Template(variables_of(text), ())
 
 
 def merged(*templates: Template) -> Template:
-    """Templates one after the other; a variable's default is the first one that there is."""
+    """Concatenate templates; the first default of a variable counts."""
     variables: dict[str, str | None] = {}
     for template in templates:
         for name, default in template.variables.items():

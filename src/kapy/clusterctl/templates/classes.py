@@ -1,4 +1,4 @@
-"""ClusterClasses that a template's Clusters are made of, and that may have to come along.
+"""Adds the ClusterClasses that the Clusters of a template need.
 
 Upstream: `cmd/clusterctl/client/clusterclass.go`.
 """
@@ -41,7 +41,7 @@ def class_keys(documents: Iterable[Document]) -> Iterator[Key]:
 
 
 def _check(document: Document, version: str) -> None:
-    """Raises TemplateError where fields of a Cluster are of another type than they must be."""
+    """Raises TemplateError if fields of a Cluster have a wrong type."""
     if wrong := list(mistakes(document, version)):
         name = (document.get("metadata") or {}).get("name", "")
         raise TemplateError(
@@ -60,7 +60,7 @@ def _class_of(topology: Document, document: Document, version: str) -> Key:
 
 @dataclass(frozen=True)
 class Release:
-    """A version of a provider. label: what the provider is called in errors."""
+    """A version of a provider. label: the provider's name in errors."""
 
     repository: Repository
     version: str
@@ -70,10 +70,10 @@ class Release:
 async def with_classes(
     template: Template, release: Release, values: Values, reached: Callable[[], Client | None]
 ) -> Template:
-    """A template with the ClusterClasses before it that its Clusters need, of the same release.
+    """A template preceded by the ClusterClasses that its Clusters need, from the same release.
 
-    reached: the management cluster, None where there is none; classes that it has are left out.
-    Raises TemplateError.
+    reached: the management cluster, or None; classes that exist there are left out. Raises
+    TemplateError.
     """
     keys = list(class_keys(template.objects))
     if not keys:
@@ -118,7 +118,7 @@ async def _initialized(client: Client | None) -> Client | None:
 
 
 async def _refuse_doubles(client: Client, template: Template) -> None:
-    """Raises TemplateError where an object of a class is there already, maybe another one."""
+    """Raises TemplateError if an object of a class exists already, since it may differ."""
     for document in template.objects:
         api_version, kind = str(document.get("apiVersion", "")), str(document.get("kind", ""))
         group, version = split_api_version(api_version)

@@ -1,13 +1,13 @@
-"""Which type each field of a Cluster's specification has, to see mistakes in templates.
+"""The types of the fields of a Cluster's specification, to detect mistakes in templates.
 
-The Structs of `kapy.api` say the same, but to import them takes longer than all that `generate`
-does; a test holds the two together.
+The Structs of `kapy.api` define the same types, but importing them takes longer than a whole
+`generate` command; a test compares both.
 
     name      a string              name[…]   a list of what stands there
     name#     a number              name{…}   a map of the fields that stand there
     name?     a boolean             name{*…}  a map of any names to what stands there
 
-Fields that are not listed may be anything.
+Fields that are not listed may have any type.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ nodeDeletionTimeoutSeconds#} taints[{key value effect propagation}] minReadySeco
 variables{overrides[{name}]}}]} variables[{name}]} availabilityGates[{conditionType polarity}]}
 """,
 }
-"""By the version of the API."""
+"""The shape of the specification by API version."""
 
 _METADATA: Final = "{name namespace labels{*} annotations{*}}"
 _TOKEN: Final = re.compile(r"[\w*]+|[][{}#?]")
@@ -79,19 +79,19 @@ _NAMES: Final = {
 
 
 def mistakes(cluster: Document, version: str) -> Iterator[str]:
-    """Fields of a Cluster of a version that are of another type than they must be."""
+    """The fields of a Cluster of an API version that have a wrong type."""
     shapes = {"metadata": _METADATA, "spec": SPECIFICATIONS[version]}
     for name, text in shapes.items():
         yield from _mistakes(cluster.get(name), shape_of(text), name)
 
 
 def shape_of(text: str) -> _Shape:
-    """The shape that a text describes."""
+    """Parse the text of a shape."""
     return _read(iter([*_TOKEN.findall(text), ""]))[0]
 
 
 def _read(tokens: Iterator[str]) -> tuple[_Shape, str]:
-    """A shape, and the token that comes after it."""
+    """A shape, and the next token after it."""
     token = next(tokens)
     if token == "[":
         inner, _ = _read(tokens)

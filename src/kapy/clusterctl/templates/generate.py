@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Management(Protocol):
-    """A management cluster, and the namespace that one works in."""
+    """A management cluster, and the current namespace."""
 
     @property
     def client(self) -> Client: ...
@@ -36,12 +36,12 @@ class Management(Protocol):
 
 
 Reach: TypeAlias = Callable[[], Management]
-"""The management cluster, when it is needed. Raises KapyError where there is none."""
+"""Connects to the management cluster on demand. Raises KapyError if there is none."""
 
 
 @dataclass(frozen=True)
 class FromRepository:
-    """infrastructure: `name[:version]`; what is missing is what the management cluster has."""
+    """infrastructure: `name[:version]`; missing parts are taken from the management cluster."""
 
     infrastructure: str = ""
     flavor: str = ""
@@ -75,12 +75,12 @@ async def cluster_template_of(
     list_only: bool = False,
     check_contract: bool = False,
 ) -> Template:
-    """The template of a new cluster, filled in; list_only: only its variables.
+    """The template of a new cluster with its variables replaced; list_only: only its variables.
 
-    check_contract: the user named a management cluster, so it has to be one of our contract (or
-    none yet) before a provider's template is read. The wishes become variables of `config`.
-    The management cluster is asked only for what nobody said, and for ClusterClasses that it may
-    have. Raises ClusterctlError, ApiError.
+    check_contract: the user named a management cluster, so its contract is checked before a
+    provider's template is read; Cluster API need not be installed. The options become variables of
+    `config`. The management cluster is only asked for values that the user did not give, and for
+    existing ClusterClasses. Raises ClusterctlError, ApiError.
     """
     wishes = replace(wishes, namespace=wishes.namespace or _current_namespace(reach))
     set_variables(wishes, config.variables)
@@ -141,7 +141,7 @@ async def _from_repository(
 
 
 async def _provider(infrastructure: str, config: Config, reach: Reach) -> tuple[Provider, str]:
-    """The infrastructure provider and its version that are meant."""
+    """The selected infrastructure provider and its version."""
     name, version = parse_reference(infrastructure) if infrastructure else ("", "")
     if not (name and version):
         name, version = await _installed(name, reach)
@@ -149,7 +149,7 @@ async def _provider(infrastructure: str, config: Config, reach: Reach) -> tuple[
 
 
 async def _installed(name: str, reach: Reach) -> tuple[str, str]:
-    """The only infrastructure provider that is installed (of a name), and its version."""
+    """The only installed infrastructure provider (with this name), and its version."""
     from kapy.clusterctl.inventory import Inventory, default_name, named
 
     what, instead = (

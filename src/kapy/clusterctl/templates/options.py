@@ -1,4 +1,4 @@
-"""What a user says about a new cluster, as variables of its template.
+"""The user's options for a new cluster, as variables of its template.
 
 Upstream: `templateOptionsToVariables` in `cmd/clusterctl/client/config.go`.
 """
@@ -19,9 +19,9 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class TemplateOptions:
-    """A cluster's name and namespace, its version, and how many machines it has.
+    """A cluster's name and namespace, its version, and its machine counts.
 
-    None and "" leave it to the environment, the configuration file and the template.
+    None and "" leave a value to the environment, the configuration file and the template.
     """
 
     name: str

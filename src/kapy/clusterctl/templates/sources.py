@@ -1,4 +1,4 @@
-"""Templates from elsewhere than a provider's repository: a file, a URL, GitHub, standard input.
+"""Reads templates from a file, a URL, GitHub or standard input, instead of a provider's repository.
 
 Upstream: `cmd/clusterctl/client/cluster/template.go`.
 """
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 STDIN: Final = "-"
 DEFAULT_KEY: Final = "template"
-"""The key of a ConfigMap that a template is looked for under."""
+"""The default key of a template in a ConfigMap."""
 
 _CANNOT: Final = "invalid GetFromURL operation"
 
 
 def is_far(place: str) -> bool:
-    """Whether a place is asked over the network."""
+    """Whether a template's location is remote."""
     return place.startswith("https:")
 
 
 async def text_at(place: str, config: Config) -> str:
-    """The text at a place: a path, `file:` or `https:` URL, or `-` for standard input.
+    """The text at a location: a path, `file:` or `https:` URL, or `-` for standard input.
 
     Raises TemplateError.
     """

@@ -1,4 +1,4 @@
-"""Upgrading the providers of a management cluster: what could be, and doing it.
+"""Upgrades the providers of a management cluster: computes possible plans and applies them.
 
 Upstream: `cmd/clusterctl/client/upgrade.go`.
 """
@@ -34,7 +34,7 @@ from kapy.clusterctl.upgrade.targets import wanted_versions
 
 @dataclass(frozen=True)
 class Target:
-    """What to upgrade to: the newest of a contract, or chosen providers.
+    """The target of an upgrade: the newest versions of a contract, or chosen providers.
 
     names: `aws:v2.11.0` or `capa-system/aws:v2.11.0`, by type.
     """
@@ -45,14 +45,14 @@ class Target:
 
 
 async def upgrade_plans(client: Client, config: Config, *, say: Say) -> list[Plan]:
-    """What could be upgraded, by contract. Raises ClusterctlErrors, ApiErrors."""
+    """The possible upgrades, by contract. Raises ClusterctlErrors, ApiErrors."""
     installed = await _installed(client)
     say("Checking new release availability...")
     return await plans(installed, config)
 
 
 async def hooks_lost_by(client: Client, found: Sequence[Plan], config: Config) -> list[str]:
-    """What extensions would not be called for any more after these upgrades."""
+    """The handlers of extensions that would no longer be called after these upgrades."""
     lost: dict[str, None] = {}
     for plan in found:
         core = [one for one in plan.items if one.provider.type is ProviderType.CORE]
@@ -66,7 +66,7 @@ async def hooks_lost_by(client: Client, found: Sequence[Plan], config: Config) -
 async def upgrade(
     client: Client, config: Config, target: Target, *, how: How = USUAL, clock: Clock, say: Say
 ) -> Plan:
-    """Upgrade providers; answers what was done. Raises ClusterctlErrors, ApiErrors."""
+    """Upgrade providers; returns the applied items. Raises ClusterctlErrors, ApiErrors."""
     if target.contract and target.contract != CONTRACT:
         raise InventoryError(
             f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "

@@ -1,8 +1,9 @@
-"""Upgrading providers: stopped, deleted without what users made of them, and installed anew.
+"""Upgrades providers: stops the old version, deletes it without users' objects, installs the new
+one.
 
-Upstream: `doUpgrade` of `cmd/clusterctl/client/cluster/upgrader.go`. All is read and checked
-before anything is stopped. The inventory says the old version until the new one is whole, so an
-upgrade that was interrupted goes on when it is asked for again.
+Upstream: `doUpgrade` of `cmd/clusterctl/client/cluster/upgrader.go`. All components are read and
+checked before anything is stopped. The inventory keeps the old version until the new one is
+complete, so an interrupted upgrade can be repeated.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS
 
 DOWN_WITHIN: Final = 60.0
-"""Seconds in which the old version has to have ended."""
+"""Time limit in seconds for the old version's Pods to stop."""
 
 
 async def components_for(plan: Plan, config: Config) -> list[Components]:
-    """The components of all target versions, in the order of installation."""
+    """The components of all target versions, in installation order."""
     items = sorted(plan.items, key=lambda one: one.provider.type.order)
     return await bounded_gather(
         partial(_components, one.provider, one.next_version, config) for one in items
@@ -52,7 +53,7 @@ async def replace_providers(
     clock: Clock,
     say: Say,
 ) -> None:
-    """Put the new versions in the place of the old ones. Raises NotInTime, NotApplied …"""
+    """Replace the old versions by the new ones. Raises NotInTime, NotApplied …"""
     old = {one.provider.label: one.provider for one in plan.items}
     for one in queued:
         await _scale_down(client, old[one.provider.label], say)
@@ -65,7 +66,8 @@ async def replace_providers(
 
 
 def _is_kept(issuer: Issuer, one: Labelled) -> bool:
-    """What says that it is installed, and certificates that are good still."""
+    """Whether an object survives the upgrade: the Provider object, and Secrets of valid
+    certificates."""
     ours = OURS in one.document["metadata"]["labels"]
     return one.kind == PROVIDERS.kind or (ours and issuer == "kapy")
 
@@ -82,7 +84,8 @@ async def _components(provider: Installed, version: str, config: Config) -> Comp
 
 
 async def _scale_down(client: Client, provider: Installed, say: Say) -> None:
-    """End the old version: what it converts, no other may be asked for while two are there."""
+    """Scale the old version's Deployments to zero before the new one is installed, so that only one
+    conversion webhook runs."""
     say("Scaling down", Provider=of_provider(provider), providerVersion=provider.version)
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     listed = await retry(lambda: client.list(DEPLOYMENTS, provider.namespace, labels=selector))

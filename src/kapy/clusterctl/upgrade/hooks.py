@@ -1,8 +1,9 @@
-"""Runtime hooks that an upgrade of the core provider would take from installed extensions.
+"""Finds runtime hooks that installed extensions would lose by an upgrade of the core provider.
 
-Which hooks a release calls, its OpenAPI document says, a file of the release as of upstream's. One
-without that file can name the versions in the annotation HOOK_VERSIONS of its ExtensionConfig CRD.
-Where neither is there, a hook is lost after the last release that its deprecation promises.
+The hooks of a release are in its OpenAPI document, which upstream publishes as a release file. A
+core without that file can list its hook versions in the annotation HOOK_VERSIONS of its
+ExtensionConfig CRD. Without either, a deprecated hook counts as lost after the last release for
+which its deprecation guarantees it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kapy.kube.names import CRDS, Resource, split_api_version
 from kapy.kube.yaml import YamlError
 
 OPENAPI: Final = "runtime-sdk-openapi.yaml"
-"""The file of a core release that describes the hooks which it calls."""
+"""The file of a core release that describes its hooks."""
 HOOK_VERSIONS: Final = "runtime.cluster.x-k8s.io/hook-versions"
 """Annotation: the apiVersions of hooks that a core calls, separated by commas."""
 _GROUP: Final = "hooks.runtime.cluster.x-k8s.io"
@@ -35,7 +36,7 @@ Calls = Callable[[str, str], bool]
 
 
 async def lost_hooks(client: Client, queued: Iterable[Components], config: Config) -> list[str]:
-    """What extensions would not be called for any more; a line for each handler."""
+    """The handlers of extensions that would no longer be called; a line for each."""
     core = next((one for one in queued if one.provider.type is ProviderType.CORE), None)
     if core is None:
         return []
@@ -57,7 +58,7 @@ async def lost_hooks(client: Client, queued: Iterable[Components], config: Confi
 
 
 async def check_hooks(client: Client, queued: Iterable[Components], config: Config) -> None:
-    """Raises InventoryError where an extension would stop working."""
+    """Raises InventoryError if an extension would stop working."""
     if lost := await lost_hooks(client, queued, config):
         raise InventoryError(
             "unable to perform upgrade: the target version of the core provider does not call "
@@ -80,7 +81,7 @@ async def _calls_of(core: Components, config: Config) -> Calls:
 
 
 def _promised(release: str) -> Calls:
-    """What a later release calls at least, as far as it was promised."""
+    """The hooks that a later release still calls by its deprecation policy."""
     from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
 
     known = catalog.shipped()
@@ -93,7 +94,7 @@ def _promised(release: str) -> Calls:
 
 
 def _paths(text: str) -> frozenset[str]:
-    """The paths of an OpenAPI document, without the handler's name. Raises InventoryError."""
+    """The paths of an OpenAPI document, without handler names. Raises InventoryError."""
     try:
         paths = yaml.load(text)["paths"]
         return frozenset(one.removesuffix("/{name}") for one in paths)
@@ -105,7 +106,7 @@ def _paths(text: str) -> frozenset[str]:
 
 
 def _annotated(objects: Iterable[Document]) -> frozenset[str] | None:
-    """The hook versions that components say they call, None where they do not say."""
+    """The hook versions that the components list, None if they list none."""
     for one in objects:
         if one["kind"] == CRDS.kind and Key.of(one) == _EXTENSIONS:
             text = (one["metadata"].get("annotations") or {}).get(HOOK_VERSIONS)

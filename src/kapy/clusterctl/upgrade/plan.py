@@ -1,7 +1,8 @@
-"""What a management cluster could be upgraded to, by contract; and what a user wants of it.
+"""Computes the possible upgrades of a management cluster by contract, and the one that a user
+chose.
 
-The core provider leads: all others have to have its contract, or one that goes with it.
-Upstream: `cmd/clusterctl/client/cluster/upgrader.go`.
+The core provider leads: all others must support its contract, or a compatible one. Upstream:
+`cmd/clusterctl/client/cluster/upgrader.go`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _LARGEST_STEP: Final = 3
 
 @dataclass(frozen=True)
 class Item:
-    """A provider and the version that it could have, or shall have; "" for none."""
+    """A provider and its target version; "" for none."""
 
     provider: Installed
     next_version: str
@@ -38,19 +39,19 @@ class Item:
 
 @dataclass(frozen=True)
 class Plan:
-    """An upgrade of a management cluster within, or to, a contract."""
+    """An upgrade of a management cluster to the newest versions of a contract."""
 
     contract: str
     items: tuple[Item, ...]
 
     @property
     def is_partial(self) -> bool:
-        """Whether there is nothing newer for some provider."""
+        """Whether some provider has no newer version."""
         return any(not one.next_version for one in self.items)
 
 
 async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
-    """All upgrades that are possible, sorted by contract. Raises ClusterctlErrors."""
+    """All possible upgrades, sorted by contract. Raises ClusterctlErrors."""
     core = core_of(installed)
     releases = await _releases(installed, config)
     found = [_plan(releases, one) for one in _of(core, releases).contracts()]
@@ -60,7 +61,7 @@ async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
 
 
 async def plan_of(contract: str, installed: Sequence[Installed], config: Config) -> Plan:
-    """The upgrade to the newest versions of a contract; what is newest already is left out."""
+    """The upgrade to the newest versions of a contract; up-to-date providers are left out."""
     if contract != CONTRACT:
         raise InventoryError(
             f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "
@@ -76,7 +77,7 @@ async def custom_plan(
 ) -> Plan:
     """The upgrade of chosen providers. wanted: versions by instance (`capa-system/infra…`).
 
-    Raises InventoryError where what comes of it would not work.
+    Raises InventoryError if the result would not work.
     """
     core = core_of(installed)
     known = {one.instance: one for one in installed}
@@ -103,7 +104,7 @@ async def custom_plan(
 
 
 def check_steps(plan: Plan) -> None:
-    """Raises InventoryError where too many minor versions would be skipped."""
+    """Raises InventoryError if too many minor versions would be skipped."""
     for one in plan.items:
         provider = one.provider
         if not one.next_version or (provider.type, provider.name) not in _LOCKSTEP:

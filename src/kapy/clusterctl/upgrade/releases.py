@@ -1,4 +1,4 @@
-"""What a provider could be upgraded to: its versions, and the contract of each.
+"""The available versions of an installed provider, and the contract of each.
 
 Upstream: `cmd/clusterctl/client/cluster/upgrader_info.go`.
 """
@@ -19,7 +19,7 @@ from kapy.kube.version import Version
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases of an installed provider. newer: versions after the installed, ascending."""
+    """The releases of an installed provider. newer: versions after the installed one, ascending."""
 
     provider: Installed
     metadata: Metadata
@@ -31,28 +31,29 @@ class Releases:
         return self.contract_of(version_of(self.provider.version, self.provider)) or ""
 
     def contract_of(self, version: Version) -> str | None:
-        """The contract of a version, None where no release series has it."""
+        """The contract of a version, None if no release series includes it."""
         place = version.major, version.minor
         return next(
             (one.contract for one in self.metadata.series if (one.major, one.minor) == place), None
         )
 
     def contracts(self) -> list[str]:
-        """The contracts of the installed release series and of those after it, sorted."""
+        """The contracts of the installed release series and of later ones, sorted."""
         here = version_of(self.provider.version, self.provider)
         series = self.metadata.series
         since = [one for one in series if (one.major, one.minor) >= (here.major, here.minor)]
         return sorted({one.contract for one in since})
 
     def latest(self, contracts: Collection[str]) -> str:
-        """The newest version of one of these contracts, no pre-release; "" for none."""
+        """The newest version of one of these contracts, without pre-releases; "" for none."""
         released = [one for one in self.newer if not one.pre]
         found = [one for one in released if self.contract_of(one) in contracts]
         return f"v{max(found)}" if found else ""
 
 
 async def releases_of(provider: Installed, config: Config) -> Releases:
-    """What a provider's repository has. Raises RepositoryError, MetadataError, InventoryError."""
+    """The releases in a provider's repository. Raises RepositoryError, MetadataError,
+    InventoryError."""
     current = version_of(provider.version, provider)
     if provider.built_in:  # it comes with the plane, from no repository
         series = ReleaseSeries(current.major, current.minor, CONTRACT)
@@ -79,7 +80,7 @@ async def releases_of(provider: Installed, config: Config) -> Releases:
 
 
 def version_of(text: str, provider: Installed) -> Version:
-    """A version of a provider. Raises InventoryError where the text is none."""
+    """A version of a provider. Raises InventoryError if the text is not a version."""
     found = semantic(text)
     if found is None:
         raise InventoryError(

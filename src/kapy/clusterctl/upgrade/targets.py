@@ -1,4 +1,4 @@
-"""Which providers `upgrade apply` names, and in which versions."""
+"""Parses the providers and versions of `upgrade apply`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.clusterctl.provider_reference import parse_reference
 def wanted_versions(
     names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
 ) -> dict[str, str]:
-    """The version that is asked for, by instance (`capa-system/infrastructure-aws`).
+    """The requested version by instance (`capa-system/infrastructure-aws`).
 
     Raises ConfigError.
     """
@@ -43,6 +43,6 @@ def _wanted(text: str, of_type: ProviderType, installed: Sequence[Installed]) ->
 
 
 def _namespace(instances: Sequence[Installed]) -> str:
-    """Where a provider is, "" where that cannot be said."""
+    """The namespace of a provider, "" if it is ambiguous or unknown."""
     namespaces = {one.namespace for one in instances}
     return namespaces.pop() if len(namespaces) == 1 else ""

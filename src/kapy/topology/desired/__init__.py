@@ -1,8 +1,8 @@
-"""The desired state of a managed cluster: what its Cluster and ClusterClass ask for, as objects.
+"""The desired state of a managed cluster: the objects that its Cluster and ClusterClass describe.
 
     desired = await desired_state(blueprint, current, upgrades, calls)
 
-Everything is computed before anything is written, and nothing that it was computed from is changed.
+The whole state is computed before anything is written. The inputs are never changed.
 """
 
 from kapy.topology.desired.state import desired_state

@@ -1,4 +1,4 @@
-"""Objects and templates of one cluster, made of the templates of its class."""
+"""Objects and templates of one cluster, cloned from the templates of its class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def object_of(
     annotations: Mapping[str, str] | None = None,
     owner: OwnerReference | None = None,
 ) -> Document:
-    """An object made of a template; shares the spec with it. Raises FieldProblem."""
+    """Create an object from a template; the two share the spec. Raises FieldProblem."""
     return clone_template(
         template,
         name=name,
@@ -40,10 +40,10 @@ def object_of(
 def template_of(
     template: Document, cluster: Cluster, name: str, labels: Mapping[str, str] | None = None
 ) -> Document:
-    """The template of a class as a template of one cluster; shares the spec with it.
+    """Clone a template of the class for one cluster; the two share the spec.
 
-    The Cluster owns it from the beginning, so that it goes with the Cluster even if nobody ever
-    refers to it.
+    The clone is owned by the Cluster from the start, so it is deleted with the Cluster even if
+    nothing ever refers to it.
     """
     given = template["metadata"]
     kind = GroupKind(split_api_version(template["apiVersion"])[0], template["kind"])
@@ -75,8 +75,8 @@ def template_of(
 
 
 def with_shim(document: Document, current: Document | None, cluster: Cluster) -> Document:
-    """The object with the shim as its owner if the current one has it; a server-side apply would
-    take it away otherwise."""
+    """The object with the shim as owner if the current object has that owner: otherwise server-side
+    apply would remove the owner reference."""
     owners = ((current or {}).get("metadata") or {}).get("ownerReferences") or ()
     name = shim_name(cluster.metadata.name)
     kept = [one for one in owners if one["kind"] == "Secret" and one["name"] == name]

@@ -1,4 +1,4 @@
-"""The Cluster itself, as far as its topology decides about it."""
+"""The fields of the Cluster itself that its topology sets."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kapy.topology.hooks import Hook
 
 
 def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -> Cluster:
-    """The Cluster with its references, labels, and the annotation of the step that an upgrade is
-    at, without which no Machine of a version in between would be created.
+    """The desired Cluster: its references, its labels and the annotation with the current upgrade
+    step. Without that annotation no Machine of an intermediate version would be created.
 
     Raises MissingField and WrongType.
     """
@@ -33,7 +33,7 @@ def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -
 
 
 def _is_upgrading(inputs: Inputs) -> bool:
-    """An upgrade has begun, and is not over before its last hook has been called."""
+    """Whether an upgrade has begun and its last hook has not been called yet."""
     if inputs.calls.is_open:
         return inputs.calls.is_owed(Hook.AFTER_CLUSTER_UPGRADE)
     return bool(inputs.upgrades.control_plane.plan or inputs.upgrades.workers_plan)

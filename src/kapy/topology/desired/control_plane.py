@@ -1,4 +1,4 @@
-"""The control plane's object, and the template of its machines."""
+"""The desired control plane object and the template of its machines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TIMEOUTS: Final[Sequence[tuple[str, Field[int]]]] = (
 
 
 def control_plane_machine_template(inputs: Inputs) -> Document | None:
-    """The infrastructure of the control plane's machines, for a class with such machines."""
+    """The infrastructure template of the control plane machines, if the class has such machines."""
     template = inputs.blueprint.control_plane.infrastructure_machine_template
     if template is None:
         return None
@@ -44,9 +44,9 @@ def control_plane_machine_template(inputs: Inputs) -> Document | None:
 
 
 async def control_plane(inputs: Inputs, machine_template: Document | None) -> Document:
-    """The object that the Cluster refers to, which it does not own yet.
+    """The desired control plane object; the Cluster does not own it yet.
 
-    Raises CannotCompute, ContractError and BadNameTemplate, and whatever extensions raise.
+    Raises CannotCompute, ContractError, BadNameTemplate and the errors of runtime extensions.
     """
     made = _made(inputs)
     contract = inputs.blueprint.control_plane.contract
@@ -59,7 +59,8 @@ async def control_plane(inputs: Inputs, machine_template: Document | None) -> Do
 
 
 def _made(inputs: Inputs) -> Document:
-    """The template as an object, with labels and annotations of class and topology."""
+    """An object created from the template, with the labels and annotations of class and
+    topology."""
     cluster, template = inputs.cluster, inputs.blueprint.control_plane.template
     ref = cluster.spec.control_plane_ref
     naming = _class(inputs).naming.template or CLUSTER_NAMES
@@ -70,7 +71,7 @@ def _made(inputs: Inputs) -> Document:
 
 
 def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
-    """Labels and annotations of the object and of its machines."""
+    """The labels and annotations of the object and of its machines."""
     meta = merged(inputs.blueprint.topology.control_plane.metadata, _class(inputs).metadata)
     name = inputs.cluster.metadata.name
     labels = {**meta.labels, Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: ""}
@@ -78,7 +79,8 @@ def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _machines(inputs: Inputs, made: Document, template: Document) -> Changes:
-    """The machines' template and metadata; what the class's template says of the latter stays."""
+    """Set the machines' infrastructure template and metadata; metadata in the class's template is
+    kept."""
     contract = inputs.blueprint.control_plane.contract
     path = _path(ControlPlane.machine_metadata, contract)
     own = _view(inputs, made).machine_metadata
@@ -94,8 +96,8 @@ def _machines(inputs: Inputs, made: Document, template: Document) -> Changes:
 
 
 def _machine_reference(inputs: Inputs, template: Document) -> Document:
-    """The reference to the machines' template. By the contract of v1beta1 it names a version, which
-    the control plane's controller may have raised meanwhile."""
+    """The reference to the machines' template. In the v1beta1 contract it contains a version, which
+    the control plane's controller may have raised in the meantime."""
     contract = inputs.blueprint.control_plane.contract
     ref = reference_to(template)
     if contract is not Version.V1BETA1:
@@ -113,8 +115,8 @@ def _machine_reference(inputs: Inputs, template: Document) -> Document:
 
 
 def _settings(inputs: Inputs, contract: Version) -> Changes:
-    """What the topology, or else its class, says; what neither does may not be in the provider's
-    API at all, so it is left alone."""
+    """Set the fields that the topology or its class sets. Fields that neither sets may not exist in
+    the provider's API, so they are left alone."""
     topology, of_class = inputs.blueprint.topology.control_plane, _class(inputs)
     changes: Changes = {}
     if topology.replicas is not None:

@@ -1,4 +1,4 @@
-"""The version that a control plane should have now, on its way to the one that is wanted."""
+"""The version that a control plane should have now on its way to the target version."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from kapy.topology.upgrade_plan import BadUpgradePlan
 
 
 async def control_plane_version(inputs: Inputs) -> str:
-    """The wanted version for a new control plane; else the one it has, or the next of the plan.
+    """The target version for a new control plane; otherwise its current version or the next version
+    of the upgrade plan.
 
-    Extensions are asked on the way, those that follow the step before first: a control plane that
-    has what it needs is looked at, too. What is found out is in `inputs.upgrades`.
+    Runtime extensions are called on the way: first the hooks that follow the previous step, even if
+    the control plane has its target version. Results are recorded in `inputs.upgrades`.
     """
     target, document = inputs.blueprint.topology.version, inputs.current.control_plane.object
     if document is None:
@@ -31,7 +32,8 @@ async def control_plane_version(inputs: Inputs) -> str:
 
 
 async def _previous_step_is_over(inputs: Inputs, has: str) -> bool:
-    """Whether everything follows the control plane that must, and nobody holds it back."""
+    """Whether the workers have followed the control plane's last step and no hook blocks the next
+    one."""
     calls, upgrades = inputs.calls, inputs.upgrades
     if not await calls.after_control_plane_upgrade(has, inputs.steps):
         return False
@@ -47,9 +49,10 @@ async def _previous_step_is_over(inputs: Inputs, has: str) -> bool:
 
 
 async def _next(inputs: Inputs, has: str) -> str:
-    """The next version of the plan, unless somebody holds the upgrade.
+    """The next version of the plan, or the current one while a hook blocks the upgrade.
 
-    What follows a step is owed before the step begins, so that it is not forgotten.
+    The hooks that follow a step are recorded as pending before the step begins, so they are not
+    lost.
     """
     calls, upgrade = inputs.calls, inputs.upgrades.control_plane
     target = inputs.blueprint.topology.version
@@ -70,7 +73,8 @@ async def _next(inputs: Inputs, has: str) -> str:
 
 
 def _hooks_after(inputs: Inputs, version: str) -> list[Hook]:
-    """The hooks that follow a step of the control plane: those of workers if they take it, too."""
+    """The hooks that follow a control plane step, including those of workers if they take the step,
+    too."""
     upgrades = inputs.upgrades
     hooks = [Hook.AFTER_CONTROL_PLANE_UPGRADE]
     if any(

@@ -26,10 +26,9 @@ Class = ControlPlaneHealthCheck | WorkerHealthCheck
 def machine_health_check(
     name: str, cluster: Cluster, labels: dict[str, str], topology: Topology, of_class: Class
 ) -> MachineHealthCheck | None:
-    """What the topology, or else its class, says; None when nobody asks for one.
+    """The MachineHealthCheck of the topology, else of its class; None if neither enables one.
 
-    name: of the object whose Machines it looks after. labels: those of its Machines that nobody
-    else has.
+    name: of the object that owns the Machines. labels: the labels that select these Machines.
     """
     said = topology if _is_defined(topology) else of_class
     if topology.enabled is False or not _is_defined(said):
@@ -65,7 +64,7 @@ def _is_defined(said: Topology | Class) -> bool:
 
 
 def _checks(said: HealthChecks) -> HealthChecks:
-    """With the default that admission would put in, so that a dry run shows no change."""
+    """The health checks with admission's defaults filled in, so that a dry run shows no change."""
     checks = copied(said)
     if checks.node_startup_timeout_seconds is None:
         checks.node_startup_timeout_seconds = NODE_STARTUP_TIMEOUT_SECONDS

@@ -1,4 +1,4 @@
-"""The infrastructure of a whole cluster."""
+"""The desired infrastructure object of a whole cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kapy.topology.names import CLUSTER_NAMES, class_name
 
 
 def infrastructure_cluster(inputs: Inputs) -> Document:
-    """The object that the Cluster refers to.
+    """The desired InfraCluster.
 
-    The Cluster does not own it yet: a provider would begin with it before the Cluster refers to it.
-    Raises FieldProblem and BadNameTemplate.
+    The Cluster does not own it yet: otherwise a provider would start on it before the Cluster
+    refers to it. Raises FieldProblem and BadNameTemplate.
     """
     cluster, template = inputs.cluster, inputs.blueprint.infrastructure_cluster_template
     ref = cluster.spec.infrastructure_ref

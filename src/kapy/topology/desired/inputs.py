@@ -1,4 +1,4 @@
-"""What one desired state is computed from."""
+"""The inputs of one desired state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 @dataclass(frozen=True)
 class Inputs:
-    """upgrades: what is seen and decided on the way. calls: the door to extensions."""
+    """upgrades: records observations and decisions about upgrades. calls: calls runtime
+    extensions."""
 
     blueprint: Blueprint
     current: ClusterState
@@ -23,10 +24,10 @@ class Inputs:
 
     @property
     def cluster(self) -> Cluster:
-        """The Cluster as it is."""
+        """The current Cluster."""
         return self.current.cluster
 
     @property
     def steps(self) -> UpgradeSteps:
-        """What is still ahead, as extensions are told it."""
+        """The remaining upgrade steps, in the form that runtime extensions receive."""
         return UpgradeSteps(self.upgrades.control_plane.plan, self.upgrades.workers_plan)

@@ -37,7 +37,8 @@ _NAME = Label.TOPOLOGY_DEPLOYMENT_NAME
 
 
 def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
-    """By their names in the topology, and in its order, in which they are upgraded, too.
+    """The desired MachineDeployments by topology name, in the topology's order, which is also the
+    upgrade order.
 
     Raises CannotCompute.
     """
@@ -87,7 +88,7 @@ def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploy
 def _templates(
     inputs: Inputs, topology: MachineDeploymentTopology, current: MachineDeploymentState | None
 ) -> tuple[Document, Document]:
-    """Of bootstrap configurations and of infrastructure machines."""
+    """The bootstrap template and the infrastructure machine template."""
     blueprint = inputs.blueprint.machine_deployments[topology.class_]
     group = current.object if current else None
 
@@ -123,7 +124,8 @@ def _object(
     meta: TemplateMeta,
     template: MachineTemplateSpec,
 ) -> MachineDeployment:
-    """Replicas that the topology does not say are left to an autoscaler."""
+    """The desired MachineDeployment. If the topology sets no replicas, the field is left to an
+    autoscaler."""
     cluster = inputs.cluster.metadata
     most = topology.health_check.remediation.max_in_flight
     if most is None:
@@ -152,7 +154,7 @@ def _object(
 def _rollout(
     topology: MachineDeploymentTopology, of_class: MachineDeploymentClass
 ) -> MachineDeploymentRolloutSpec:
-    """The topology's as a whole, if it says anything about it."""
+    """The rollout settings of the topology as a whole if it sets any, else those of the class."""
     if topology.rollout != MachineDeploymentRolloutSpec():
         return copied(topology.rollout)
     return MachineDeploymentRolloutSpec(strategy=of_class.rollout.strategy)

@@ -1,4 +1,4 @@
-"""The MachinePools, with what they are made of."""
+"""The desired MachinePools, with their bootstrap and infrastructure objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME = Label.TOPOLOGY_POOL_NAME
 
 
 def machine_pools(inputs: Inputs) -> dict[str, MachinePoolState]:
-    """By their names in the topology, and in its order. Raises CannotCompute."""
+    """The desired MachinePools by topology name, in the topology's order. Raises CannotCompute."""
     made = {}
     for topology in inputs.blueprint.topology.workers.machine_pools:
         with computing(f'compute MachinePool for topology "{topology.name}"'):
@@ -50,8 +50,8 @@ def _state(inputs: Inputs, topology: MachinePoolTopology) -> MachinePoolState:
 def _parts(
     inputs: Inputs, topology: MachinePoolTopology, current: MachinePoolState | None
 ) -> tuple[Document, Document]:
-    """The bootstrap configuration and the infrastructure machine pool, which the Cluster owns from
-    the beginning, as it does templates."""
+    """The bootstrap configuration and the infrastructure machine pool. The Cluster owns both from
+    the start, as it owns templates."""
     blueprint = inputs.blueprint.machine_pools[topology.class_]
     group = current.object if current else None
 

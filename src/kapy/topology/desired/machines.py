@@ -1,4 +1,4 @@
-"""What MachineDeployments and MachinePools have in common: names, and how their machines look."""
+"""Parts that MachineDeployments and MachinePools share: names and the machine template."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Deletion = MachineDeletionSpec | WorkerDeletionSpec
 
 
 def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
-    """The class of a group. Raises CannotCompute when there is none any more."""
+    """The worker class of a group. Raises CannotCompute if the class no longer exists."""
     for one in classes:
         if one.class_ == name:
             return one
@@ -37,7 +37,7 @@ def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
 def group_name(
     inputs: Inputs, kind: str, naming: ClassNaming, topology: str, there: Object | None
 ) -> str:
-    """The name of a group itself, as it is called already or as its class wants it."""
+    """The name of a group: its current name, or a new one from the class's naming strategy."""
     if there is not None:
         return there.metadata.name
     key = f"{kind[0].lower()}{kind[1:]}"
@@ -50,9 +50,9 @@ def group_name(
 def part_name(
     inputs: Inputs, topology: str, template: Document, there: Document | None, group: Object | None
 ) -> str:
-    """The name of what belongs to a group of machines: as it is called already, or a new one.
+    """The name of an object that belongs to a worker group: its current name, or a new one.
 
-    there: what the group has now; a group that is being deleted has nothing that could be kept.
+    there: the group's current object; a group that is being deleted keeps no name.
     """
     if there is not None:
         name: str = there["metadata"]["name"]
@@ -63,8 +63,8 @@ def part_name(
 
 
 def identity(inputs: Inputs, label: str, topology: str) -> dict[str, str]:
-    """The labels by which a group and its machines are found again; label: for the group's name in
-    the topology."""
+    """The labels that select a group and its machines. label: the key for the group's topology
+    name."""
     name = inputs.cluster.metadata.name
     return {Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: "", label: topology}
 
@@ -79,7 +79,7 @@ def machine_template(
     bootstrap: Document,
     infrastructure: Document,
 ) -> MachineTemplateSpec:
-    """What the machines of a group look like, as far as both kinds of groups can say."""
+    """The machine template of a group: the fields that both kinds of groups share."""
     return MachineTemplateSpec(
         metadata=metadata,
         spec=MachineSpec(
@@ -95,7 +95,7 @@ def machine_template(
 
 
 def _override(topology: int | None, of_class: int | None) -> int | None:
-    """What the topology says, or else its class."""
+    """The value of the topology, else of its class."""
     return of_class if topology is None else topology
 
 

@@ -1,4 +1,4 @@
-"""Labels and annotations that objects get from the topology and its class."""
+"""Labels and annotations that objects inherit from the topology and its class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_THE_SEQUENCE: Final = (
 
 
 def merged(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
-    """Both; the topology's values win."""
+    """The metadata of class and topology merged; the topology wins."""
     return TemplateMeta(
         labels={**of_class.labels, **topology.labels},
         annotations={**of_class.annotations, **topology.annotations},
@@ -24,9 +24,9 @@ def merged(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
 def workers_metadata(
     topology: TemplateMeta, of_class: TemplateMeta, identity: dict[str, str]
 ) -> TemplateMeta:
-    """Of worker groups and their machines; identity: the labels by which they are found again.
+    """The metadata of a worker group and its machines. identity: the labels that select them.
 
-    Annotations that say when a group may be upgraded are no business of its machines.
+    Annotations that defer or hold the group's upgrade are not copied to its machines.
     """
     meta = merged(topology, of_class)
     return TemplateMeta(

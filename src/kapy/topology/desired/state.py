@@ -1,4 +1,4 @@
-"""The order in which a desired state is computed: each part may look at what is there before."""
+"""The order in which a desired state is computed: each part may use the parts before it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ async def desired_state(
     external: ExternalPatches | None = None,
     causes: list[Cause] | None = None,
 ) -> ClusterState:
-    """All objects as they should be, patches applied.
+    """Compute all desired objects and apply the patches of the class.
 
-    upgrades: is told which versions are ahead and what must wait for them; what waits (`pending`,
-    `pending_create`) is part of the state, but is not to be written. calls: may write which hooks
-    are owed, before the step begins that they follow. external: None while no extension can patch.
-    causes: takes what each patch has changed, when it is asked for.
+    upgrades: receives the versions that are ahead and the groups that must wait; waiting groups
+    (`pending`, `pending_create`) are part of the state but must not be written. calls: may record
+    pending hooks in the Cluster before the step begins that they follow. external: calls extensions
+    that patch; None without runtime extensions. causes: if given, receives what each patch changed.
 
     Raises CannotCompute, BadUpgradePlan, HookError, and errors of the server that `calls` met.
     """
@@ -76,7 +76,7 @@ def _mark_upgrading(current: ClusterState, upgrades: UpgradeTracker) -> None:
 def _control_plane_state(
     inputs: Inputs, plane: Document, template: Document | None
 ) -> ControlPlaneState:
-    """Health checks are for control planes with machines only."""
+    """The control plane state; only a control plane with machines gets a health check."""
     check = template and machine_health_check(
         plane["metadata"]["name"],
         inputs.cluster,

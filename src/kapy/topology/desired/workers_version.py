@@ -1,4 +1,5 @@
-"""The version that MachineDeployments and MachinePools should have now; both go by one rule."""
+"""The version that MachineDeployments and MachinePools should have now; both follow the same
+rule."""
 
 from __future__ import annotations
 
@@ -27,9 +28,10 @@ def workers_version(
     current: MachineDeployment | MachinePool | None,
     upgrade: WorkersUpgrade,
 ) -> str:
-    """The wanted version for new workers; else the one they have, or the next of the plan.
+    """The target version for new workers; otherwise their current version or the next version of
+    the plan.
 
-    siblings: all groups of the kind, in the topology's order. upgrade: is told what is found out.
+    siblings: all groups of the kind, in the topology's order. upgrade: receives the decision.
     """
     target = inputs.blueprint.topology.version
     is_held = inputs.calls.is_blocked_by(*_HOLDING)
@@ -59,8 +61,11 @@ def workers_version(
 
 
 def _next(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> str:
-    """The plan begins with the version of the slowest workers until all have it; those that have
-    it wait for the control plane to go on."""
+    """The next version of the workers' plan.
+
+    The plan starts with the version of the slowest workers until all have it. Groups that have it
+    already wait for the control plane's next step.
+    """
     if not upgrade.plan:
         kind = current.RESOURCE.kind
         what = "machine deployment" if kind == "MachineDeployment" else "machine pool"
@@ -72,7 +77,7 @@ def _next(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> 
 
 
 def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
-    """Whether the user holds this group back, or the sequence before it comes to it."""
+    """Whether the user holds this group back, or holds the sequence at a group before it."""
     if any(one in topology.metadata.annotations for one in _HELD_BACK):
         return True
     for one in siblings:

@@ -1,9 +1,9 @@
-"""The patches of a ClusterClass: what variables make of its templates, for one cluster.
+"""The patches of a ClusterClass: they change its templates by variables, for one cluster.
 
     await patched(blueprint, desired, external=extensions, causes=causes)
 
-Inline patches are compiled once for all clusters of a class; extensions are asked through
-`ExternalPatches`. Both kinds go the same way, in the order of the class.
+Inline patches are compiled once for all clusters of a class; extensions are called through
+`ExternalPatches`. Both kinds are applied in the order of the class.
 """
 
 from kapy.topology.patches.causes import Cause

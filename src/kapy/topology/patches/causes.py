@@ -1,4 +1,4 @@
-"""Which patch changed what: the story behind each field of a desired state."""
+"""Records which patch changed which field of a desired state."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kapy.topology.patches.uses import Use
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One change that a patch made. Later ones may have changed the same field again.
+    """One change that a patch made. Later patches may have changed the same field again.
 
-    kind, name: the desired object. path: the field in it (a JSON pointer). definition: its number
-    within the patch, None for a patch of an extension. source: what the value comes from:
-    `variable x`, `template …`, "" for a value that the patch says itself.
+    kind, name: the desired object. path: the field in it (a JSON pointer). definition: its index in
+    the patch, None for a patch of an extension. source: the origin of the value: `variable x`,
+    `template …`, or "" for a constant in the patch.
     """
 
     kind: str
@@ -37,7 +37,7 @@ def causes_of(
     definition: int | None = None,
     sources: Sequence[str] = (),
 ) -> Iterator[Cause]:
-    """What a patch caused in what is made of a template."""
+    """The changes that a patch made to the object or template created from a template."""
     made = use.place.document
     for path, source in zip_longest(_paths(change), sources, fillvalue=""):
         there = _in_object(path) if use.place.fields is TEMPLATE_INTO_OBJECT else path
@@ -63,5 +63,5 @@ _TEMPLATE: Final = "/spec/template"
 
 
 def _in_object(path: str) -> str:
-    """A path into a template as one into the object made of it."""
+    """Map a path in a template to the path in the object created from it."""
     return path.removeprefix(_TEMPLATE) if path.startswith(f"{_TEMPLATE}/") else path

@@ -1,7 +1,7 @@
-"""The walk over all patches of a ClusterClass, inline and external alike.
+"""Applies all patches of a ClusterClass, inline and external, in order.
 
-Each patch sees what those before it have left of every template; what comes out in the end goes
-into the desired state, all of it or nothing.
+Each patch sees the templates as the patches before it left them. The results are put into the
+desired state together, or not at all.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ async def patched(
     external: ExternalPatches | None = None,
     causes: list[Cause] | None = None,
 ) -> None:
-    """Bring a desired state to what the patches of its class make of it.
+    """Apply the patches of the class to a desired state.
 
-    Objects in `desired` are replaced, never changed in place. external: asks extensions; without
-    it, patches that need one fail. causes: takes what each patch has changed, when it is asked for.
-    Raises CannotPatch, and then nothing is replaced.
+    Objects in `desired` are replaced, never changed in place. external: calls extensions; without
+    it, external patches fail. causes: if given, receives what each patch changed. Raises
+    CannotPatch; then nothing is replaced.
     """
     cluster_class = blueprint.cluster_class
     if not cluster_class.spec.patches:
@@ -75,7 +75,7 @@ class _Walk:
         *,
         tell: bool,
     ) -> None:
-        """tell: whether causes are asked for."""
+        """tell: whether to record the causes of changes."""
         self.uses = uses_of(blueprint, desired)
         self._by_item = {id(one.item): one for one in self.uses}
         self._class = blueprint.cluster_class
@@ -90,7 +90,7 @@ class _Walk:
         self._rendering = Rendering()
 
     async def step(self, patch: ClusterClassPatch) -> None:
-        """One patch, on all templates. Raises KapyError, which names it."""
+        """Apply one patch to all templates. Raises KapyError, which names the patch."""
         try:
             if patch.definitions:
                 await self._apply_inline(self._inline[patch.name])
@@ -114,7 +114,7 @@ class _Walk:
     async def _all_generated(
         self, patch: InlinePatch, seen: SourceValues
     ) -> list[tuple[Use, Generated]]:
-        """What a patch does to all templates. Raises NoValue with everything that is wrong."""
+        """The JSON patches of one patch for all templates. Raises NoValue with all errors."""
         found: list[tuple[Use, Generated]] = []
         problems: dict[str, None] = {}
         for use in self.uses:
@@ -142,7 +142,7 @@ class _Walk:
                 self.causes += causes_of(self._by_item[id(item)], name, change)
 
     async def check(self, patch: ClusterClassPatch) -> None:
-        """Asks the extension that checks the result, if there is one. Raises KapyError, which
+        """Call the extension that validates the result, if there is one. Raises KapyError, which
         names the patch."""
         external = patch.external
         if external is None or not external.validate_topology_extension:
@@ -167,7 +167,7 @@ class _Walk:
         return ((one.item, seen.of(one.part).own) for one in self.uses)
 
     def _variables(self, source: str) -> SourceValues:
-        """The variables as the patches of one source see them: they stay the same all the way."""
+        """The variables that patches of one source see; they are the same for all templates."""
         found = self._seen.get(source)
         if found is None:
             defined = defined_by(self._class, source)
@@ -178,12 +178,13 @@ class _Walk:
 
 
 def _source(patch: ClusterClassPatch) -> str:
-    """Where the variables that a patch sees are defined."""
+    """The source that defines the variables of a patch."""
     return INLINE if patch.external is None else patch.name
 
 
 async def _generated(patch: InlinePatch, use: Use, seen: SourceValues) -> list[Generated]:
-    """What a patch does to one template; those that take long are rendered elsewhere."""
+    """The JSON patches of one patch for one template; slow templates are rendered outside the event
+    loop."""
     values = seen.of(use.part)
     while True:
         try:
@@ -193,9 +194,9 @@ async def _generated(patch: InlinePatch, use: Use, seen: SourceValues) -> list[G
 
 
 def applied(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
-    """A template with a patch: its spec, labels and annotations, for nothing else may be changed.
+    """A template after a patch: only its spec, labels and annotations may change.
 
-    Raises BadPatch when the patch does not apply, NoPlace when its result cannot be taken over.
+    Raises BadPatch if the patch does not apply, NoPlace if its result cannot be taken over.
     """
     if isinstance(change, MergePatch):
         after = merge_patch.apply(template, change.patch) if change.patch != {} else template

@@ -1,4 +1,4 @@
-"""What goes wrong with patches.
+"""Errors of patches.
 
 * KapyError
   - CannotPatch          the patches of a ClusterClass cannot be applied to a cluster
@@ -12,13 +12,13 @@ from kapy.kube.errors import KapyError
 
 
 class CannotPatch(KapyError):
-    """The sentence names the ClusterClass, the patch, the object and what is wrong; nothing has
-    been changed."""
+    """The message names the ClusterClass, the patch, the object and the error; nothing was
+    changed."""
 
 
 class NoValue(KapyError):
-    """A value cannot be made."""
+    """The value of a patch cannot be computed."""
 
 
 class NotThere(NoValue):
-    """There is no such variable, or no such part of it."""
+    """The variable, or the requested part of it, does not exist."""

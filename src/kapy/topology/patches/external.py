@@ -1,6 +1,6 @@
-"""Patches that extensions make: what they are asked, and how their answers are read.
+"""Patches by runtime extensions: building the requests and reading the responses.
 
-Requests and responses are documents of `hooks.runtime.cluster.x-k8s.io/v1alpha1` as they travel
+Requests and responses are documents of `hooks.runtime.cluster.x-k8s.io/v1alpha1` in wire format
 (patches in responses are base64).
 """
 
@@ -24,10 +24,10 @@ _UIDS: Final = uuid.UUID("b3c0a2b4-6f0e-5d0e-9a53-4c1a5f6d7e21")
 
 
 class ExternalPatches(Protocol):
-    """Asks the extensions that a ClusterClass names. Methods raise KapyError when an extension
-    cannot be asked, or answers with a failure.
+    """Calls the extensions that a ClusterClass names. Methods raise KapyError if an extension
+    cannot be called or answers with a failure.
 
-    cluster: the Cluster that it is about, by whose namespace extensions are chosen.
+    cluster: the Cluster that is patched; its namespace selects the extensions.
     """
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
@@ -39,20 +39,20 @@ class ExternalPatches(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    """A JSON merge patch; empty ones change nothing."""
+    """A JSON merge patch; an empty one changes nothing."""
 
     patch: Any
 
 
 def uid_of(holder: Holder) -> str:
-    """What a request calls a template: the same one each time."""
+    """The UID of a template in requests; the same in every request."""
     return str(uuid.uuid5(_UIDS, "/".join(holder)))
 
 
 def generate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
-    """What an extension is asked for patches with. items: with the variables of each alone."""
+    """The GeneratePatchesRequest of an extension. items: each with the variables of its part."""
     found = [{"uid": uid_of(item.holder), **_item(item, own)} for item, own in items]
     return _request("GeneratePatchesRequest", found, variables, settings)
 
@@ -60,7 +60,7 @@ def generate_request(
 def validate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
-    """What an extension is asked to look at when all patches are applied."""
+    """The ValidateTopologyRequest of an extension, with all patches applied."""
     found = [_item(item, own) for item, own in items]
     return _request("ValidateTopologyRequest", found, variables, settings)
 
@@ -86,7 +86,7 @@ def _variables(variables: Document) -> list[Document]:
 def patches_in(
     response: Document, items: Iterable[Item]
 ) -> Iterator[tuple[Item, list[Operation] | MergePatch]]:
-    """The patches of a response, in its order, each with its template. Raises BadPatch."""
+    """The patches of a response in order, each with its template. Raises BadPatch."""
     by_uid = {uid_of(one.holder): one for one in items}
     for number, one in enumerate(response.get("items") or ()):
         item = by_uid.get(one.get("uid"))

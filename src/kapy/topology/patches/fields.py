@@ -1,6 +1,6 @@
-"""Fields of one document taken over by another: how templates and what is made of them meet.
+"""Copies fields from one document to another, such as from a template to its object.
 
-No function changes its arguments; results share what stayed the same.
+No function changes its arguments; results share unchanged parts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.nested import Path
 
 Fields = tuple[tuple[Path, Path], ...]
-"""Where a field stands in the source, and where in the destination."""
+"""Pairs of a path in the source and a path in the destination."""
 
 _LABELS: Final = ("metadata", "labels")
 _ANNOTATIONS: Final = ("metadata", "annotations")
@@ -24,40 +24,40 @@ _INNER: Final = (
 )
 
 OWN_METADATA: Final[Fields] = ((_LABELS, _LABELS), (_ANNOTATIONS, _ANNOTATIONS))
-"""From an object made of a template, when it is a template itself."""
+"""From the metadata of a cloned template into the template of the class."""
 
 METADATA_INTO_TEMPLATE: Final[Fields] = (
     (_LABELS, (*_TEMPLATE, *_LABELS)),
     (_ANNOTATIONS, (*_TEMPLATE, *_ANNOTATIONS)),
 )
-"""From an object made of a template into that template."""
+"""From the metadata of an object into the template from which it was created."""
 
 TEMPLATE_INTO_OBJECT: Final[Fields] = (
     ((*_TEMPLATE, "spec"), ("spec",)),
     ((*_TEMPLATE, *_LABELS), _LABELS),
     ((*_TEMPLATE, *_ANNOTATIONS), _ANNOTATIONS),
 )
-"""From a template into the object made of it."""
+"""From a template into the object created from it."""
 
 TEMPLATE_INTO_TEMPLATE: Final[Fields] = (
     *OWN_METADATA,
     ((*_TEMPLATE, "spec"), (*_TEMPLATE, "spec")),
     *_INNER,
 )
-"""From a template into the template made of it."""
+"""From a template of the class into its clone."""
 
 PATCHED: Final[Fields] = ((("spec",), ("spec",)), *OWN_METADATA)
-"""What patches may change of a template."""
+"""The fields of a template that patches may change."""
 
 
 class NoPlace(KapyError):
-    """A field cannot be put where it belongs, because something else stands in its way."""
+    """A field cannot be set because a value on its path is not an object."""
 
 
 def taken_over(
     destination: Document, source: Document, fields: Fields, preserved: Iterable[Path] = ()
 ) -> Document:
-    """`destination` with those of the fields that `source` has, but for what is preserved of it.
+    """`destination` with the given fields of `source`, except for the preserved paths.
 
     Raises NoPlace.
     """

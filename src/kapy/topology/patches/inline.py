@@ -1,4 +1,4 @@
-"""Patches that a ClusterClass says itself, compiled once and then asked for many templates."""
+"""Inline patches of a ClusterClass: compiled once, then evaluated for many templates."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kapy.topology.patches.variable_path import value_of
 
 
 class Generated(NamedTuple):
-    """What one definition of a patch does to one template.
+    """The result of one patch definition for one template.
 
-    definition: its number. sources: by operation, where its value comes from, as people say it.
+    definition: its index. sources: by operation, the origin of its value, as text for users.
     """
 
     definition: int
@@ -31,7 +31,7 @@ class Generated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One JSON patch of a definition, as far as it is the same for all templates."""
+    """One JSON patch of a definition: the part that is the same for all templates."""
 
     given: JSONPatch
     operation: Operation
@@ -39,8 +39,8 @@ class _Change:
 
 
 class InlinePatch:
-    """One patch with definitions. A definition that is wrong does no harm to clusters without the
-    templates that it means, so each is compiled when it is needed first."""
+    """One patch with definitions. Each definition is compiled at its first use, so that a wrong one
+    does not affect clusters without the templates that it selects."""
 
     def __init__(self, patch: ClusterClassPatch) -> None:
         self.name = patch.name
@@ -49,7 +49,7 @@ class InlinePatch:
         self._changes: dict[int, list[_Change]] = {}
 
     def generated(self, item: Item, values: Values) -> Iterator[Generated]:
-        """What the patch does to a template. Raises NoValue or BadPatch."""
+        """The JSON patches for a template. Raises NoValue or BadPatch."""
         matching = [
             (number, one)
             for number, one in enumerate(self._definitions)
@@ -129,8 +129,8 @@ _MOST: Final = 64
 
 
 def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlinePatch]:
-    """The patches with definitions, by name. They are compiled once for all clusters of a class,
-    and known again by what they say."""
+    """The patches with definitions, by name. They are compiled once for all clusters of a class and
+    cached by their content."""
     key = msgspec.json.encode(patches)
     found = _COMPILED.get(key)
     if found is None:

@@ -1,4 +1,4 @@
-"""A template where a cluster uses it: what patches are asked about, and what they change."""
+"""A template in the place where a cluster uses it: the input and the result of patches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MACHINE_INFRASTRUCTURE_REF: Final = "spec.template.spec.infrastructureRef"
 
 
 class Holder(NamedTuple):
-    """The object that uses a template, and its field that names what is made of it."""
+    """The object that uses a template, and the field that refers to the object created from it."""
 
     api_version: str
     kind: str
@@ -23,7 +23,7 @@ class Holder(NamedTuple):
     field_path: str
 
     def document(self) -> Document:
-        """As requests say it."""
+        """The holder reference of a request."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -35,20 +35,21 @@ class Holder(NamedTuple):
 
 @dataclass(slots=True)
 class Item:
-    """A template where it is used. document: as the patches so far have left it (shared)."""
+    """A template in the place where it is used. document: its state after the patches so far
+    (shared)."""
 
     holder: Holder
     document: Document
 
     @property
     def api_version(self) -> str:
-        """Of the template."""
+        """The apiVersion of the template."""
         found: str = self.document.get("apiVersion", "")
         return found
 
     @property
     def kind(self) -> str:
-        """Of the template."""
+        """The kind of the template."""
         found: str = self.document["kind"]
         return found
 

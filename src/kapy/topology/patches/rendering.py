@@ -1,8 +1,8 @@
-"""Where and how long the templates of one cluster are rendered.
+"""Renders Go templates within limits, on the event loop or in a thread.
 
-Nearly all templates take microseconds and are rendered on the event loop. One that does more than
-may be done there, and every one after it, until the loop had its turn, is rendered by a thread.
-What all of them together may do for one cluster is bounded, too.
+Nearly all templates take microseconds and are rendered on the event loop. A template that exceeds
+the event loop's limit is rendered by a thread, and so are those after it until the loop had its
+turn. The total work for one cluster is bounded, too.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.templates import rendered_value
 
 ALL: Final = 10 * FULL
-"""Steps that the templates of one cluster may do together in one reconcile."""
+"""The maximum number of steps for all templates of one cluster in one reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a template has made."""
+    """The value of a rendered template."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Unable:
-    """Why a template makes nothing."""
+    """The reason for which a template has no value."""
 
     why: str
 
@@ -49,7 +49,7 @@ class _Variables(Protocol):
 
 
 class LongTemplate(Exception):
-    """A template has to be rendered elsewhere: await `rendered`, then ask again."""
+    """A template must be rendered outside the event loop: await `rendered`, then ask again."""
 
     def __init__(self, rendering: Rendering, template: str, variables: _Variables) -> None:
         super().__init__(template)
@@ -58,7 +58,7 @@ class LongTemplate(Exception):
         self._variables = variables
 
     async def rendered(self) -> None:
-        """Render it, so that the variables know the outcome."""
+        """Render the template, and store the outcome with the variables."""
         loop = asyncio.get_running_loop()
         outcome = await loop.run_in_executor(
             _thread(), self._rendering.full_outcome, self._template, self._variables
@@ -74,7 +74,8 @@ class Rendering:
         self._left = ALL
 
     def outcome(self, template: str, variables: _Variables) -> Outcome:
-        """What a template makes. Raises LongTemplate where it takes too long for the event loop."""
+        """The outcome of a template. Raises LongTemplate if it takes too long for the event
+        loop."""
         work = Work(self._turn)
         try:
             outcome = _outcome(template, variables.data, work)
@@ -86,7 +87,7 @@ class Rendering:
         return outcome
 
     def full_outcome(self, template: str, variables: _Variables) -> Outcome:
-        """The same for a thread, where it may take long."""
+        """The same with the limit of a thread, where rendering may take longer."""
         work = Work(min(FULL, self._left))
         try:
             return _outcome(template, variables.data, work)
@@ -99,14 +100,14 @@ class Rendering:
             self._left = max(0, self._left - work.spent)
 
     async def pause(self) -> None:
-        """Let others have the event loop, if its turn is half over."""
+        """Yield to the event loop if half of this turn is used up."""
         if self._turn < QUICK // 2:
             await asyncio.sleep(0)
             self._turn = QUICK
 
 
 def _outcome(template: str, data: Document, work: Work) -> Outcome:
-    """Raises Overrun."""
+    """Render a template. Raises Overrun."""
     try:
         return Made(fitting(rendered_value(template, data, work=work)))
     except NoValue as error:
@@ -115,5 +116,5 @@ def _outcome(template: str, data: Document, work: Work) -> Outcome:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """One thread for all clusters: more would only take the processor from the event loop."""
+    """One thread for all clusters: more would only take CPU time from the event loop."""
     return ThreadPoolExecutor(1, thread_name_prefix="templates")

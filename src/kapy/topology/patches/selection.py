@@ -1,4 +1,4 @@
-"""Which templates a definition of a patch means."""
+"""Selectors of patch definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTROL_PLANE_MACHINES: Final = tuple(ControlPlane.infrastructure_ref.path(one)
 
 
 def selects(selector: PatchSelector, item: Item, values: Values) -> bool:
-    """Whether a selector means a template where it is used."""
+    """Whether a selector matches a template in the place where it is used."""
     if (item.api_version, item.kind) != (selector.api_version, selector.kind):
         return False
     matches, holder = selector.match_resources, item.holder

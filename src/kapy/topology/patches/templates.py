@@ -1,7 +1,7 @@
-"""Values that Go templates make of variables: `valueFrom.template` and `enabledIf` of patches.
+"""Values from Go templates: `valueFrom.template` and `enabledIf` of patches.
 
-What a template makes is read as YAML (the first document, where there are several) and is what
-Go's JSON would make of it: a number without a fraction is whole.
+The rendered text is read as YAML (the first document, if there are several) and converted as Go's
+JSON would: a number without a fraction is an integer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _TOO_LARGE: Final = 1 << 64
 
 
 def rendered_value(template: str, data: Document, *, work: Work | None = None) -> Any:
-    """The value that a template makes; data: as `template_data` gives it.
+    """The value of a template. data: from `template_data`.
 
-    work: what it may do; without it, what may be done on the event loop. Reading the YAML counts.
-    Raises NoValue, which does not quote what the template made: variables may be secrets; Overrun
-    where `work` is used up.
+    work: the limit of work; by default the event loop's limit. Reading the YAML counts. Raises
+    Overrun if `work` is used up, and NoValue, which does not quote the rendered text because
+    variables may be secrets.
     """
     work = work or Work(QUICK)
     try:
@@ -44,7 +44,7 @@ def rendered_value(template: str, data: Document, *, work: Work | None = None) -
 
 
 def template_data(variables: Document) -> Document:
-    """Variables as templates see them: every number is a float, as Go reads JSON."""
+    """Variables as templates see them: every number is a float, as in Go's JSON."""
     found: Document = mapped(variables, float)
     return found
 

@@ -1,4 +1,5 @@
-"""Every template that a cluster is made of, where it is used and what is made of it there."""
+"""All templates of a cluster, each with the places where it is used and the objects made from
+it."""
 
 from __future__ import annotations
 
@@ -45,9 +46,9 @@ _CLUSTER_API: Final = Cluster.RESOURCE.api_version
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a desired state keeps what is made of a template, and how it is brought up to date.
+    """The location of a template's object in a desired state, and how it is updated.
 
-    fields: what is taken over from the template; preserved: what patches cannot change.
+    fields: the fields copied from the template. preserved: the fields that patches cannot change.
     """
 
     owner: Any
@@ -57,18 +58,18 @@ class Place:
 
     @property
     def document(self) -> Document:
-        """What is there now."""
+        """The current object."""
         found: Document = getattr(self.owner, self.attribute)
         return found
 
     def updated(self, template: Document) -> Document:
-        """What should be there, by a patched template. Raises NoPlace."""
+        """The object after the template was patched. Raises NoPlace."""
         return taken_over(self.document, template, self.fields, self.preserved)
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One template in one place. part: None for what belongs to the whole cluster."""
+    """One template in one place. part: None if it belongs to the whole cluster."""
 
     item: Item
     part: Part | None
@@ -76,10 +77,10 @@ class Use:
 
 
 def uses_of(blueprint: Blueprint, desired: ClusterState) -> list[Use]:
-    """All templates of a cluster.
+    """All templates of a cluster and their uses.
 
-    Raises CannotPatch when the topology and the class do not know what is desired, ContractError
-    when the control plane cannot be read.
+    Raises CannotPatch if the desired state does not fit the topology and the class, ContractError
+    if the control plane cannot be read.
     """
     return [
         *_cluster(blueprint, desired),
@@ -171,15 +172,15 @@ def _worker(
 
 
 def _use(template: Document, holder: Holder, part: Part | None, place: Place) -> Use:
-    """The template with the labels and annotations that what is made of it has: patches see them
-    and can change them."""
+    """The template with the labels and annotations of its object, so that patches see and can
+    change them."""
     inward = OWN_METADATA if place.fields is TEMPLATE_INTO_TEMPLATE else METADATA_INTO_TEMPLATE
     document = taken_over(template, place.document, inward)
     return Use(Item(holder, _tidied(document)), part, place)
 
 
 def _tidied(template: Document) -> Document:
-    """A template without what only makes requests large."""
+    """A template without annotations that only make requests large."""
     metadata = template.get("metadata", {})
     annotations = metadata.get("annotations")
     left = {key: value for key, value in metadata.items() if key != "managedFields"}
@@ -210,7 +211,7 @@ _METADATA: Final[tuple[Path, ...]] = (
     ("metadata", "annotations", Annotation.CLONED_FROM_NAME),
     ("metadata", "annotations", Annotation.CLONED_FROM_GROUP_KIND),
 )
-"""What no patch can change of anything."""
+"""Fields that no patch can change in any object."""
 
 _CONTROL_PLANE: Final[tuple[Path, ...]] = tuple(
     {
@@ -230,7 +231,7 @@ _CONTROL_PLANE: Final[tuple[Path, ...]] = tuple(
         )
     }
 )
-"""What the topology alone decides of a control plane, in every version of the contract."""
+"""Control plane fields that only the topology sets, in every version of the contract."""
 
 
 def _object_place(owner: Any, attribute: str) -> Place:

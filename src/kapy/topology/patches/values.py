@@ -1,4 +1,4 @@
-"""The variables that count for one template, as the patches of one source see them."""
+"""The variables that apply to one template, for patches of one source."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from kapy.topology.patches.templates import template_data
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a cluster that variables may be overridden for: its control plane, or one group of
-    workers. name: within the topology, "" for the control plane."""
+    """A part of a cluster with variable overrides: its control plane or one worker group.
+
+    name: the topology name, "" for the control plane.
+    """
 
     name: str
     overrides: Sequence[ClusterVariable]
@@ -31,12 +33,13 @@ class Part:
 
     @property
     def key(self) -> str:
-        """Tells it from all other parts of its cluster."""
+        """A key that is unique within the cluster."""
         return f"{next(iter(self.builtins))} {self.name}"
 
 
 class Values:
-    """Variables of the cluster and of one part of it, by name. Shared documents, never changed."""
+    """The variables of the cluster and of one part of it, by name. The documents are shared and
+    never changed."""
 
     def __init__(
         self, cluster: Document, own: Document, rendering: Rendering | None = None
@@ -49,7 +52,8 @@ class Values:
 
     @cached_property
     def all(self) -> Document:
-        """Both: what is said of the part counts, but `builtin` is told by both."""
+        """The variables of cluster and part: the part's values win, and both `builtin` documents
+        are merged."""
         found = {**self.cluster, **self.own}
         if BUILTIN in self.cluster and BUILTIN in self.own:
             found[BUILTIN] = merged(self.cluster[BUILTIN], self.own[BUILTIN])
@@ -57,15 +61,14 @@ class Values:
 
     @cached_property
     def data(self) -> Document:
-        """All of them, as templates see them."""
+        """All variables in the form that templates see."""
         return template_data(self.all)
 
     def rendered(self, template: str) -> Any:
-        """The value that a template makes of them. Raises NoValue, and LongTemplate where that has
-        to be found out elsewhere than on the event loop.
+        """The value of a template with these variables. Raises NoValue, and LongTemplate if it must
+        be rendered outside the event loop.
 
-        Reconciles come again and again with the same variables: what a template has made of them is
-        kept.
+        The result is cached, since each reconcile renders with the same variables.
         """
         known = self._long.get(template) or _MADE.get((self._digest, template))
         if known is None:
@@ -79,7 +82,7 @@ class Values:
         return blake2b(msgspec.json.encode(self.all), digest_size=16).digest()
 
     def keep(self, template: str, outcome: Outcome, *, long: bool = False) -> None:
-        """Remember what a template has made. long: it may be large, and is kept for this reconcile
+        """Cache the outcome of a template. long: it may be large, so it is kept for this reconcile
         only."""
         if long:
             self._long[template] = outcome
@@ -90,12 +93,12 @@ class Values:
 
     @property
     def machine_deployment_class(self) -> str | None:
-        """The class of the MachineDeployment, if the part is one."""
+        """The class of the MachineDeployment, if the part is one; else None."""
         return self._class("machineDeployment")
 
     @property
     def machine_pool_class(self) -> str | None:
-        """The class of the MachinePool, if the part is one."""
+        """The class of the MachinePool, if the part is one; else None."""
         return self._class("machinePool")
 
     def _class(self, kind: str) -> str | None:
@@ -104,14 +107,14 @@ class Values:
 
 
 _MADE: Final[dict[tuple[bytes, str], Outcome]] = {}
-"""What templates have made of variables, which are known by their digest."""
+"""Cached outcomes of templates, keyed by the digest of the variables and the template."""
 
 _MOST_MADE: Final = 16_384
 
 
 class SourceValues:
-    """The variables of a cluster as the patches of one source see them: those that the source
-    defines, and `builtin`. They stay the same however the templates change."""
+    """The variables of a cluster that patches of one source see: those that the source defines, and
+    `builtin`. Patches to templates do not change them."""
 
     def __init__(
         self,
@@ -120,14 +123,14 @@ class SourceValues:
         defined: frozenset[str],
         rendering: Rendering | None = None,
     ) -> None:
-        """A user's variable that is called `builtin` is none."""
+        """A user's variable with the name `builtin` is ignored."""
         self.cluster = {**_defined(values, defined - {BUILTIN}), BUILTIN: builtins}
         self._defined = defined
         self._parts: dict[str | None, Values] = {}
         self._rendering = rendering or Rendering()
 
     def of(self, part: Part | None) -> Values:
-        """For one part; None: for what belongs to the whole cluster."""
+        """The variables of one part, or of the whole cluster for None."""
         key = None if part is None else part.key
         found = self._parts.get(key)
         if found is None:
@@ -143,7 +146,7 @@ def _defined(values: Sequence[ClusterVariable], defined: frozenset[str]) -> Docu
 
 
 def defined_by(cluster_class: ClusterClass, source: str) -> frozenset[str]:
-    """The variables that a source defines: `inline`, or the name of an external patch."""
+    """The variables that a source defines. source: `inline` or the name of an external patch."""
     return frozenset(
         one.name
         for one in cluster_class.status.variables

@@ -19,8 +19,8 @@ class _Segment(NamedTuple):
 
 
 def value_of(variables: Mapping[str, Any], path: str) -> Any:
-    """What a path leads to. Raises NotThere when it leads nowhere, NoValue when it cannot lead
-    anywhere: its syntax is wrong, or it takes something for a list or map that is none."""
+    """The value at a path. Raises NotThere if nothing is there, NoValue if the path is invalid: its
+    syntax is wrong, or it treats a scalar as a list or map."""
     segments = _segments(path)
     first = segments[0]
     if first.name not in variables:
