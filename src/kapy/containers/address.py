@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from kapy.containers.errors import EngineUnreachable
 from kapy.kube.foreign_json import BadJson, decoded
 
 DEFAULT_CONTEXT: Final = "default"
 _SCHEMES: Final = ("unix://", "tcp://", "http://", "https://", "ssh://", "npipe://")
+_OVER_TCP: Final = ("tcp://", "http://", "https://")
 
 
 def engine_address(environment: Mapping[str, str], home: Path) -> str | None:
@@ -41,6 +44,32 @@ def engine_address(environment: Mapping[str, str], home: Path) -> str | None:
         "(`systemctl start docker`, `systemctl start podman.socket`), or set DOCKER_HOST to the "
         "address of an engine"
     )
+
+
+def check_address(address: str, environment: Mapping[str, str]) -> None:
+    """Raise EngineUnreachable for an address at which no engine can be asked."""
+    if address.startswith("npipe://") and sys.platform != "win32":
+        raise EngineUnreachable(
+            f"{address} is a named pipe of Windows, which this machine does not have: set "
+            "DOCKER_HOST to unix:///path/to/socket or tcp://host:port"
+        )
+    if not address.startswith(_OVER_TCP):
+        return
+    try:
+        parts = urlsplit(address)
+        is_complete = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_complete = False
+    if not is_complete:
+        raise EngineUnreachable(
+            f"{address} is no address of a container engine: write it as tcp://host:port, with a "
+            "port from 1 to 65535"
+        )
+    if environment.get("DOCKER_TLS_VERIFY") == "1" and not environment.get("DOCKER_CERT_PATH"):
+        raise EngineUnreachable(
+            f"the container engine at {address} cannot be asked, because DOCKER_TLS_VERIFY is set "
+            "without DOCKER_CERT_PATH: set it to the folder with ca.pem, cert.pem and key.pem"
+        )
 
 
 def _context(environment: Mapping[str, str], home: Path) -> str:

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from kapy.containers.address import engine_address
+from kapy.containers.address import check_address, engine_address
 from kapy.containers.errors import (
+    NONSENSE,
+    AnswerTooLarge,
     EngineError,
     EngineUnreachable,
     bad_certificates,
@@ -21,6 +23,7 @@ from kapy.containers.records import EngineInfo
 
 if TYPE_CHECKING:
     from aiodocker import Docker
+    from aiohttp import ClientTimeout
 
 CONNECT_TIMEOUT: Final = 10.0
 ANSWER_TIMEOUT: Final = 120.0
@@ -80,21 +83,26 @@ class Connection:
             raise refused(what, error.status, str(error.message)) from None
         except (ClientError, OSError, TimeoutError) as error:
             raise unreachable(self.address, error) from error
-        except ValueError as error:  # a line that is no JSON, or longer than any answer is
+        except AnswerTooLarge as error:
+            raise EngineError(f"cannot {what}: the answer of {self.address} {error}") from error
+        except NONSENSE as error:
             raise EngineError(
                 f"cannot {what}: {self.address} answers with something that is no answer of a "
-                f"container engine ({type(error).__name__})"
+                f"container engine ({type(error).__name__}): DOCKER_HOST has to name a Docker "
+                "Engine or Podman"
             ) from error
 
     def opened(self) -> Docker:
         if self._library is None:
-            from aiodocker import Docker
-            from aiohttp import ClientTimeout
+            from aiodocker.exceptions import DockerError
 
-            timeout = ClientTimeout(total=ANSWER_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+            from kapy.containers.answers import opened_library
+
+            if self._address is not None:
+                check_address(self._address, os.environ)
             try:
-                self._library = Docker(self._address, timeout=timeout)
-            except ImportError as error:
+                self._library = opened_library(self._address, _timeout())
+            except (ImportError, DockerError) as error:
                 raise EngineUnreachable(
                     f"an engine over SSH ({self.address}) needs the package asyncssh: install it "
                     "beside kapy (`pip install asyncssh`), or forward the engine's socket"
@@ -102,3 +110,9 @@ class Connection:
             except OSError as error:  # that of TLS is one, too
                 raise bad_certificates(self.address, error) from error
         return self._library
+
+
+def _timeout() -> ClientTimeout:
+    from aiohttp import ClientTimeout
+
+    return ClientTimeout(total=ANSWER_TIMEOUT, sock_connect=CONNECT_TIMEOUT)

@@ -76,7 +76,7 @@ class Engine(Connection):
             filters["name"] = [name]
         async with self.asking("list containers") as library:
             found = await library.containers.list(all="true", filters=json.dumps(filters))
-        containers = [listed_container_of(one._container) for one in found]
+            containers = [listed_container_of(one._container) for one in found]
         return sorted(containers, key=lambda one: one.name)
 
     async def container(self, name: str) -> Container | None:
@@ -91,7 +91,7 @@ class Engine(Connection):
         """Create a container from the engine's own configuration; returns its ID."""
         async with self.asking(f"create container {name}") as library:
             made = await library.containers.create(dict(config), name=name)
-        return str(made.id)
+            return str(made.id)
 
     async def start(self, name: str) -> None:
         """Start a container; nothing happens when it runs."""
@@ -115,15 +115,15 @@ class Engine(Connection):
         """Wait for the end of a container; its exit code."""
         async with self.asking(f"wait for container {name}") as library:
             ended = await library.containers.container(name).wait()
-        return int(ended["StatusCode"])
+            return int(ended["StatusCode"])
 
     async def memory(self, name: str) -> int:
         """Bytes of memory that a container uses, without the file cache; 0 where it is unknown."""
         async with self.asking(f"ask for the memory of container {name}") as library:
             (found,) = await library.containers.container(name).stats(stream=False)
-        told = found.get("memory_stats") or {}
-        cache = (told.get("stats") or {}).get("inactive_file") or 0
-        return max(int(told.get("usage") or 0) - int(cache), 0)
+            told = found.get("memory_stats") or {}
+            cache = (told.get("stats") or {}).get("inactive_file") or 0
+            return max(int(told.get("usage") or 0) - int(cache), 0)
 
     async def remove(self, name: str) -> bool:
         """Remove a container and its volumes, also while it runs; False if it is gone."""
@@ -156,13 +156,12 @@ class Engine(Connection):
     async def read_file(self, name: str, path: str) -> bytes:
         """A file of a container, running or not."""
         async with self.asking(f"read {path} of container {name}") as library:
-            archive = await library.containers.container(name).get_archive(path)
-        with archive:
-            entry = next((one for one in archive if one.isfile()), None)
-            content = None if entry is None else archive.extractfile(entry)
-            if content is None:
-                raise NoSuchObject(f"{path} of container {name} is no file")
-            return content.read()
+            with await library.containers.container(name).get_archive(path) as archive:
+                entry = next((one for one in archive if one.isfile()), None)
+                content = None if entry is None else archive.extractfile(entry)
+                if content is None:
+                    raise NoSuchObject(f"{path} of container {name} is no file")
+                return content.read()
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
         """The last lines that a container wrote."""
@@ -170,7 +169,7 @@ class Engine(Connection):
             found = await library.containers.container(name).log(
                 stdout=True, stderr=True, tail=str(lines)
             )
-        return "".join(found)
+            return "".join(found)
 
     async def run(
         self,
@@ -241,7 +240,13 @@ class Engine(Connection):
     async def _followed(
         self, what: str, read: Callable[[Docker], AsyncGenerator[bytes, None]]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        async with self.asking(what) as library, aclosing(read(library)) as pieces:
+        async def followed() -> AsyncGenerator[bytes, None]:
+            # Here, so that what the reader of the pieces raises is no failure of the engine.
+            async with self.asking(what) as library, aclosing(read(library)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+        async with aclosing(followed()) as pieces:
             yield pieces
 
     # Images
@@ -296,15 +301,13 @@ class Engine(Connection):
 
     def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The archive of an image, in pieces."""
-        return self._saved(image)
 
-    @asynccontextmanager
-    async def _saved(self, image: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        async with (
-            self.asking(f"save image {image}") as library,
-            library.images.export_image(image) as content,
-        ):
-            yield content.iter_chunked(1 << 20)
+        async def read(library: Docker) -> AsyncGenerator[bytes, None]:
+            async with library.images.export_image(image) as content:
+                async for piece in content.iter_chunked(1 << 20):
+                    yield piece
+
+        return self._followed(f"save image {image}", read)
 
     async def follow(self, label: str, told: Callable[[Container], None]) -> None:
         """Tell of each container with a label that started or ended; until the engine hangs up.
@@ -328,10 +331,9 @@ class Engine(Connection):
         try:
             async with self.asking(f"look at network {name}") as library:
                 network = await library.networks.get(name)
-                found = await network.show()
+                return network_of(await network.show())
         except NoSuchObject:
             return None
-        return network_of(found)
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         """Create a network; nothing happens where there is one of that name."""

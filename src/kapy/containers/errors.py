@@ -13,12 +13,28 @@
 from __future__ import annotations
 
 import re
+import struct
+import tarfile
 from typing import Final
 
 from kapy.kube.errors import KapyError
 
 LONGEST: Final = 500
 """Characters that are quoted of what an engine says."""
+
+
+NONSENSE: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RuntimeError,  # that of a nesting that is too deep is one
+    struct.error,
+    tarfile.TarError,
+)
+"""What the library and this package raise about an answer of another form than an engine's."""
 
 
 class EngineError(KapyError):
@@ -51,6 +67,10 @@ class DiskFull(EngineError):
 
 class NotPermitted(EngineError):
     """The engine's machine does not allow what the container needs."""
+
+
+class AnswerTooLarge(Exception):
+    """An answer is larger than any that an engine gives; the message goes on with "has more"."""
 
 
 def unreachable(address: str, error: BaseException) -> EngineUnreachable:

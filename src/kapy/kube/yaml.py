@@ -75,6 +75,8 @@ class _Loader(yaml.CSafeLoader):
         """
         tag = node.tag
         if tag == STR and isinstance(node, yaml.ScalarNode):
+            if len(node.value) >= _CHARACTERS:
+                self._note(node, known)
             return node.value
         if type(node) is not _PLAIN.get(tag):
             return self.construct_object(node, deep=True)
@@ -94,6 +96,12 @@ class _Loader(yaml.CSafeLoader):
             )
         return found
 
+    def _note(self, node: yaml.Node, known: dict[yaml.Node, Any]) -> None:
+        """Take notice of a long text, which may be there twice."""
+        if node in known:
+            self.aliased = True
+        known[node] = node.value
+
     def _mapping(self, node: yaml.MappingNode, known: dict[yaml.Node, Any]) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         if any(key.tag == MERGE for key, _ in node.value):
@@ -102,6 +110,8 @@ class _Loader(yaml.CSafeLoader):
             key = key_node.value
             if key_node.tag != STR or not isinstance(key, str):
                 key = _key(self.construct_object(key_node, deep=True), key_node)
+            if len(key) >= _CHARACTERS:
+                self._note(key_node, known)
             if self.duplicates is not None and key in mapping and self._may_tell():
                 line = key_node.start_mark.line + 1
                 self.duplicates.append(f'line {line}: key "{key}" already set in map')
@@ -288,16 +298,23 @@ _MOST_LEVELS = 1000
 _MOSTMERGED = 100_000
 _MOST_DUPLICATES = 1000
 _MOST_NODES = 1_000_000
+_CHARACTERS = 32
+"""Characters of a text that count as one node more."""
 
 
 def _size(value: Any, known: dict[int, int]) -> int:
-    """How many nodes a value has when every alias is written out."""
+    """How many nodes a value has when every alias is written out; a long text counts as several."""
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS
     if not isinstance(value, (dict, list)):
         return 1
     size = known.get(id(value))
     if size is None:
-        parts = value.values() if isinstance(value, dict) else value
-        size = known[id(value)] = 1 + sum(_size(part, known) for part in parts)
+        if isinstance(value, dict):
+            size = 1 + sum(len(key) // _CHARACTERS + _size(value[key], known) for key in value)
+        else:
+            size = 1 + sum(_size(part, known) for part in value)
+        known[id(value)] = size
     return size
 
 

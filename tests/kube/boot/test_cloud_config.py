@@ -196,3 +196,18 @@ def test_variables_of_a_template() -> None:
     ]
     plain = text.removeprefix(b"## template: jinja\n")
     assert scripts(plain)[0].startswith("echo {{ ds.meta_data.local_hostname }}")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "runcmd: [" + "*t, " * 200 + "]",
+        "bootcmd: [[" + "*t, " * 200 + "]]",
+        "write_files: [" + "{path: *t}, " * 200 + "]",
+        "write_files: [" + "{path: /a, owner: *t}, " * 200 + "]",
+        "anything: [" + "{*t : 1}, " * 200 + "]",
+    ],
+)
+def test_aliases_of_a_long_text_do_not_multiply_memory(entries: str) -> None:
+    with pytest.raises(BadBootData, match="aliases make the document too large"):
+        _read("x: &t /" + "a" * 200_000 + "\n" + entries + "\n")

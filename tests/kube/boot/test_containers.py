@@ -197,3 +197,22 @@ def test_kube_proxy_leaves_the_hosts_settings_alone(path: str, user_namespace: b
     conntrack = load_all(written.encode())[-1]["conntrack"]
     more = {"tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"} if user_namespace else {}
     assert conntrack == {"maxPerCore": 0, **more}
+
+
+@pytest.mark.parametrize(
+    "path", ["/run/kubeadm/kubeadm.yaml", "/run/kubeadm/kubeadm-join-config.yaml"]
+)
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("- a: b\n" * 100_000, "has 700000 bytes, more than 256 KiB"),
+        ("a: &a " + "x" * 100_000 + "\nb: [" + "*a," * 5000 + "]\n", "aliases make the document"),
+    ],
+)
+def test_the_work_for_kubeadms_configuration_is_bounded(
+    path: str, content: str, problem: str
+) -> None:
+    with pytest.raises(
+        BadBootData, match=rf"write_files\[0\]: kubeadm's configuration .*{problem}"
+    ):
+        _kubeadm_file(path, content)

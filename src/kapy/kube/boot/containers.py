@@ -56,6 +56,8 @@ _PRIVATE_CGROUPS: Final = {
     "cgroup-root": "/kubelet",
     "runtime-cgroups": "/system.slice/containerd.service",
 }
+_LARGEST: Final = 256 << 10
+"""Bytes of kubeadm's configuration, which is parsed."""
 _FEATURE_GATES: Final = "feature-gates"
 _IN_USER_NAMESPACE: Final = {_FEATURE_GATES: "KubeletInUserNamespace=true"}
 """The kubelet takes no notice of what it may not do there: kernel settings, /dev/kmsg."""
@@ -128,6 +130,11 @@ def _command(step: RunCommand, ignoring: str) -> RunCommand:
 
 def _registered(step: WriteFile, kubelet: dict[str, str]) -> bytes:
     """kubeadm's configuration with settings of the kubelet; other documents stay as they are."""
+    if len(step.content) > _LARGEST:
+        raise BadBootData(
+            f"{step.entry}: kubeadm's configuration has {len(step.content)} bytes, more than "
+            f"{_LARGEST >> 10} KiB"
+        )
     parts = _SEPARATOR.split(step.content.decode("utf-8", "replace"))
     changed = [_with_registration(part, kubelet, step.entry) for part in parts]
     return "---\n".join(changed).encode()

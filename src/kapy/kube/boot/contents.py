@@ -63,7 +63,7 @@ class Contents:
         if name in ("", "text/plain"):
             return self._counted(text.encode(), entry)
         raise BadBootData(
-            f'{entry}: encoding "{encoding}" is not known; use base64, gzip or gzip+base64'
+            f'{entry}: encoding "{encoding:.80}" is not known; use base64, gzip or gzip+base64'
         )
 
     def of_source(self, source: str, compression: str, entry: str) -> bytes:
@@ -85,7 +85,7 @@ class Contents:
         if compression == "gzip":
             data = self._unpacked(data, entry)
         elif compression:
-            raise BadBootData(f'{entry}: compression "{compression}" is not known; use gzip')
+            raise BadBootData(f'{entry}: compression "{compression:.80}" is not known; use gzip')
         return self._counted(data, entry)
 
     def _unpacked(self, data: bytes, entry: str) -> bytes:
@@ -131,4 +131,4 @@ def check_hash(content: bytes, expected: str, entry: str) -> None:
     if algorithm not in ("sha256", "sha512"):
         raise BadBootData(f'{entry}: the hash "{expected[:20]}" is neither sha512-… nor sha256-…')
     if hashlib.new(algorithm, content).hexdigest() != digest.lower():
-        raise BadBootData(f"{entry}: the content does not have the hash {expected}")
+        raise BadBootData(f"{entry}: the content does not have the hash {expected:.140}")

@@ -1,0 +1,233 @@
+"""Something that answers at the engine's address and is no engine: always an EngineError."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kapy.containers import Engine, EngineError, EngineUnreachable, File, Session
+from kapy.containers.answers import LARGEST_ARCHIVE, LARGEST_TEXT
+
+pytestmark = pytest.mark.sockets
+
+JSON: Final = "application/json"
+
+
+def _full(body: bytes, status: int = 200, kind: str = JSON) -> bytes:
+    head = f"HTTP/1.1 {status} X\r\n" + (f"Content-Type: {kind}\r\n" if kind else "")
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def _json(value: Any, status: int = 200) -> bytes:
+    return _full(json.dumps(value).encode(), status)
+
+
+VERSION: Final = _json({"ApiVersion": "1.41", "Version": "20.10", "Components": []})
+UPGRADE: Final = b"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+DEEP: Final = b"[" * 100_000
+ODD: Final = {
+    "Id": 1,
+    "Name": ["x"],
+    "State": {"ExitCode": "abc"},
+    "Config": {"Labels": "x", "Entrypoint": 1},
+    "NetworkSettings": {"Networks": [1], "Ports": {"a": [1]}},
+    "Labels": [1],
+    "StatusCode": "x",
+    "ExitCode": [1],
+    "Running": False,
+    "IPAM": {"Config": [1]},
+    "RepoDigests": 5,
+    "SecurityOptions": 5,
+    "NCPU": "many",
+    "memory_stats": 5,
+    "error": 5,
+    "Actor": {"Attributes": [1]},
+    "time": "x",
+}
+ANSWERS: Final[Mapping[str, bytes]] = {
+    "a list": _json([1, 2]),
+    "a number": _json(1),
+    "null": _json(None),
+    "a text": _json("x"),
+    "nothing": _full(b""),
+    "an empty object": _json({}),
+    "lists in a list": _json([[1]]),
+    "odd fields": _json(ODD),
+    "odd items": _json([{"Names": 5, "Ports": [1], "Labels": [1]}]),
+    "an infinite number": _full(b'{"NCPU": Infinity, "StatusCode": Infinity, "time": 1e400}'),
+    "a long number": _full(b'{"NCPU": ' + b"9" * 5000 + b"}"),
+    "a deep nesting": _full(DEEP),
+    "a page": _full(b"<html>", kind="text/html"),
+    "no type": _full(b"xx", kind=""),
+    "a bad archive": _full(b"no archive" * 100, kind="application/x-tar"),
+    "other bytes": _full(b"\xff\xfe{"),
+    "a refusal without a message": _json({}, 500),
+    "a refusal that is a list": _json([], 500),
+    "a refusal that is a number": _json(1, 404),
+    "a deep refusal": _full(DEEP, 500),
+    "a refusal of a proxy": _full(b"\xff<html>", 502, "text/html"),
+    "half an answer": _full(b"123456789")[:-1],
+    "no HTTP": b"\x00\x01 nonsense\r\n\r\n",
+    "a hangup": b"",
+    "an upgrade": UPGRADE + b"\x09\0\0\0\xff\xff",
+}
+
+
+async def _all(context: AbstractAsyncContextManager[AsyncIterator[bytes]]) -> None:
+    async with context as pieces:
+        async for _ in pieces:
+            pass
+
+
+def _ignore(_: object) -> None:
+    """Take what is told."""
+
+
+OPERATIONS: Final[Mapping[str, Callable[[Engine], Awaitable[object]]]] = {
+    "info": lambda engine: engine.info(),
+    "containers": lambda engine: engine.containers({"a": "b"}),
+    "container": lambda engine: engine.container("a"),
+    "create": lambda engine: engine.create("a", {"Image": "i"}),
+    "start": lambda engine: engine.start("a"),
+    "kill": lambda engine: engine.kill("a"),
+    "stop": lambda engine: engine.stop("a", 1),
+    "wait": lambda engine: engine.wait("a"),
+    "memory": lambda engine: engine.memory("a"),
+    "remove": lambda engine: engine.remove("a"),
+    "put files": lambda engine: engine.put_files("a", [File("/x", b"1")]),
+    "read file": lambda engine: engine.read_file("a", "/x"),
+    "logs": lambda engine: engine.logs("a"),
+    "run": lambda engine: engine.run("a", ["x"]),
+    "run with input": lambda engine: engine.run("a", ["x"], stdin=b"abc"),
+    "attach": lambda engine: engine.attach("a", ["x"], Session(output=_ignore, errors=_ignore)),
+    "follow command": lambda engine: _all(engine.follow_command("a", ["x"])),
+    "output": lambda engine: _all(engine.output("a")),
+    "image": lambda engine: engine.image("a"),
+    "pull": lambda engine: engine.pull("a"),
+    "load": lambda engine: engine.load(io.BytesIO(b"x")),
+    "save": lambda engine: _all(engine.saved("a")),
+    "follow": lambda engine: engine.follow("label", _ignore),
+    "network": lambda engine: engine.network("a"),
+    "create network": lambda engine: engine.create_network("a", {}),
+    "remove network": lambda engine: engine.remove_network("a"),
+}
+
+
+class OddServer:
+    """Answers every request but that for the version with the same bytes."""
+
+    def __init__(self) -> None:
+        self.answer = b""
+        self.execs = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(self._reply(head.split(b"\r\n")[0]))
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _reply(self, request: bytes) -> bytes:
+        if b"/version" in request:
+            return VERSION
+        if self.execs and b"/exec HTTP" in request:
+            return _json({"Id": "1"}, 201)
+        if self.execs and b"/start" in request:
+            return UPGRADE
+        return self.answer
+
+
+@pytest.fixture
+async def odd(tmp_path: Path) -> AsyncIterator[tuple[OddServer, Engine]]:
+    server = OddServer()
+    path = tmp_path / "s"
+    listening = await asyncio.start_unix_server(server.serve, path)
+    async with Engine(f"unix://{path}") as engine:
+        yield server, engine
+    listening.close()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("execs", [False, True])
+@pytest.mark.parametrize("name", list(ANSWERS))
+async def test_nonsense_is_an_error_of_the_engine(
+    odd: tuple[OddServer, Engine], name: str, execs: bool
+) -> None:
+    server, engine = odd
+    server.answer, server.execs = ANSWERS[name], execs
+    others: dict[str, BaseException] = {}
+    for operation, run in OPERATIONS.items():
+        try:
+            await run(engine)
+        except EngineError:
+            continue
+        except Exception as error:
+            others[operation] = error
+    assert others == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "most", "operation"),
+    [(JSON, LARGEST_TEXT, "containers"), ("application/x-tar", LARGEST_ARCHIVE, "read file")],
+)
+async def test_an_answer_without_an_end_is_not_read_to_its_end(
+    odd: tuple[OddServer, Engine], kind: str, most: int, operation: str
+) -> None:
+    server, engine = odd
+    head = f"HTTP/1.1 200 X\r\nContent-Type: {kind}\r\nContent-Length: {1 << 40}\r\n\r\n"
+    server.answer = head.encode() + b" " * (most + (1 << 20))
+    with pytest.raises(EngineError, match=f"has more than {most >> 20} MiB"):
+        await OPERATIONS[operation](engine)
+
+
+@pytest.mark.parametrize("operation", ["output", "save"])
+async def test_what_a_reader_of_an_output_raises_is_its_own(
+    odd: tuple[OddServer, Engine], operation: str
+) -> None:
+    server, engine = odd
+    server.answer = _json({"Config": {"Tty": True}})
+    context = engine.saved("a") if operation == "save" else engine.output("a")
+
+    async def read() -> None:
+        async with context as pieces:
+            async for _ in pieces:
+                raise OSError(28, "no space left on device")
+
+    with pytest.raises(OSError, match="no space left"):
+        await read()
+
+
+@pytest.mark.parametrize(
+    ("address", "environment", "remedy"),
+    [
+        ("npipe:////./pipe/docker_engine", {}, "unix:///path/to/socket"),
+        ("tcp://", {}, "write it as tcp://host:port"),
+        ("http://", {}, "write it as tcp://host:port"),
+        ("tcp://127.0.0.1:port", {}, "a port from 1 to 65535"),
+        ("tcp://127.0.0.1:99999", {}, "a port from 1 to 65535"),
+        ("tcp://127.0.0.1:0", {}, "a port from 1 to 65535"),
+        ("tcp://[::1:99", {}, "write it as tcp://host:port"),
+        ("ssh://nobody@127.0.0.1:1", {}, "pip install asyncssh"),
+        ("tcp://127.0.0.1:1", {"DOCKER_TLS_VERIFY": "1"}, r"without DOCKER_CERT_PATH: .*ca\.pem"),
+    ],
+)
+async def test_an_address_at_which_nobody_can_be_asked(
+    address: str, environment: Mapping[str, str], remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    async with Engine(address) as engine:
+        with pytest.raises(EngineUnreachable, match=remedy):
+            await engine.info()
