@@ -1,1 +1,1 @@
-"""What a server does by itself while it runs: garbage collection, and emptying namespaces."""
+"""Controllers inside the server: garbage collection, namespace deletion and others."""

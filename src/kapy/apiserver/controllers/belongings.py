@@ -1,7 +1,8 @@
-"""What every namespace has: the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt`.
+"""The ServiceAccount `default` and the ConfigMap `kube-root-ca.crt` of every namespace.
 
-(kube-controller-manager's controllers serviceaccount and root-ca-certificate-publisher.) Written in
-the same step as the change that asks for it, so who makes a namespace finds them.
+These are kube-controller-manager's controllers serviceaccount and root-ca-certificate-publisher.
+They write in the same transaction as the change that triggers them, so both objects exist as soon
+as a namespace is created.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ABOUT: Final = (
 
 
 class Belongings:
-    """Follows the namespaces of a server as long as it lives.
+    """Create these objects in all namespaces of a server for its lifetime.
 
     authority: PEM of the CA that signed the server's certificate; "" publishes none.
     """

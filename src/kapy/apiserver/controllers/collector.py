@@ -1,7 +1,7 @@
-"""Garbage collection: objects whose owners are gone go, too (kube-controller-manager's collector).
+"""Garbage collection: delete objects whose owners are gone, like kube-controller-manager.
 
-Driven by what the store tells: an index of dependents by owner says at once whom a change
-concerns. Nothing is polled.
+Store events drive it. An index of dependents by owner finds the objects that an event affects, so
+nothing is polled.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ FOREGROUND, ORPHAN = deletion.FOREGROUND, deletion.ORPHAN
 
 
 class Collector:
-    """The collector of one server; `run` works until it is cancelled."""
+    """The garbage collector of one server; `run` works until it is cancelled."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._queue = Queue()
         self._dependents: dict[str, dict[Place, bool]] = {}
-        """Who an object owns, by its uid, and whether they block its end in the foreground."""
+        """The owners of an object by uid, and whether they block foreground deletion."""
         self._alive: dict[str, Place] = {}
 
     async def run(self) -> None:
-        """Look at everything once, then at what changes."""
+        """Process all objects once, then every change."""
         for table in self._plane.store.tables():
             for namespace, name, metadata in table.heads():
                 self._learn(Place(table.name, namespace, name), metadata)
@@ -74,7 +74,7 @@ class Collector:
             self._queue.add(place)
 
     def _moved(self, place: Place, was: Document, meta: Document) -> bool:
-        """Note the owners of an object; answers whether they are others than before."""
+        """Index the owners of an object; return whether they changed."""
         if meta.get("ownerReferences") is was.get("ownerReferences"):
             return False
         before, after = _owners(was), _owners(meta)
@@ -116,21 +116,21 @@ class Collector:
             await self._judge(kind, place, document)
 
     def _orphan(self, kind: Kind, place: Place, document: Document) -> None:
-        """Take the references to an object away, then let it go."""
+        """Remove the object from the owner references of its dependents, then let it be deleted."""
         uid = document["metadata"]["uid"]
         for dependent in list(self._dependents.get(uid, ())):
             self._disown(dependent, {uid})
         self._release(kind, place, ORPHAN)
 
     def _foreground(self, kind: Kind, place: Place, document: Document) -> None:
-        """Delete the dependents; let the object go when none that blocks is left."""
+        """Delete the dependents; let the object be deleted when no blocking dependent is left."""
         uid = document["metadata"]["uid"]
         blocking = False
         for dependent, blocks in list(self._dependents.get(uid, {}).items()):
             found = self._read(dependent)
             if found is None:
                 continue
-            if not _waits(found["metadata"]):  # else two that own each other never rest
+            if not _waits(found["metadata"]):  # prevents a loop of mutual owners
                 self._queue.add(dependent)
             blocking = blocking or blocks
         if not blocking:
@@ -153,7 +153,7 @@ class Collector:
         self._amend(kind, place, document, ownerReferences=kept)
 
     def _amend(self, kind: Kind, place: Place, document: Document, **changes: Any) -> None:
-        """Store an object with other metadata (empty lists are left out), or let it go."""
+        """Store an object with changed metadata (empty lists are removed), or delete it."""
         plane = self._plane
         meta = {**document["metadata"], **changes}
         meta = {key: value for key, value in meta.items() if key not in changes or value}
@@ -169,7 +169,7 @@ class Collector:
             plane.store.put(table, place.namespace, place.name, new)
 
     async def _judge(self, kind: Kind, place: Place, document: Document) -> None:
-        """Keep, disown or delete an object by what became of its owners."""
+        """Keep, disown or delete an object according to the state of its owners."""
         owners = document["metadata"]["ownerReferences"]
         states = [(self._state(place, one), one["uid"]) for one in owners]
         gone = {uid for state, uid in states if state == "gone"}
@@ -192,12 +192,12 @@ class Collector:
             yield blocks and self._read(dependent) is not None
 
     def _in_a_circle(self, uid: str) -> bool:
-        """Whether a dependent of an object that is to go waits for its own dependents."""
+        """Report whether a dependent of a deleted object itself waits for its dependents."""
         found = (self._read(one) for one in self._dependents.get(uid, ()))
         return any(one is not None and _waits(one["metadata"]) for one in found)
 
     def _unblock(self, kind: Kind, place: Place, document: Document) -> Document:
-        """Let the owners of an object go before it."""
+        """Clear blockOwnerDeletion, so that the owners can be deleted before the object."""
         owners = [
             {**one, "blockOwnerDeletion": False} if one.get("blockOwnerDeletion") else one
             for one in document["metadata"]["ownerReferences"]
@@ -209,10 +209,10 @@ class Collector:
         return self._read(place) or document
 
     def _state(self, place: Place, owner: Document) -> str:
-        """`solid`, `waiting` (it is deleted in the foreground) or `gone`.
+        """Return the state of an owner: `solid`, `waiting` (in foreground deletion) or `gone`.
 
-        An owner that cannot be looked up counts as solid: its kind is not served, or it is in a
-        namespace and its dependent is not.
+        An owner that cannot be looked up counts as solid: its kind is not served, or it is
+        namespaced and the dependent is cluster-scoped.
         """
         group, version = split_api_version(owner["apiVersion"])
         kind = self._plane.registry.of_kind(group, version, owner["kind"])
@@ -242,13 +242,13 @@ class Collector:
         try:
             await deletion.delete(self._plane, ask)
         except (Conflict, NotFound):
-            return  # changed meanwhile: the next event about it asks again
+            return  # changed meanwhile: its next event queues it again
         except ApiError:
             self._queue.add_later(place)
 
 
 def _owners(meta: Document) -> dict[str, bool]:
-    """The uids of an object's owners, and whether it blocks their end in the foreground."""
+    """Return the uids of an object's owners, and whether the object blocks their deletion."""
     found: dict[str, bool] = {}
     for one in meta.get("ownerReferences") or ():
         found[one["uid"]] = found.get(one["uid"], False) or bool(one.get("blockOwnerDeletion"))

@@ -1,7 +1,7 @@
-"""Counts for PodDisruptionBudgets: how many pods may be evicted now.
+"""The status of PodDisruptionBudgets: how many pods may be evicted now.
 
-(kube-controller-manager's disruption controller.) A budget is counted in the same step as the
-change that concerns it.
+This is kube-controller-manager's disruption controller. It updates a budget in the same transaction
+as the change that affects it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PODS: Final = "pods"
 
 
 class CannotCount(KapyError):
-    """How many pods there should be cannot be told; the message says why."""
+    """The expected number of pods cannot be determined; the message gives the reason."""
 
 
 class _Count(NamedTuple):
@@ -39,7 +39,7 @@ class _Count(NamedTuple):
 
 
 class Disruptions:
-    """Follows the budgets and pods of a server as long as it lives."""
+    """Update all budgets of a server when budgets or pods change."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
@@ -92,7 +92,7 @@ class Disruptions:
         return [] if table is None else list(table.scan(namespace))
 
     def _count(self, spec: Document, pods: list[Document]) -> _Count:
-        """How many pods there should be, and how many must be. Raises CannotCount."""
+        """Return the expected and the required number of pods. Raises CannotCount."""
         most, least = spec.get("maxUnavailable"), spec.get("minAvailable")
         if most is not None:
             expected = self._scale(pods)
@@ -103,7 +103,7 @@ class Disruptions:
         return _Count(len(pods) if least is not None else 0, least or 0)
 
     def _scale(self, pods: list[Document]) -> int:
-        """What the controllers of these pods want together; pods of nobody do not count."""
+        """Return the total replicas of these pods' controllers; pods without one do not count."""
         found: dict[str, int] = {}
         for pod in pods:
             owner = _controller(pod)
@@ -113,7 +113,7 @@ class Disruptions:
         return sum(found.values())
 
     def _replicas(self, pod: Document, owner: Document) -> tuple[str, int]:
-        """Who decides about a pod's number, and what it says. Raises CannotCount."""
+        """Return the uid and the replicas of a pod's controller. Raises CannotCount."""
         namespace = pod["metadata"]["namespace"]
         kind, document = self._owner(namespace, owner)
         if kind is None or document is None or not _scales(kind):
@@ -146,7 +146,7 @@ def _controller(document: Document) -> Document | None:
 
 
 def _disrupted(before: Document, pods: list[Document]) -> Document:
-    """The pods whose eviction is allowed, and which are not on their way yet."""
+    """Return the pods with an allowed eviction that are not being deleted yet."""
     there = {
         one["metadata"]["name"] for one in pods if not one["metadata"].get("deletionTimestamp")
     }
@@ -160,7 +160,7 @@ def _counts(pod: Document, disrupted: Document) -> bool:
 
 
 def _share(value: Any, whole: int) -> int:
-    """A number, or a percentage of the whole, rounded up. Raises CannotCount."""
+    """Return a number, or a percentage of the whole, rounded up. Raises CannotCount."""
     if isinstance(value, int):
         return value
     digits = str(value).removesuffix("%")

@@ -1,4 +1,4 @@
-"""The end of events: an event that nobody renews for an hour goes, as etcd's lease has it."""
+"""Expiry of Events: delete an Event that was not updated for an hour, like etcd's lease."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _LATEST: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
 class Expiry:
-    """Ends the events of one server; `run` works until it is cancelled."""
+    """Delete the expired Events of one server; `run` works until it is cancelled."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._ends: dict[tuple[str, str], datetime] = {}
-        """By key, in the order in which they end: what is renewed goes to the back."""
+        """Expiry times by key, in order: an updated Event moves to the end."""
         self._more = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """End what is old, then each event in its time.
+        """Delete expired Events, then each Event when its time comes.
 
-        A timer: the age of an event is nothing that could be watched.
+        This needs a timer, because no write signals that an Event expires.
         """
         self._begin()
         self._plane.store.listeners.append(self._noticed)
@@ -41,7 +41,7 @@ class Expiry:
                 await self._pause()
                 try:
                     self._end()
-                except StoreError:  # it writes nothing at present; who asks it is told why
+                except StoreError:  # the store refuses writes at present; clients get the reason
                     await asyncio.sleep(PATIENCE)
         finally:
             self._plane.store.listeners.remove(self._noticed)
@@ -80,10 +80,10 @@ class Expiry:
             event = self._plane.table(kind).latest(*key)
             if event is not None:
                 removed(self._plane, kind, event)
-            self._ends.pop(key, None)  # a store in memory has told us already
+            self._ends.pop(key, None)  # a store in memory has called the listener already
 
 
 def _renewed(event: Document) -> datetime:
-    """When a stored event was last written, as far as it says so."""
+    """Return the time of an Event's last update, as its fields record it."""
     said = next((event[field] for field in _LATEST if event.get(field)), None)
     return datetime.fromisoformat(said or event["metadata"]["creationTimestamp"])

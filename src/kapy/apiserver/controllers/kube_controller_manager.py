@@ -1,6 +1,6 @@
-"""What kube-controller-manager does in a cluster beside collecting garbage and emptying namespaces.
+"""The other controllers of kube-controller-manager that a server can run.
 
-A server by itself does none of it, like a kube-apiserver that runs alone.
+By default a server runs none of them, like a kube-apiserver that runs alone.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kapy.apiserver.server import Server
 
 
 def accompany(server: Server, *, authority: str = "") -> None:
-    """Let namespaces, budgets and token Secrets be completed as long as the server lives.
+    """Run the namespace defaults, disruption and token Secret controllers with the server.
 
-    authority: PEM of the CA that signed the server's certificate; "" where there is none.
+    authority: PEM of the CA that signed the server's certificate; "" if there is none.
     """
     Belongings(server.plane, authority)
     Disruptions(server.plane)

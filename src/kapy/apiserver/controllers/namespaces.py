@@ -1,4 +1,4 @@
-"""Emptying namespaces that are being deleted (kube-controller-manager's namespace controller)."""
+"""Deletion of the content of terminating namespaces, like kube-controller-manager."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CONTROLLER = User(
 
 
 SYSTEM = ("default", "kube-node-lease", "kube-public", "kube-system")
-"""The namespaces that are always there."""
+"""The namespaces that always exist."""
 
 
 def ensure_system_namespaces(plane: Plane) -> None:
-    """Make the namespaces that are always there, as far as they are not."""
+    """Create the system namespaces that do not exist."""
     table = plane.store.table(NAMESPACES)
     kind = plane.registry.find("", "v1", NAMESPACES)
     assert kind is not None
@@ -46,14 +46,14 @@ def ensure_system_namespaces(plane: Plane) -> None:
 
 
 class NamespaceController:
-    """Deletes what is in a namespace that is being deleted, says what is left, lets it go."""
+    """Delete the content of terminating namespaces, report what remains, remove the finalizer."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._queue = Queue()
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Process namespaces until cancelled."""
         store = self._plane.store
         for document in store.table(NAMESPACES).content("").values():
             self._look(document["metadata"]["name"])
@@ -98,7 +98,7 @@ class NamespaceController:
             self._queue.add_later(Place(NAMESPACES, "", namespace))
 
     def _report(self, name: str) -> None:
-        """Write what is left into the conditions, or finish."""
+        """Write the remaining content into the conditions, or remove the finalizer."""
         table = self._plane.store.table(NAMESPACES)
         document = table.latest("", name)
         if document is None or not document["metadata"].get("deletionTimestamp"):

@@ -1,4 +1,4 @@
-"""Keys that wait for a controller, each at most once."""
+"""A controller's work queue without duplicates."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from typing import NamedTuple
 
 PATIENCE = 5.0
-"""Seconds after which a deletion that was refused is asked for again."""
+"""Seconds until the retry of a refused deletion."""
 
 
 class Place(NamedTuple):
-    """Where an object is: its table, namespace and name."""
+    """The key of an object: its table, namespace and name."""
 
     table: str
     namespace: str
@@ -18,24 +18,27 @@ class Place(NamedTuple):
 
 
 class Queue:
-    """A set in order of arrival. A place that is added while it is worked on comes again."""
+    """A set in order of arrival. A key that is added while it is processed is queued again."""
 
     def __init__(self) -> None:
         self._places: dict[Place, None] = {}
         self._more = asyncio.Event()
 
     def add(self, place: Place) -> None:
-        """Ask for a look at an object."""
+        """Queue an object."""
         self._places[place] = None
         self._more.set()
 
     def add_later(self, place: Place) -> None:
-        """Ask for a look after a while. A timer: admission that refused, or a webhook that did not
-        answer, does not tell when it would agree."""
+        """Queue an object after a delay.
+
+        This needs a timer: nothing signals that admission would now accept, or that a webhook
+        responds.
+        """
         asyncio.get_running_loop().call_later(PATIENCE, self.add, place)
 
     async def next(self) -> Place:
-        """The place that waits longest, waiting for one."""
+        """Wait for the oldest key and remove it from the queue."""
         while not self._places:
             self._more.clear()
             await self._more.wait()

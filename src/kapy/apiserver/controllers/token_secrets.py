@@ -1,8 +1,8 @@
 """Tokens in Secrets of type kubernetes.io/service-account-token.
 
-(kube-controller-manager's tokens controller.) Who writes such a Secret for a ServiceAccount finds
-the account's token in it, which holds until the Secret or the account is deleted; both in the same
-step. A Secret without its account goes.
+This is kube-controller-manager's tokens controller. It writes the token of the ServiceAccount into
+the Secret in the same transaction as the Secret. The token is valid until the Secret or the account
+is deleted. A Secret whose account does not exist is deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SECRETS: Final = "secrets"
 
 
 class TokenSecrets:
-    """Follows the Secrets and ServiceAccounts of a server as long as it lives.
+    """Fill and delete the token Secrets of a server for its lifetime.
 
     authority: PEM of the CA that signed the server's certificate, or "".
     """
@@ -62,7 +62,7 @@ class TokenSecrets:
             changed(self._plane, kind, secret, whole)
 
     def _account(self, secret: Document) -> Document | None:
-        """The account that the Secret is for, and not another of its name."""
+        """Return the Secret's account, None if the account of that name has another uid."""
         meta = secret["metadata"]
         table = self._plane.store.table(_ACCOUNTS)
         account = table.latest(meta["namespace"], _account_of(secret))

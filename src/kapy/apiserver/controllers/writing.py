@@ -1,7 +1,7 @@
-"""How controllers of the server write: straight into its store, as kube-controller-manager.
+"""Writes of in-process controllers directly to the store, as kube-controller-manager.
 
-A write is staged at once, so a controller may write while it is told of another write; it is
-visible, and told to all, when it is committed.
+A write is staged at once, so a store listener may write. Readers and watchers see it after the
+commit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MANAGER: Final = "kube-controller-manager"
 
 
 def made(plane: Plane, kind: Kind, namespace: str, document: Document) -> None:
-    """Store a new object, which is this function's from here."""
+    """Store a new object. The function takes over the document."""
     kind.strategy.default(document)
     write = Write(MANAGER, document["apiVersion"], stamp(plane.clock()))
     document = kind.schema.tracker.track(None, document, write)
@@ -38,7 +38,7 @@ def changed(
     *,
     manager: str = MANAGER,
 ) -> None:
-    """Store another state of an object; what `after` shares with `before` stays shared."""
+    """Store a new state of an object; `after` may share parts with `before`."""
     write = Write(manager, before["apiVersion"], stamp(plane.clock()), subresource)
     after = kind.schema.tracker.track(before, after, write)
     meta = {**after["metadata"]}
@@ -48,13 +48,13 @@ def changed(
 
 
 def removed(plane: Plane, kind: Kind, document: Document) -> None:
-    """Delete an object that nothing holds."""
+    """Delete an object without finalizers."""
     meta = document["metadata"]
     plane.store.delete(plane.table(kind), meta.get("namespace", ""), meta["name"], document)
 
 
 def is_latest(plane: Plane, kind: Kind, document: Document) -> bool:
-    """Whether no newer state of an object is staged, which would be told of soon."""
+    """Report whether no newer state of an object is staged."""
     meta = document["metadata"]
     found = plane.table(kind).latest(meta.get("namespace", ""), meta["name"])
     return found is not None and (found["metadata"]["resourceVersion"] == meta["resourceVersion"])

@@ -1,1 +1,1 @@
-"""Role based access control: roles and bindings of the store decide who may do what."""
+"""Role-based access control by the roles and bindings in the store."""

@@ -1,8 +1,8 @@
-"""Storing the default roles, and keeping ClusterRoles that are sums of others.
+"""Creation of the default roles, and ClusterRole aggregation.
 
-A ClusterRole with an aggregationRule has the rules of all ClusterRoles that its selectors choose,
-selector by selector, in the order of their names (kube-controller-manager's ClusterRole
-aggregation). The sum is stored in the same step as the change that causes it.
+A ClusterRole with an aggregationRule has the rules of all ClusterRoles that its selectors match,
+selector by selector, ordered by name (kube-controller-manager's ClusterRole aggregation). The
+result is stored in the same transaction as the change that causes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kapy.kube.selectors import selector_of
 
 
 def ensure_defaults(plane: Plane) -> None:
-    """Store the default roles and bindings that are not there, and add rules that they lack."""
+    """Create missing default roles and bindings, and add missing rules to existing ones."""
     for table_name, plural, documents in (
         (CLUSTER_ROLES, "clusterroles", ROLES),
         (CLUSTER_ROLE_BINDINGS, "clusterrolebindings", BINDINGS),
@@ -54,7 +54,7 @@ def _put(plane: Plane, role: Document, rules: list[Document]) -> None:
 
 
 class Aggregation:
-    """Follows the ClusterRoles of a server as long as it lives."""
+    """Aggregate the ClusterRoles of a server for its lifetime."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
@@ -66,7 +66,9 @@ class Aggregation:
             self._sum_up()
 
     def _sum_up(self) -> None:
-        """Store every sum that is not right; a sum of sums follows from being told of it."""
+        """Store every aggregated role that is outdated; roles that aggregate it follow by its
+        event.
+        """
         table = self._plane.store.table(CLUSTER_ROLES)
         for role in list(table.scan("")):
             name = role["metadata"]["name"]
@@ -76,7 +78,7 @@ class Aggregation:
                 continue
             rules = self._sum(name, rule)
             before = role.get("rules") or []
-            # Another order alone is no change: sums of each other could go on for ever.
+            # Ignore the order: roles that aggregate each other would change it for ever.
             if len(rules) != len(before) or any(one not in before for one in rules):
                 _put(self._plane, role, rules)
 

@@ -1,7 +1,7 @@
-"""Rights of a program in the server's own process, which no role in the store has to grant.
+"""Rights of a program in the server's own process, granted without a role in the store.
 
-A server asks for each request in process, so a decision is looked up by verb, API group, resource
-and subresource, whatever the object is called, and remembered until a ClusterRole changes.
+A decision depends on verb, API group, resource and subresource only. It is cached until a
+ClusterRole changes, because every in-process request is authorized.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ _log = logging.getLogger(__name__)
 _CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
 _READING: Final = frozenset(("get", "list", "watch"))
 _REMEMBERED: Final = 4096
-"""Decisions that are kept; when there are more, all are forgotten."""
+"""The most cached decisions; a full cache is emptied."""
 
 
 class BuiltInRights:
-    """The rights of one user besides those of roles and bindings.
+    """The rights of one user in addition to those from roles and bindings.
 
-    user: who it is; requests in process have this very object. rules: its own. labels: with each of
-    them ("true"), ClusterRoles of the store add theirs, as aggregation adds them to the roles of a
-    program that is installed. read: what it may read, which the server looks up first of all: kinds
-    with a verb and a subresource.
+    user: the user; in-process requests carry this very object. rules: the fixed rules. labels:
+    ClusterRoles with one of these labels set to "true" add their rules, like aggregation for
+    installed providers. read: the allowed reads, a fast path: kinds with a verb and a subresource.
     """
 
     __slots__ = ("_decided", "_labels", "_of_roles", "_rules", "_store", "read", "user")
@@ -49,7 +48,7 @@ class BuiltInRights:
         store.listeners.append(self._noticed)
 
     def has(self, kind: Kind, verb: str, subresource: str) -> bool:
-        """Whether the user may do this to all objects of a kind."""
+        """Report whether the user may do this to all objects of a kind."""
         one = kind.resource
         key = (verb, one.group, one.plural, subresource)
         wanted = Attributes(self.user, verb, one.group, one.version, one.plural, subresource)
@@ -62,18 +61,18 @@ class BuiltInRights:
         return True
 
     def allow(self, wanted: Attributes) -> bool:
-        """Whether a request of the user is allowed."""
+        """Report whether a request of the user is allowed."""
         key = (wanted.verb, wanted.group, wanted.resource, wanted.subresource)
         found = self._decided.get(key)
         return self._decision(key, wanted) if found is None else found
 
     @property
     def refused(self) -> list[tuple[str, str, str, str]]:
-        """The rights that were missing: verb, API group, resource, and subresource."""
+        """Return the missing rights: verb, API group, resource and subresource."""
         return [key for key, decision in self._decided.items() if not decision]
 
     def rules(self) -> Iterator[Document]:
-        """All of its rules."""
+        """Yield all rules of the user."""
         yield from self._rules
         yield from self._aggregated()
 
@@ -85,7 +84,7 @@ class BuiltInRights:
             if not allows(rule, wanted):
                 named = named or bool(rule.get("resourceNames"))
             elif rule.get("resourceNames"):
-                return True  # of this object: nothing is known of others
+                return True  # allowed for this object; says nothing about others
             else:
                 return self._remember(key, decision=True)
         if named:

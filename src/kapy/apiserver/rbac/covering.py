@@ -1,8 +1,8 @@
-"""Whether rules cover others: nobody grants by a role what none of his own rules allows.
+"""Rule comparison for privilege escalation checks: does one set of rules cover another?
 
-The meaning is that of upstream's `Covers`: every combination of verb, API group, resource and name
-(or of verb and path) that a wanted rule stands for must be allowed by one owned rule. A wanted rule
-without names is covered by rules without names only; the name "" is a name like others.
+The meaning is that of upstream's `Covers`. A wanted rule stands for combinations of verb, API
+group, resource and name (or of verb and path). One owned rule must allow each combination. A wanted
+rule without names is covered only by rules without names. The name "" is an ordinary name.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kapy.apiserver.rbac.rules import ANY, path_covers
 from kapy.kube import Document
 
 LIMIT: Final = 10_000
-"""Combinations of API group, resource and name (or paths) that are looked at in one check."""
+"""The most combinations of API group, resource and name (or paths) in one check."""
 
 
 class TooManyCombinations(Exception):
-    """The rules stand for more combinations than are looked at; `count` says for how many."""
+    """The rules stand for more combinations than the limit; `count` is their number."""
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
@@ -27,7 +27,7 @@ class TooManyCombinations(Exception):
 
 
 class _Owned(NamedTuple):
-    """An owned rule, made for look-ups. names: None when the rule has none."""
+    """An owned rule, prepared for look-ups. names: None if the rule has none."""
 
     verbs: frozenset[str]
     groups: frozenset[str]
@@ -37,9 +37,10 @@ class _Owned(NamedTuple):
 
 
 def missing(owned: Iterable[Document], wanted: Sequence[Document]) -> list[Document]:
-    """What of `wanted` is not allowed by `owned`, as one rule per path, or resource and name.
+    """Return the part of `wanted` that `owned` does not allow.
 
-    Raises TooManyCombinations.
+    The result has one rule for each path, or for each resource and name. Raises
+    TooManyCombinations.
     """
     count = sum(_combinations(rule) for rule in wanted)
     if count > LIMIT:

@@ -1,9 +1,9 @@
-"""The roles and bindings that every server has from the start.
+"""The default roles and bindings of every server.
 
-Shared by all servers of a process: never change them. As on kube-apiserver they carry the label
-`kubernetes.io/bootstrapping` and may be changed in the store, except that what they lack is added
+All servers of a process share them, so they must not be changed. As on kube-apiserver they have the
+label `kubernetes.io/bootstrapping`. Users may change them in the store, but missing rules are added
 again at the next start (annotation `rbac.authorization.kubernetes.io/autoupdate`). They cover the
-resources that this server has.
+resources of this server.
 """
 
 from __future__ import annotations

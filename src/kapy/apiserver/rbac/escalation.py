@@ -1,4 +1,4 @@
-"""Nobody grants what he does not have, by a role or by a binding."""
+"""Prevention of privilege escalation through roles and bindings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _OF_COLLECTION: Final = ("ownerReferences", "finalizers", "managedFields")
 
 
 class Escalation:
-    """Looks at writes of roles and bindings before they are validated.
+    """A check of role and binding writes before their validation.
 
-    `escalate` on roles and `bind` on the role that is bound let through what is not held, as does
-    a change of nothing but what garbage collection needs. name: that of the request's path (""
-    where a new object is named by the body only). sent: the body of an update, else None.
+    Users may grant only rights that they have. The verbs `escalate` on roles and `bind` on the
+    bound role lift this, and so does a write that changes only owner references or finalizers.
+    name: the name in the request path ("" if only the body has it). sent: returns the body of an
+    update, else None.
     """
 
     def __init__(self, grants: Grants, name: str, sent: Callable[[], Document] | None) -> None:
@@ -51,7 +52,10 @@ class Escalation:
             self._check_role(review, new, old)
 
     def _is_collecting(self, new: Document, old: Document | None) -> bool:
-        """Whether only what garbage collection needs changes; an update must say all the rest."""
+        """Report whether a write changes only metadata that garbage collection maintains.
+
+        An update must repeat all other metadata.
+        """
         if old is None or _rest(new) != _rest(old):
             return False
         return self._sent is None or _rest(self._sent())["metadata"] == _rest(old)["metadata"]
@@ -68,7 +72,7 @@ class Escalation:
         role = new.get("roleRef") or {}
         kind, name = role.get("kind", ""), role.get("name", "")
         if kind not in ("Role", "ClusterRole"):
-            return  # validation says what is wrong
+            return  # validation reports the error
         plural = "roles" if kind == "Role" else "clusterroles"
         if self._may(review, "bind", role.get("apiGroup", ""), plural, name):
             return
@@ -123,7 +127,7 @@ def _rest(document: Document) -> Document:
 
 
 def _without_nothing(document: Document) -> Document:
-    """The document without empty lists and maps, which mean the same as none."""
+    """Return the document without empty lists and maps, which mean the same as absent ones."""
     kept: dict[str, Any] = {}
     for key, value in document.items():
         value = _without_nothing(value) if isinstance(value, dict) else value

@@ -1,7 +1,7 @@
-"""Who may do what, by the roles and bindings in the store.
+"""The RBAC authorizer, which reads roles and bindings from the store.
 
-Nothing is made until somebody asks who is not a superuser. Then bindings are indexed by user and
-group, the index follows the store, and decisions are remembered until a role or binding changes.
+The index of bindings by user and group is built at the first request of a user who is not a
+superuser. It then follows the store. Decisions are cached until a role or binding changes.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ CLUSTER_ROLE_BINDINGS: Final = f"clusterrolebindings.{GROUP}"
 
 _TABLES: Final = frozenset((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS))
 _REMEMBERED: Final = 4096
-"""Decisions that are kept; when there are more, all are forgotten."""
+"""The most cached decisions; a full cache is emptied."""
 _LONGEST: Final = 1024
-"""Characters of a question that is kept: what asks is free to make it long."""
+"""The most characters of a cached question, because clients choose its length."""
 
 _BUILT_IN: Final = "allowed by the rules of a program in this process"
 
 
 class Grant(NamedTuple):
-    """What one binding gives to one subject. place: of the subject in the binding."""
+    """A role that a binding gives to a subject. place: the subject's index in the binding."""
 
     binding: str
     kind: str
     role: str
-    source: str  # the sentence that reviews show
+    source: str  # the reason shown in access reviews
     place: int
 
 
@@ -52,9 +52,9 @@ _Index = dict[str, dict[str, dict[str, Grant]]]
 class Grants:
     """The authorizer of one server: call it with Attributes.
 
-    defaults: the bootstrap roles and bindings count without being in the store. A server that
-    stores them (as `Server.run` does) turns it off, so that they can be changed there. built_in:
-    of a program in this process, None where there is none.
+    defaults: apply the bootstrap roles and bindings although the store lacks them. A server that
+    stores them (as `Server.run` does) turns it off, so that users can change them. built_in: the
+    rights of a program in this process, None if there is none.
     """
 
     __slots__ = ("_decided", "_index", "_store", "built_in", "defaults")
@@ -67,7 +67,7 @@ class Grants:
         self.built_in: BuiltInRights | None = None
 
     def __call__(self, wanted: Attributes) -> str:
-        """Why the user may (a sentence, "" for superusers). Raises Forbidden."""
+        """Return the reason why the user is allowed ("" for superusers). Raises Forbidden."""
         user = wanted.user
         if SUPERUSERS in user.groups:
             return ""
@@ -107,9 +107,9 @@ class Grants:
         return False, f"RBAC: {said}" if said else ""
 
     def rules_for(self, user: User, namespace: str, named: str = "") -> tuple[list[Document], str]:
-        """All rules that a user has in a namespace ("": everywhere), and which roles lack.
+        """Return a user's rules in a namespace ("": everywhere), and messages about missing roles.
 
-        named: how the problems call such a role; "": by its kind.
+        named: the name of such a role in messages; "": its kind.
         """
         found: list[Document] = []
         problems: list[str] = []
@@ -124,7 +124,7 @@ class Grants:
         return found, _together(problems)
 
     def rules_of(self, kind: str, name: str, namespace: str) -> list[Document] | None:
-        """The rules of a role, None when it is not there."""
+        """Return the rules of a role, None if it does not exist."""
         if kind == "ClusterRole":
             table, namespace = self._store.peek(CLUSTER_ROLES), ""
         else:
@@ -135,7 +135,7 @@ class Grants:
         return None if found is None else list(found.get("rules") or ())
 
     def reset(self) -> None:
-        """Read everything again when somebody asks."""
+        """Drop the index, so that the next request builds it again."""
         if self._index is not None:
             self._store.listeners.remove(self._noticed)
             self._index = None
@@ -150,7 +150,7 @@ class Grants:
             scope = index.get(where)
             if not scope:
                 continue
-            # A binding counts once, by the first of its subjects that the user is.
+            # A binding counts once, by the first of its subjects that matches the user.
             bindings: dict[str, Grant] = {}
             for subject in subjects:
                 for name, grant in scope.get(subject, {}).items():
@@ -211,7 +211,7 @@ class Grants:
 
 
 def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[str, str, int]]:
-    """Who is bound: the index's key, the words of a review, the place among the subjects."""
+    """Yield the subjects of a binding: index key, text for reviews, position in the list."""
     subjects: list[Document] = document.get("subjects") or []  # type: ignore[assignment]
     for place, one in enumerate(subjects):
         kind, name = one["kind"], one["name"]
@@ -225,7 +225,7 @@ def _subjects(document: Mapping[str, object], namespace: str) -> Iterator[tuple[
 
 
 def _length(key: tuple[object, ...]) -> int:
-    """How many characters a question has."""
+    """Return the number of characters in a question."""
     return sum(len(part) if isinstance(part, str) else len(str(part)) for part in key)
 
 
@@ -234,6 +234,6 @@ def _not_there(grant: Grant, named: str = "") -> str:
 
 
 def _together(problems: list[str]) -> str:
-    """Several problems as Go prints them, each once."""
+    """Join distinct messages the way Go prints several errors."""
     once = list(dict.fromkeys(problems))
     return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""

@@ -1,7 +1,7 @@
-"""Rules of roles: what one allows (upstream's RuleAllows), and how one is shown.
+"""Rules of roles: matching (upstream's RuleAllows) and display.
 
-A rule is the document that stands in a Role (`rbac.authorization.k8s.io/v1` PolicyRule). Whether
-rules cover others is in `kapy.apiserver.rbac.covering`.
+A rule is a PolicyRule document (`rbac.authorization.k8s.io/v1`). `kapy.apiserver.rbac.covering`
+compares sets of rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANY: Final = "*"
 
 
 def allows(rule: Document, wanted: Attributes) -> bool:
-    """Whether a rule allows a request."""
+    """Report whether a rule allows a request."""
     if not _has(rule, "verbs", wanted.verb):
         return False
     if wanted.path is not None:
@@ -49,7 +49,7 @@ def _allows_resource(rule: Document, wanted: Attributes) -> bool:
 
 
 def path_covers(pattern: str, path: str) -> bool:
-    """Whether a nonResourceURL means a path, or covers another one."""
+    """Report whether a nonResourceURL pattern covers a path or another pattern."""
     if pattern in (ANY, path):
         return True
     return pattern.endswith(ANY) and path.startswith(pattern.rstrip(ANY))
@@ -65,11 +65,11 @@ _SHOWN: Final = (
 
 
 def shown(rule: Document) -> str:
-    """`{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`."""
+    """Return a rule in the form `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`."""
     found = [f"{label}:{quoted(rule[field])}" for label, field in _SHOWN if rule.get(field)]
     return "{" + ", ".join(found) + "}"
 
 
 def quoted(words: Iterable[str]) -> str:
-    """Words as Go's `%q` prints a list: `["a" "b"]`."""
+    """Return words as Go's `%q` prints a list: `["a" "b"]`."""
     return "[" + " ".join(go_quoted(word) for word in words) + "]"

@@ -1,4 +1,4 @@
-"""What is wrong with roles and bindings, in kube-apiserver's words."""
+"""Validation of roles and bindings with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def role_errors(document: Document) -> list[FieldError]:
-    """Of a Role or ClusterRole."""
+    """Return the errors of a Role or ClusterRole."""
     namespaced = document.get("kind") == "Role"
     found: list[FieldError] = FieldErrors()
     for index, rule in enumerate(document.get("rules") or ()):
@@ -52,7 +52,7 @@ def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> list[FieldEr
 
 
 def binding_errors(document: Document, old: Document | None) -> list[FieldError]:
-    """Of a RoleBinding or ClusterRoleBinding."""
+    """Return the errors of a RoleBinding or ClusterRoleBinding."""
     role = document.get("roleRef") or {}
     cluster = document.get("kind") == "ClusterRoleBinding"
     found: list[FieldError] = FieldErrors()

@@ -1,8 +1,9 @@
-"""Asking webhooks about writes: the last of a server's admission plug-ins.
+"""Admission webhooks, the last of a server's admission plug-ins.
 
-Mutating webhooks are asked one after the other. When one of them changed the object, the plug-ins
-in process are asked again, and then those webhooks that want it if anybody later than they changed
-something. Validating webhooks are asked all at once, and the first refusal counts.
+Mutating webhooks are called one after the other. If one of them changes the object, the in-process
+plug-ins run again, and then those webhooks with reinvocationPolicy IfNeeded whose object was
+changed by a later plug-in. Validating webhooks are called concurrently, and the first refusal
+counts.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class Webhooks:
-    """The webhooks of one server, as its configurations say at a moment."""
+    """The webhooks of one server, from one state of its configurations."""
 
     __slots__ = ("_calls", "_mutating", "_plane", "_validating")
 
@@ -67,15 +68,16 @@ class Webhooks:
         return any(concerns(hook, kinds, subresource) for hook in every)
 
     async def default(self, review: Review) -> Document:
-        """The object after the patches of mutating webhooks, with defaults and pruned again."""
+        """Return the object after all mutating webhooks, defaulted and pruned again."""
         assert review.new is not None
         with _waiting():
             return await self._mutated(review) or review.new
 
     async def validate(self, review: Review) -> Sequence[str]:
-        """Asks validating webhooks (and about a deletion mutating ones, first). Raises ApiError.
+        """Call validating webhooks (for a deletion the mutating ones first). Raises ApiError.
 
-        Warnings go to the review: they are told with a refusal, too."""
+        Warnings are added to the review, because a refusal must carry them too.
+        """
         with _waiting():
             await self._validate(review)
         return ()
@@ -95,7 +97,9 @@ class Webhooks:
     async def _wants(
         self, hook: Hook, kinds: Sequence[Kind], review: Review, seen: _Seen
     ) -> Kind | None:
-        """In which version a webhook is to be asked, None when it is not. Raises ApiError."""
+        """Return the version in which to call a webhook, None if it does not match. Raises
+        ApiError.
+        """
         new, old = await seen.in_version(kinds[0])
         kind = matching(self._plane, hook, kinds, review, new, old)
         if kind is None or not hook.conditions:
@@ -122,7 +126,7 @@ class Webhooks:
             raise denial(hook.name, answer.status)
 
     async def _mutated(self, review: Review) -> Document | None:
-        """The object after all mutating webhooks, None when none of them changed it."""
+        """Return the object after all mutating webhooks, None if they did not change it."""
         changed, last, invoked = await self._round(review, self._mutating)
         if changed is None:
             return None
@@ -135,10 +139,10 @@ class Webhooks:
         return current
 
     async def _defaulted_again(self, review: Review) -> Document:
-        """The object that webhooks changed, after the plug-ins in process."""
+        """Run the in-process plug-ins again on an object that webhooks changed."""
         kind = _versions(self._plane, review.resource)[0]
         for plugin in self._plane.plugins(kind, review.subresource):
-            if not isinstance(plugin, Webhooks):  # nor those of a later configuration
+            if not isinstance(plugin, Webhooks):  # skip webhooks of a later configuration, too
                 review = structs.replace(review, new=await plugin.default(review))
         assert review.new is not None
         return review.new
@@ -146,8 +150,11 @@ class Webhooks:
     async def _round(
         self, review: Review, hooks: Sequence[Hook]
     ) -> tuple[Document | None, int, list[Hook]]:
-        """The object after these webhooks (None: unchanged), the position among those that were
-        asked of the last one that changed it (-1: none did), and those that were asked."""
+        """Call these webhooks in order.
+
+        Returns the object (None: unchanged), the index of the last webhook that changed it among
+        those called (-1: none), and the webhooks that were called.
+        """
         kinds = _versions(self._plane, review.resource)
         result: Document | None = None
         last, invoked = -1, list[Hook]()
@@ -170,7 +177,7 @@ class Webhooks:
         return result, last, invoked
 
     def _operations(self, hook: Hook, answer: Answer) -> list[Any]:
-        """The patch of a webhook; one that cannot be read counts as a failed call."""
+        """Return the patch of a webhook; an undecodable patch counts as a failed call."""
         try:
             return answer.operations()
         except UndecodablePatch as error:
@@ -178,7 +185,7 @@ class Webhooks:
             return []
 
     def _passed_over(self, hook: Hook, why: Exception) -> None:
-        """The webhook failed, which its failurePolicy lets pass. Raises ApiError otherwise."""
+        """Log a failed webhook if its failurePolicy is Ignore. Raises ApiError otherwise."""
         sentence = f'failed calling webhook "{hook.name}": {why}'
         if not hook.ignores_failures:
             raise internal(sentence) from None
@@ -187,7 +194,10 @@ class Webhooks:
     async def _patched(
         self, hook: Hook, kind: Kind, review: Review, seen: _Seen, operations: list[Any]
     ) -> Document:
-        """The object in the request's version after a webhook's patch. Raises StorageFailure."""
+        """Apply a webhook's patch and return the object in the request's version.
+
+        Raises StorageFailure.
+        """
         new, _ = await seen.in_version(kind)
         if new is None or review.new is None:
             raise internal(
@@ -205,7 +215,7 @@ class Webhooks:
             raise internal(str(error)) from None
 
     async def _read_again(self, kind: Kind, asked: Kind, document: Document) -> Document:
-        """A patched object as it would have come in a request. Raises Misfit, CannotPatch."""
+        """Decode a patched object like one in a request. Raises Misfit, CannotPatch."""
         document = kind.schema.defaulted(document)
         if not isinstance(document.get("metadata"), dict):
             raise CannotPatch("the patch takes the object's metadata away")
@@ -214,7 +224,10 @@ class Webhooks:
         return document
 
     async def _asked(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> Answer | None:
-        """What a webhook says, None when it failed and that does not matter. Raises ApiError."""
+        """Call a webhook; return None if it failed and its failurePolicy is Ignore.
+
+        Raises ApiError.
+        """
         if review.dry_run and not hook.dry_runs:
             raise BadRequest(f'admission webhook "{hook.name}" does not support dry run')
         new, old = await seen.in_version(kind)
@@ -248,7 +261,7 @@ class Webhooks:
 
 @contextmanager
 def _waiting() -> Iterator[None]:
-    """The time until the end is not the server's own."""
+    """Exclude the time in this block from the server's own request duration."""
     began = perf_counter()
     try:
         yield
@@ -257,7 +270,7 @@ def _waiting() -> Iterator[None]:
 
 
 class _Counted:
-    """One call of a webhook, for `/metrics`."""
+    """One webhook call in the metrics of `/metrics`."""
 
     def __init__(self, counts: HookCounts, hook: Hook, operation: str) -> None:
         self._counts = counts
@@ -294,7 +307,7 @@ def _verified(document: Document, uid: str, hook: Hook) -> Answer:
 
 
 class _Seen:
-    """The objects of a request in the versions that webhooks want, each made once."""
+    """The objects of a request, converted at most once to each version that webhooks want."""
 
     __slots__ = ("_made", "_plane", "_review", "asked")
 
@@ -305,7 +318,7 @@ class _Seen:
         self.asked = asked
 
     async def in_version(self, kind: Kind) -> tuple[Document | None, Document | None]:
-        """The new and the old object."""
+        """Return the new and the old object in this version."""
         key = kind.resource.api_version
         found = self._made.get(key)
         if found is None:
@@ -325,16 +338,16 @@ class _Seen:
 
 
 def _versions(plane: Plane, resource: Resource) -> list[Kind]:
-    """The kind of a resource, then its other versions (and groups)."""
+    """Return the kind of a resource, followed by its other versions (and groups)."""
     kind = plane.registry.find(resource.group, resource.version, resource.plural)
-    if kind is None:  # its definition went while the request was on its way
+    if kind is None:  # the CustomResourceDefinition was deleted during the request
         raise no_such_resource()
     others = (one for one in plane.registry if one.table == kind.table and one is not kind)
     return [kind, *others]
 
 
 async def _together(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
-    """Wait for all of them; the refusals in the order in which they came."""
+    """Wait for all calls; return the refusals in the order in which they arrived."""
     refusals: list[ApiError] = []
 
     async def one(waiting: Awaitable[None]) -> None:
@@ -353,5 +366,5 @@ async def _together(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
 
 
 def internal(why: str) -> ApiError:
-    """Go's internal error around a sentence (500)."""
+    """Return the error "Internal error occurred" with this reason (500)."""
     return StorageFailure(f"Internal error occurred: {why}", details={"causes": [{"message": why}]})

@@ -1,4 +1,4 @@
-"""`caBundle`: the certificates that a webhook's own must be signed by."""
+"""`caBundle`: the CA certificates that the server trusts for a webhook."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _LOAD: Final = "unable to load root certificates"
 
 
 def _load(certificate: bytes) -> None:
-    with warnings.catch_warnings():  # serial numbers that Go takes
+    with warnings.catch_warnings():  # Go accepts such serial numbers
         warnings.simplefilter("ignore", CryptographyDeprecationWarning)
         x509.load_der_x509_certificate(certificate)
 
 
 def bundle_problem(bundle: bytes) -> str:
-    """Why a bundle holds no certificate, in the words of Go's client; "" when it holds one, or
-    nothing at all: then the system's authorities count."""
+    """Return the error of Go's client for a bundle without certificates, "" if it is valid.
+
+    An empty bundle is valid: the system's CAs are then trusted.
+    """
     if not bundle:
         return ""
     problem = ""

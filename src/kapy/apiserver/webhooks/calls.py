@@ -1,4 +1,4 @@
-"""Asking a webhook: one POST over TLS, and what went wrong in the words of Go's client."""
+"""Webhook calls: one POST over TLS, with the error messages of Go's client."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _HEADERS: Final = {"content-type": "application/json", "accept": "application/js
 
 
 class CallFailed(KapyError):
-    """No answer that could be read; the message is kube-apiserver's."""
+    """The call brought no readable response; the message is kube-apiserver's."""
 
 
 @lru_cache(maxsize=64)
 def _trust(authority: str) -> ssl.SSLContext:
-    """TLS that trusts certificates in PEM. Raises CallFailed."""
+    """Return a TLS context that trusts these PEM certificates. Raises CallFailed."""
     try:
         return ssl.create_default_context(cadata=authority or None)
     except (ssl.SSLError, ValueError) as error:
@@ -45,7 +45,7 @@ def _trust(authority: str) -> ssl.SSLContext:
 
 
 class Calls:
-    """The client of one server. Connections are kept only between `open` and `aclose`."""
+    """The HTTP client of one server. It keeps connections only between `open` and `aclose`."""
 
     __slots__ = ("_kept", "_lookup", "_session", "services")
 
@@ -56,23 +56,26 @@ class Calls:
         self._kept = False
 
     def open(self) -> None:
-        """Keep connections from now on; whoever calls it calls `aclose`."""
+        """Keep connections from now on; the caller must call `aclose`."""
         self._kept = True
 
     async def aclose(self) -> None:
-        """Close all connections, and keep none any more."""
+        """Close all connections, and stop keeping new ones."""
         self._kept = False
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def ask(self, client: ClientConfig, review: Document, seconds: int) -> Document:
-        """The answer to a review: an object of its apiVersion and kind. Raises CallFailed."""
+        """Send a review and return the response, which has the same apiVersion and kind.
+
+        Raises CallFailed.
+        """
         raw = await self._posted(client, _encode(review), seconds)
         return await _decoded(raw, review["apiVersion"], review["kind"])
 
     def _looked_up(self, client: ClientConfig) -> str:
-        """The URL of a Service that the server was not told of. Raises NoWay."""
+        """Return the URL of a Service that is not in the server's configuration. Raises NoWay."""
         return self._lookup.url(client.namespace, client.service, client.port) + client.path
 
     async def _posted(self, client: ClientConfig, body: bytes, seconds: int) -> bytes:
@@ -124,7 +127,7 @@ def _new_session() -> aiohttp.ClientSession:
 
 
 def why_no_answer(error: Exception) -> str:
-    """What kept the answer from coming, as Go says it."""
+    """Return the reason why no response arrived, in the words of Go's client."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return f"tls: failed to verify certificate: x509: {_certificate(error)}"
@@ -165,7 +168,7 @@ _REFUSALS: Final = {
 
 
 def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
-    """What Go's client makes of an answer that is no success."""
+    """Return the error that Go's client reports for a response with an error status."""
     status = response.status
     try:
         document: Any = decoded(raw)
@@ -185,12 +188,12 @@ def _refused(response: aiohttp.ClientResponse, raw: bytes) -> str:
 
 
 async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
-    """The answer as an object of the kind that was asked for. Raises CallFailed."""
+    """Decode the response as an object of the requested kind. Raises CallFailed."""
     document: Any = None
     try:
         for document in in_pieces(raw, _CONVERTED):
             if document is None:
-                await asyncio.sleep(0)  # whoever else has something to do does it
+                await asyncio.sleep(0)  # let other tasks run
     except TooDeep:
         raise CallFailed(
             "couldn't get version/kind; json parse error: exceeded max depth"
@@ -201,7 +204,7 @@ async def _decoded(raw: bytes, api_version: str, kind: str) -> Document:
         return {}  # as Go decodes a null
     if not isinstance(document, dict):
         raise CallFailed(f"couldn't get version/kind; {no_object(document)}")
-    # What is left out is what was asked for; in v1 that is found out when the answer is verified.
+    # A missing field defaults to the requested value; in v1 the verification refuses it later.
     found = document.get("apiVersion", ""), document.get("kind", "")
     if not all(isinstance(one, str) for one in found):
         raise CallFailed("couldn't get version/kind; json parse error: they are no strings")
@@ -215,7 +218,7 @@ _MOST_YAML: Final = 16 * 1024
 
 
 def _from_yaml(raw: bytes) -> Any:
-    """An answer that is no JSON: one that does not begin as an object may be YAML.
+    """Decode a response that is not JSON; it may be YAML if it does not start with `{`.
 
     Raises CallFailed.
     """
@@ -227,13 +230,13 @@ def _from_yaml(raw: bytes) -> Any:
 
 
 _META: Final = ("ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions")
-"""Kinds that every group has."""
+"""Kinds that exist in every API group."""
 _UNVERSIONED: Final = ("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList")
-"""Kinds that are known as those of the core group everywhere."""
+"""Kinds of the core group that decoders accept for every group."""
 
 
 def _other_kind(version: str, kind: str, wanted: str, wanted_kind: str) -> str:
-    """What is wrong with an answer of another kind, or in another version."""
+    """Return the error for a response of another kind or version."""
     group, given = split_api_version(version)
     same = group == split_api_version(wanted)[0] and given in KNOWN
     of_group = same and kind in (wanted_kind, "WatchEvent", "PatchOptions", *_META)

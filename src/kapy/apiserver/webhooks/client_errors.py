@@ -1,4 +1,4 @@
-"""What is wrong with where a webhook is said to be, and with the review versions that it lists."""
+"""Validation of a webhook's `clientConfig` and its list of review versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORM: Final = "; desired format: https://host[/path]"
 
 
 def client_errors(client: Document, path: str) -> Iterator[FieldError]:
-    """The errors of a `clientConfig`."""
+    """Yield the errors of a `clientConfig`."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")
@@ -46,7 +46,7 @@ def _url_errors(url: str, path: str) -> Iterator[FieldError]:
 
 
 def _service_errors(service: Document, path: str) -> Iterator[FieldError]:
-    # kube-apiserver takes one for the other: who names no namespace is told to name a service.
+    # kube-apiserver mixes up the two: a missing namespace is reported as a missing name.
     for field, checked in (("name", "namespace"), ("namespace", "name")):
         if not service.get(checked):
             yield required(f"{path}.{field}")
@@ -76,8 +76,11 @@ def _path_errors(place: str, path: str) -> Iterator[FieldError]:
 def review_version_errors(
     versions: Sequence[str], path: str, *, missing: str, known_needed: bool
 ) -> Iterator[FieldError]:
-    """The errors of a list of review versions. missing: what is said of an empty one.
-    known_needed: one of them must be known here."""
+    """Yield the errors of a list of review versions.
+
+    missing: the message for an empty list. known_needed: the list must contain a version that this
+    server supports.
+    """
     if not versions:
         yield required(path, missing)
         return

@@ -1,4 +1,4 @@
-"""Where a webhook is: a URL of its own, or a service that the server is told the place of."""
+"""The address of a webhook: a URL, or a Service that the server resolves."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from kapy.kube import Document
 Services: TypeAlias = (
     Mapping[tuple[str, str, int], str] | Callable[[tuple[str, str, int]], str | None]
 )
-"""The base URL of a service by namespace, name and port: a map (port 0 there: any port), or a
-function that may say None."""
+"""Base URLs of Services by namespace, name and port: a map (port 0 matches any port), or a function
+that returns None for an unknown Service.
+"""
 
 HTTPS_PORT = 443
 
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """url: what is asked, or "" for a service. authority: PEM certificates that are trusted, ""
-    for those that the system trusts."""
+    """The address of a webhook.
+
+    url: the URL to call, "" for a Service. authority: trusted CA certificates in PEM, "" for those
+    of the system.
+    """
 
     url: str
     namespace: str = ""
@@ -32,7 +36,7 @@ class ClientConfig:
 
     @classmethod
     def of(cls, document: Document) -> ClientConfig:
-        """The `clientConfig` of a webhook or a conversion."""
+        """Return the `clientConfig` of a webhook or a conversion."""
         bundle = document.get("caBundle") or ""
         authority = base64.b64decode(bundle).decode(errors="replace") if bundle else ""
         service = document.get("service")
@@ -50,16 +54,16 @@ class ClientConfig:
 
     @property
     def host(self) -> str:
-        """The name that a service's certificate must have, "" for a URL."""
+        """Return the host name that a Service's certificate must have, "" for a URL."""
         return f"{self.service}.{self.namespace}.svc" if self.service else ""
 
     @property
     def shown(self) -> str:
-        """The URL as messages tell it."""
+        """Return the URL for messages."""
         return self.url or f"https://{self.host}:{self.port}{self.path}"
 
     def resolved(self, services: Services | None) -> str:
-        """The URL to ask, "" when nobody knows the service."""
+        """Return the URL to call, "" if the Service is unknown."""
         if self.url:
             return self.url
         key = (self.namespace, self.service, self.port)

@@ -1,4 +1,4 @@
-"""`matchConditions`: CEL expressions about the request, all of which must hold."""
+"""`matchConditions`: CEL expressions about the request. All of them must be true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kapy.kube.errors import Forbidden
 from kapy.kube.http import User
 
 BUDGET: Final = 2_500_000
-"""What all conditions of one webhook may cost together, as kube-apiserver has it."""
+"""The total CEL cost limit for the conditions of one webhook, as in kube-apiserver."""
 
 _VARIABLES: Final = {
     "object": DYN,
@@ -35,24 +35,24 @@ _VARIABLES: Final = {
 
 
 class ConditionFailed(Exception):
-    """A condition has no value; the message is kube-apiserver's."""
+    """The evaluation of a condition failed; the message is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition, compiled."""
+    """One compiled condition."""
 
     expression: str
     program: Program
 
     @classmethod
     def of(cls, expression: str) -> Condition:
-        """The compiled condition. Raises CompileError."""
+        """Compile a condition. Raises CompileError."""
         return cls(expression, compiled(expression, _VARIABLES))
 
 
 def problem(expression: str) -> str:
-    """What is wrong with an expression, "" when nothing is."""
+    """Return the compile error of an expression, "" if it is valid."""
     try:
         program = compiled(expression, _VARIABLES)
     except CompileError as error:
@@ -69,9 +69,10 @@ def hold(
     request: Document,
     decide: Decide,
 ) -> bool:
-    """Whether all conditions are true; one that is false decides, whatever others fail with.
+    """Report whether all conditions are true.
 
-    decide: answers for the user of the request. Raises ConditionFailed.
+    A false condition decides, even if others fail. decide: authorizes for the request's user.
+    Raises ConditionFailed.
     """
     checks = AuthorizerValue(decide), ResourceCheck(decide, _asked(request))
     failures: list[str] = []
@@ -95,7 +96,7 @@ def hold(
 
 
 def _asked(request: Document) -> Question:
-    """The resource of a request, as a question about it."""
+    """Return the resource of a request as an authorization question."""
     resource = request["requestResource"]
     return Question(
         group=resource["group"],
@@ -107,12 +108,15 @@ def _asked(request: Document) -> Question:
 
 
 def deciding(authorize: Authorizer | None, user: User) -> Decide:
-    """Answers whether a user may do something. authorize: None: everybody may."""
+    """Return a function that answers authorization questions for a user.
+
+    authorize: None allows everything.
+    """
     return partial(_decided, authorize, user)
 
 
 def _decided(authorize: Authorizer | None, user: User, asked: Question) -> Decision:
-    """Whether a user, or a service account, may do something."""
+    """Decide an authorization question for the user or for the service account that it names."""
     if asked.account is not None:
         user = _service_account(*asked.account)
     if authorize is None:

@@ -26,9 +26,11 @@ DEFAULT_SECONDS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hook:
-    """One webhook. seconds: how long an answer may take. again: it is asked once more when a
-    later webhook changed the object (`reinvocationPolicy: IfNeeded`). review_version: of the
-    AdmissionReviews that it is sent, "" when it accepts none that the server knows."""
+    """One webhook.
+
+    seconds: the timeout of a call. again: reinvocationPolicy is IfNeeded. review_version: the
+    AdmissionReview version to send, "" if the webhook accepts none that this server supports.
+    """
 
     name: str
     role: Role
@@ -46,14 +48,16 @@ class Hook:
 
 
 def hooks_of(configurations: Iterable[Document], role: Role) -> tuple[Hook, ...]:
-    """The webhooks of all configurations of one role in the order of calls: by the name of the
-    configuration, and within it as written."""
+    """Return the webhooks of all configurations of one role in the order of calls.
+
+    The order is by the name of the configuration, then as listed in it.
+    """
     ordered = sorted(configurations, key=lambda one: str(one["metadata"]["name"]))
     return tuple(hook for one in ordered for hook in _hooks(one, role))
 
 
 def _hooks(configuration: Document, role: Role) -> Iterator[Hook]:
-    """What it says; a webhook that nobody checked when it was stored may say nothing usable."""
+    """Yield the webhooks of a configuration; log and skip those that are invalid."""
     for one in configuration.get("webhooks") or ():
         try:
             yield _hook(one, role)

@@ -20,12 +20,12 @@ from kapy.kube.names import split_api_version
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 SECONDS = 30
 _SHOWN = 4096
-"""Characters of an object that an error shows."""
+"""The most characters of an object in an error message."""
 _text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 class WebhookFailed(StorageFailure):
-    """Objects were not converted (500). kind: what went wrong, in the words of metrics."""
+    """Objects were not converted (500). kind: the failure type in metrics."""
 
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message, status=plain_failure(message))
@@ -33,20 +33,20 @@ class WebhookFailed(StorageFailure):
 
 
 class _Wrong(Exception):
-    """What a webhook gave is no conversion of what it was given."""
+    """The response of a webhook is not a valid conversion of its input."""
 
 
 async def converted(
     calls: Calls, conversion: Document, documents: Sequence[Document], version: str, uid: str
 ) -> list[Document]:
-    """Objects of one kind in another apiVersion, as the webhook makes them.
+    """Convert objects of one kind to another apiVersion by the webhook.
 
-    conversion: `spec.conversion` of the definition. Raises WebhookFailed in kube-apiserver's
-    words when it fails or changes what it may not.
+    conversion: `spec.conversion` of the definition. Raises WebhookFailed with kube-apiserver's
+    message if the call fails or the webhook changes fields that it must not.
     """
     first = documents[0]
     if not first.keys() - {"apiVersion", "kind"}:
-        # Nothing to convert, and no webhook expects it: parts of objects are like this.
+        # Partial objects without content need no conversion, and webhooks do not expect them.
         return [{**one, "apiVersion": version} for one in documents]
     group, source = split_api_version(first["apiVersion"])
     about = f"conversion webhook for {group}/{source}, Kind={first['kind']}"
@@ -89,7 +89,7 @@ def _failure(message: str) -> WebhookFailed:
 
 
 def _objects(document: Document, uid: str, version: str) -> list[Any]:
-    """The objects of an answer to a review of a version. Raises _Wrong."""
+    """Return the objects in the response to a review of this version. Raises _Wrong."""
     if version == V1 and (why := wrong_kind(document, GROUP, KIND)):
         raise _Wrong(why)
     response = document.get("response")
@@ -117,7 +117,7 @@ def _objects(document: Document, uid: str, version: str) -> list[Any]:
 
 
 def _member(value: Any, name: str, wanted: str) -> str:
-    """The error of a member of the response that has another type."""
+    """Return the error for a member of the response with a wrong type."""
     field = f"ConversionResponse.response.{name} of type {wanted}"
     return f"json: cannot unmarshal {described(value)} into Go struct field {field}"
 
@@ -150,7 +150,7 @@ _GO_TYPES: Final[dict[type, str]] = {
 
 
 def go_type(value: Any) -> str:
-    """The name of a decoded value's type in Go."""
+    """Return the Go type name of a decoded JSON value."""
     return _GO_TYPES.get(type(value), "<nil>")
 
 
@@ -169,7 +169,7 @@ def _check_identity(one: Document, other: Document) -> None:
 
 
 def _restored(one: Document, other: Document) -> Document:
-    """The converted object with its metadata as before, but for labels and annotations."""
+    """Restore the metadata of the converted object except labels and annotations."""
     given = other.get("metadata")
     if "metadata" not in other:
         raise _Wrong("missing metadata in converted object")

@@ -1,6 +1,6 @@
-"""What is wrong with `spec.conversion` of a CustomResourceDefinition.
+"""Validation of `spec.conversion` of a CustomResourceDefinition.
 
-kube-apiserver names fields as its oldest version had them (`webhookClientConfig`).
+kube-apiserver reports field paths of the v1beta1 API (`webhookClientConfig`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ _STRATEGIES: Final = ["None", "Webhook"]
 def conversion_errors(
     conversion: Document, *, known_needed: bool = True, any_bundle: bool = True
 ) -> Iterator[FieldError]:
-    """The errors. known_needed: a known review version must be listed. any_bundle: the caBundle
-    may be anything, as long as the definition is not established."""
+    """Yield the errors of a conversion.
+
+    known_needed: a supported review version must be listed. any_bundle: accept any caBundle, as for
+    a definition that is not established yet.
+    """
     strategy = conversion.get("strategy") or ""
     if not strategy:
         yield required(f"{_PATH}.strategy")
@@ -50,17 +53,20 @@ def conversion_errors(
 
 
 def versions_of(conversion: Document) -> Sequence[str]:
-    """The review versions that a conversion lists."""
+    """Return the review versions that a conversion lists."""
     return (conversion.get("webhook") or {}).get("conversionReviewVersions") or ()
 
 
 def needs_known_version(old: Document) -> bool:
-    """Whether an update must list a known review version: unless the old conversion had none."""
+    """Report whether an update must list a supported review version.
+
+    It need not if the old conversion listed only unsupported ones.
+    """
     versions = versions_of(old)
     return not versions or bool(first_known(versions))
 
 
 def has_bad_bundle(conversion: Document) -> bool:
-    """Whether the caBundle is none."""
+    """Report whether the caBundle contains no valid certificate."""
     client = (conversion.get("webhook") or {}).get("clientConfig") or {}
     return bool(bundle_problem(b64decode(client.get("caBundle") or "")))

@@ -1,7 +1,7 @@
-"""Keeps a server's webhooks in step with the configurations in its store.
+"""Keep a server's webhooks in sync with the configurations in its store.
 
-Cheap for the servers that never have one: everything else of this package is imported when the
-first configuration (or conversion) comes.
+To save memory, the rest of this package is imported only with the first configuration or
+conversion.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WATCHED = frozenset((_MUTATING, _VALIDATING, DEFINITIONS))
 
 
 class Following:
-    """The webhooks of one server."""
+    """The webhooks of one server, updated when configurations change."""
 
     __slots__ = ("_calls", "_in_process", "_plane", "_services", "_serving")
 
@@ -42,13 +42,13 @@ class Following:
         plane.store.listeners.append(self._noticed)
 
     def serve(self) -> None:
-        """The server runs: keep connections until `aclose`."""
+        """Keep connections open from now on, until `aclose`."""
         self._serving = True
         if self._calls is not None:
             self._calls.open()
 
     async def aclose(self) -> None:
-        """Keep no connections any more."""
+        """Close all connections, and stop keeping new ones."""
         self._serving = False
         if self._calls is not None:
             await self._calls.aclose()
@@ -60,7 +60,7 @@ class Following:
         source: Resource,
         target: Resource,
     ) -> list[Document]:
-        """Objects as the conversion webhook of a resource makes them. Raises ApiError."""
+        """Convert objects by the conversion webhook of a resource. Raises ApiError."""
         from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
 
         began, failure = perf_counter(), ""
@@ -83,7 +83,7 @@ class Following:
         if one.table != DEFINITIONS:
             self._renew()
         else:
-            self._plane.handled.clear()  # there may be other kinds, or versions that a rule names
+            self._plane.handled.clear()  # kinds, or versions named by rules, may have changed
 
     def _renew(self) -> None:
         plane = self._plane

@@ -1,8 +1,8 @@
-"""What conversion webhooks answered, for code that cannot wait for them.
+"""Cached conversions for synchronous code that cannot await a webhook.
 
-Ownership of fields is a pure function that has to see objects in the versions of their owners. It
-is asked again until every conversion that it needs is known: usually once, as most objects are
-written through one version only.
+The tracking of field ownership is a pure function that needs objects in the versions of their
+managers. It is retried until every conversion that it needs is cached. Most objects are written in
+one version only, so it usually runs once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kapy.kube import Document
 _encode = msgspec.json.Encoder().encode
 _REMEMBERED: Final = 64
 _MOST: Final = 32
-"""Conversions that one write may need."""
+"""The most conversions that one write may need."""
 
 Result = TypeVar("Result")
 
 
 class Unforeseen(Exception):
-    """A conversion is needed that nobody has asked the webhook for yet."""
+    """A conversion is needed that is not cached yet."""
 
     def __init__(self, conversions: Conversions, document: Document, version: str) -> None:
         super().__init__(version)
@@ -33,7 +33,7 @@ class Unforeseen(Exception):
 
 
 class Conversions:
-    """Known conversions of the objects of one kind."""
+    """The cached conversions of the objects of one kind."""
 
     __slots__ = ("_known",)
 
@@ -41,14 +41,14 @@ class Conversions:
         self._known: dict[tuple[bytes, str], Document] = {}
 
     def __call__(self, document: Document, version: str) -> Document:
-        """The object in another apiVersion. Raises Unforeseen."""
+        """Return the object in another apiVersion. Raises Unforeseen."""
         found = self._known.get((_encode(document), version))
         if found is None:
             raise Unforeseen(self, document, version)
         return found
 
     def keep(self, document: Document, version: str, converted: Document) -> None:
-        """Remember what the webhook said; the oldest are forgotten."""
+        """Cache a conversion; drop the oldest one if the cache is full."""
         if len(self._known) >= _REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[_encode(document), version] = converted
@@ -57,7 +57,7 @@ class Conversions:
 async def foreseen(
     work: Callable[[], Awaitable[Result]], convert: Callable[[Document, str], Awaitable[Document]]
 ) -> Result:
-    """What `work` gives, once all conversions that it needs are known."""
+    """Run `work`, converting objects as it needs them, until it succeeds; return its result."""
     for _ in range(_MOST):
         try:
             return await work()

@@ -1,4 +1,4 @@
-"""Whether a webhook is asked about a request, and in which version of the object's kind."""
+"""Matching of requests against a webhook's rules and selectors, and the version to send."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from kapy.kube.selectors import LabelSelector
 
 
 def concerns(hook: Hook, kinds: Sequence[Kind], subresource: str) -> bool:
-    """Whether a webhook may be asked about writes of a resource. kinds: it, then its other
-    versions."""
+    """Report whether a webhook may match writes of a resource.
+
+    kinds: the resource's kind, then its other versions.
+    """
     if exempt(kinds[0].resource):
         return False
     seen = kinds if hook.equivalent else kinds[:1]
@@ -34,17 +36,17 @@ def matching(
     new: Document | None,
     old: Document | None,
 ) -> Kind | None:
-    """In which version the webhook wants to see the request, None when it does not.
+    """Return the version in which the webhook receives the request, None if it does not match.
 
-    kinds: the request's version, then the others. new, old: as the request's version has them.
-    Raises NotFound when the namespace, whose labels matter, is not there.
+    kinds: the request's version, then the others. new, old: the objects in the request's version.
+    Raises NotFound if the namespace for a namespaceSelector does not exist.
     """
     refusal: ApiError | None = None
     try:
         if not _in_namespace(plane, hook, review):
             return None
     except ApiError as error:
-        refusal = error  # told only when all else matches
+        refusal = error  # raised only if all else matches
     if not _selected(hook.objects, new) and not _selected(hook.objects, old):
         return None
     kind = _by_rules(hook, kinds, review.operation, review.subresource)

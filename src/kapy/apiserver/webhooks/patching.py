@@ -1,4 +1,4 @@
-"""The JSON patches of mutating webhooks, with the sentences about those that do not apply."""
+"""Application of the JSON patches of mutating webhooks, with kube-apiserver's errors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _GONE: Final = "missing value"
 
 
 class CannotPatch(Exception):
-    """The patch does not apply; the message is that of kube-apiserver's library."""
+    """The patch cannot be applied; the message is that of kube-apiserver's patch library."""
 
 
 def patched(document: Document, operations: Any) -> Document:
-    """The object after the patch; what it leaves alone is shared. Raises CannotPatch."""
+    """Return the object after the patch; unchanged parts are shared. Raises CannotPatch."""
     if not isinstance(operations, list):
         raise CannotPatch("json: cannot unmarshal the patch into Go value of type jsonpatch.Patch")
     result: Any = document
@@ -51,7 +51,7 @@ def _why(document: Any, operation: Document) -> str:
 
 
 def _container(document: Any, path: str) -> tuple[Any, str]:
-    """What holds the last part of a path, and that part."""
+    """Return the parent of the value at a path, and the last token of the path."""
     container, last = document, ""
     for at, token in enumerate(path.split("/")[1:]):
         container = _member(container, last) if at else container

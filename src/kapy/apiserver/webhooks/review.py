@@ -1,4 +1,4 @@
-"""AdmissionReview: what a webhook is sent, and what its answer may be."""
+"""AdmissionReview: the request to a webhook, and the validation of its response."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ OTHER_KINDS: Final[dict[str, Document]] = {
 
 
 class InvalidAnswer(KapyError):
-    """The answer breaks the rules of the API; the message is kube-apiserver's."""
+    """The response violates the API; the message is kube-apiserver's."""
 
 
 class UndecodablePatch(KapyError):
-    """The patch is no JSON patch, or is said to be of another type."""
+    """The patch is not a JSON patch, or patchType is another type."""
 
 
 def request_of(
     review: Review, kind: Kind, asked: Kind, new: Document | None, old: Document | None, uid: str
 ) -> Document:
-    """The `request` of a review. kind: the version that the webhook wants; asked: that of the
-    request itself. new, old: the object in `kind`."""
+    """Return the `request` of a review.
+
+    kind: the version that the webhook receives. asked: the version of the request. new, old: the
+    objects in `kind`.
+    """
     part = review.subresource
     request: Document = {
         "uid": uid,
@@ -62,7 +65,7 @@ def request_of(
 
 
 def namespace_of(review: Review) -> str:
-    """The namespace of a request; a namespace is in itself."""
+    """Return the namespace of a request; a Namespace object counts as inside itself."""
     resource = review.resource
     if resource.plural == "namespaces" and not resource.group:
         return review.name
@@ -97,7 +100,7 @@ def _user(review: Review) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook said. patch: the JSON patch, b"" for none. patch_type: how it calls that."""
+    """The response of a webhook. patch: the JSON patch, b"" for none. patch_type: its patchType."""
 
     allowed: bool
     status: Document | None
@@ -106,7 +109,7 @@ class Answer:
     patch_type: str
 
     def operations(self) -> list[Any]:
-        """The operations of the patch. Raises UndecodablePatch."""
+        """Return the operations of the patch. Raises UndecodablePatch."""
         if not self.patch:
             return []
         try:
@@ -128,14 +131,14 @@ _UNDECODABLE: Final = "received undecodable patch in webhook response"
 
 
 def answer_of(document: Document, uid: str, role: Role, version: str) -> Answer:
-    """The answer to a review of a version, checked. Raises InvalidAnswer."""
+    """Validate the response to a review of this version and return it. Raises InvalidAnswer."""
     response = document.get("response")
     if not isinstance(response, dict):
         raise InvalidAnswer("webhook response was absent")
     patch, patch_type = _patch_bytes(response), response.get("patchType")
     if patch_type is not None and not isinstance(patch_type, str):
         raise InvalidAnswer("webhook response.patchType is no string")
-    if version != V1:  # neither uid nor patchType was ever verified there
+    if version != V1:  # in v1beta1 kube-apiserver never verified uid and patchType
         patch, patch_type = (patch, "JSONPatch") if role == "mutating" else (b"", None)
     elif why := (
         wrong_uid(document, uid)
@@ -154,7 +157,7 @@ def answer_of(document: Document, uid: str, role: Role, version: str) -> Answer:
 
 
 def _misfit(patch: bytes, patch_type: object, role: Role) -> str:
-    """Why patch and patchType do not go together in `v1`, "" when they do."""
+    """Return the error if patch and patchType do not fit together in `v1`, else ""."""
     if role == "validating":
         if patch:
             return "validating webhook may not return response.patch"
@@ -176,7 +179,7 @@ def _warnings(told: Any) -> tuple[str, ...]:
 
 
 def _sendable(warning: str) -> bool:
-    """Whether a sentence may stand in a header; one that may not is left out."""
+    """Report whether a warning can be sent in an HTTP header; others are dropped."""
     return bool(warning) and warning.isprintable()
 
 
@@ -188,7 +191,7 @@ def _patch_bytes(response: Document) -> bytes:
 
 
 def denial(name: str, status: Document | None) -> ApiError:
-    """The refusal that a webhook's answer is."""
+    """Return the error for a request that a webhook denied."""
     told = dict(status or {})
     code = told.get("code") or 0
     code = code if isinstance(code, int) and 400 <= code < 1000 else 400
@@ -213,6 +216,6 @@ def denial(name: str, status: Document | None) -> ApiError:
 
 @lru_cache(maxsize=64)
 def _class_of(code: int) -> type[ApiError]:
-    """The exception for an HTTP status that a webhook chose, whichever it is."""
+    """Return an exception class for any HTTP status that a webhook chose."""
     base = type(error_of(code, {}))
     return base if base.code == code else type(base.__name__, (base,), {"code": code})

@@ -1,4 +1,4 @@
-"""Which requests a webhook's rules are about."""
+"""The rules of a webhook: operations, groups, versions, resources and scope."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXEMPT_GROUP = "admissionregistration.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. resources: each with its subresource, "" for the resource itself."""
+    """One rule. resources: pairs of resource and subresource, "" for the resource itself."""
 
     operations: frozenset[str]
     groups: frozenset[str]
@@ -23,7 +23,7 @@ class Rule:
 
     @classmethod
     def of(cls, document: Document) -> Rule:
-        """The rule that a document says."""
+        """Parse a rule."""
         return cls(
             frozenset(document.get("operations") or ()),
             frozenset(document.get("apiGroups") or ()),
@@ -33,7 +33,7 @@ class Rule:
         )
 
     def covers(self, resource: Resource, subresource: str) -> bool:
-        """Whether it is about a resource (and subresource) at all, whatever is done to it."""
+        """Report whether the rule covers a resource or subresource, for any operation."""
         return (
             _has(self.groups, resource.group)
             and _has(self.versions, resource.version)
@@ -45,7 +45,7 @@ class Rule:
         )
 
     def matches(self, operation: str, resource: Resource, subresource: str) -> bool:
-        """Whether it is about a request."""
+        """Report whether the rule matches a request."""
         return _has(self.operations, operation) and self.covers(resource, subresource)
 
     def _in_scope(self, resource: Resource) -> bool:
@@ -68,5 +68,8 @@ def _has(items: frozenset[str], wanted: str) -> bool:
 
 
 def exempt(resource: Resource) -> bool:
-    """Whether no webhook is ever asked: a broken configuration must stay repairable."""
+    """Report whether webhooks never receive this resource.
+
+    Webhook configurations are exempt, so that a broken one can be repaired.
+    """
     return resource.group == _EXEMPT_GROUP

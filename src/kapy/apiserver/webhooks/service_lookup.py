@@ -1,8 +1,8 @@
-"""Where a webhook's Service leads when nobody told the server: what the Service object says.
+"""Resolution of a webhook's Service by the objects in the store, if no URL is configured.
 
-As kube-apiserver does with `--enable-aggregator-routing`: there is no cluster network here, so an
-address of a Service leads nowhere, and one of its ready endpoints is asked. An ExternalName is
-asked at the port that the webhook names, as kube-apiserver does without that flag.
+There is no cluster network, so the server calls a ready endpoint instead of the ClusterIP, like
+kube-apiserver with `--enable-aggregator-routing`. An ExternalName is called at the port that the
+webhook names, like kube-apiserver without that flag.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _MIRRORED: Final = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
 class NoWay(KapyError):
-    """A Service leads nowhere; the message is kube-apiserver's."""
+    """The Service cannot be resolved; the message is kube-apiserver's."""
 
 
 class ServiceLookup:
-    """The Services, EndpointSlices and Endpoints in a server's store."""
+    """A resolver that reads Services, EndpointSlices and Endpoints from the server's store."""
 
     __slots__ = ("_store",)
 
@@ -32,7 +32,7 @@ class ServiceLookup:
         self._store = store
 
     def url(self, namespace: str, name: str, port: int) -> str:
-        """The base URL of a Service. Raises NoWay."""
+        """Return the base URL of a Service. Raises NoWay."""
         service = self._get("services", namespace, name)
         if service is None:
             raise NoWay(f'service "{name}" not found')
@@ -56,12 +56,12 @@ class ServiceLookup:
         return None if found is None else found.get(namespace, name)
 
     def _endpoints(self, namespace: str, name: str, port: str) -> Iterator[str]:
-        """The URLs of ready endpoints, for a Service's port of this name."""
+        """Yield the URLs of ready endpoints for the Service port with this name."""
         table = self._store.peek(_SLICES)
         for one in table.scan(namespace) if table is not None else ():
             if (one["metadata"].get("labels") or {}).get(_OWNER) == name:
                 yield from _of_slice(one, port)
-        # What kube-controller-manager would mirror into an EndpointSlice.
+        # kube-controller-manager would mirror these into an EndpointSlice.
         for subset in (self._get("endpoints", namespace, name) or {}).get("subsets") or ():
             numbers = _ports(subset, port)
             for address in subset.get("addresses") or ():
@@ -78,7 +78,7 @@ def _of_slice(document: Document, port: str) -> Iterator[str]:
 
 
 def _ports(document: Document, name: str) -> list[Any]:
-    """The numbers of the ports of this name."""
+    """Return the port numbers with this name."""
     ports = document.get("ports") or ()
     return [one["port"] for one in ports if (one.get("name") or "") == name and one.get("port")]
 

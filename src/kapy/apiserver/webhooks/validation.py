@@ -1,7 +1,7 @@
-"""What is wrong with a webhook configuration.
+"""Validation of webhook configurations.
 
-An update may keep what the old configuration had already: side effects, review versions that
-nobody knows, names that stand twice, label values that are none, and conditions.
+An update may keep invalid parts that the old configuration had: side effects, unsupported review
+versions, duplicate names, invalid label values, and conditions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SCOPES: Final = ["*", "Cluster", "Namespaced"]
 
 @dataclass(frozen=True, slots=True)
 class _Demands:
-    """What is asked of all webhooks, unless the old ones broke it already."""
+    """The checks for all webhooks; an update skips those that the old configuration violated."""
 
     conditions: bool = True
     no_side_effects: bool = True
@@ -52,7 +52,7 @@ class _Demands:
 
     @classmethod
     def after(cls, old: Sequence[Document], new: Sequence[Document]) -> _Demands:
-        """What is asked of `new` webhooks in the place of `old` ones."""
+        """Return the checks for `new` webhooks that replace `old` ones."""
         conditions = [one.get("matchConditions") for one in old]
         names = [one.get("name") for one in old]
         return cls(
@@ -72,7 +72,7 @@ class _Demands:
 
 
 def configuration_errors(document: Document, old: Document | None) -> list[FieldError]:
-    """The errors of a configuration; expressions that were there before are let be."""
+    """Return the errors of a configuration; unchanged conditions are not compiled again."""
     found: list[FieldError] = FieldErrors()
     hooks = document.get("webhooks") or ()
     demands = _Demands() if old is None else _Demands.after(old.get("webhooks") or (), hooks)
@@ -190,7 +190,7 @@ def _wildcard_errors(resources: Sequence[str], path: str) -> Iterator[FieldError
     if len(resources) > 1 and "*/*" in resources:
         why = "if '*/*' is present, must not specify other resources"
         yield invalid(path, list(resources), why)
-    # Only the last one without a subresource counts.
+    # Only the last resource without a subresource is checked.
     plain = [one for one in resources if one and "/" not in one]
     if "*" in plain and plain[-1] != "*":
         why = "if '*' is present, must not specify other resources without subresources"

@@ -1,4 +1,4 @@
-"""Running the workload controllers of a server for as long as it lives."""
+"""The loop that runs the workload controllers of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.kube import Document
 
 
 class _OfServer(Workloads):
-    """The workloads of a server. excluded: those that somebody else looks after."""
+    """The workloads of a server. excluded: reports objects that another controller manages."""
 
     __slots__ = ("_excluded",)
 
@@ -26,7 +26,10 @@ class _OfServer(Workloads):
 
 
 class WorkloadControllers:
-    """The controllers of one server. excluded: says which objects somebody else looks after."""
+    """The workload controllers of one server.
+
+    excluded: reports objects that another controller manages.
+    """
 
     def __init__(self, server: Server, excluded: Callable[[Document], bool]) -> None:
         self._store = server.store
@@ -35,7 +38,7 @@ class WorkloadControllers:
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Work whenever something was written that they look at; until cancelled."""
+        """Reconcile after every write to a relevant table, until cancelled."""
         self._workloads.begin()
         self._store.listeners.append(self._noticed)
         try:
@@ -58,7 +61,7 @@ class WorkloadControllers:
             endpoints.write_endpoints(self._workloads)
 
     async def _woken(self) -> None:
-        """Wait for a write, or for the deadline of a rollout (a timer: time is what it is of)."""
+        """Wait for a write, or for the deadline of a rollout (which needs a timer)."""
         due = self._workloads.next_look
         if due is None:
             await self._wake.wait()

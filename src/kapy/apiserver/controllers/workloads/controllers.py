@@ -1,4 +1,4 @@
-"""One look at a ReplicaSet, DaemonSet, StatefulSet or Job: what its controller does."""
+"""One reconcile of a ReplicaSet, DaemonSet, StatefulSet or Job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapy.kube import Document
 
 REVISION_HASH: Final = "controller-revision-hash"
 BACKOFF_LIMIT: Final = 6
-"""Failed Pods of a Job after which it has failed, where it does not say."""
+"""The default backoffLimit of a Job: the number of failed Pods after which it fails."""
 
 
 def replica_set(here: Workloads, document: Document) -> None:
@@ -25,7 +25,7 @@ def replica_set(here: Workloads, document: Document) -> None:
     for _ in range(wanted - len(pods)):
         if here.add_pod(document, spec["template"], here.random_name(meta["name"])) is None:
             break
-    # Those that wait for a Node go first, then the youngest.
+    # Unscheduled Pods are deleted first, then the youngest.
     for one in sorted(pods, key=lambda one: not _waits(one))[: max(len(pods) - wanted, 0)]:
         here.delete("pods", one)
     pods = [one for one in here.owned("pods", document) if is_active(one)]
@@ -44,7 +44,7 @@ def _waits(pod: Document) -> bool:
 
 
 def daemon_set(here: Workloads, document: Document) -> None:
-    """A Pod on every Node that takes one."""
+    """Create a Pod on every Node that accepts it, and update or delete the others."""
     spec, meta = document["spec"], document["metadata"]
     template = spec["template"]
     digest = hash_of(template)
@@ -88,7 +88,7 @@ def daemon_set(here: Workloads, document: Document) -> None:
 
 
 def stateful_set(here: Workloads, document: Document) -> None:
-    """Pods with numbers; those of an older template are replaced from the highest one on."""
+    """Create the numbered Pods; replace those of an older template, highest number first."""
     spec, meta = document["spec"], document["metadata"]
     wanted, template = spec.get("replicas", 1), spec["template"]
     digest = f"{meta['name']}-{hash_of(template)}"
@@ -129,7 +129,7 @@ def _is_other(pod: Document, digest: str) -> bool:
 
 
 def job(here: Workloads, document: Document) -> None:
-    """Pods that succeed, as many as it wants to be completed; too many failures end it."""
+    """Create Pods until enough have succeeded; fail the Job after too many failures."""
     spec, meta = document["spec"], document["metadata"]
     before = document.get("status") or {}
     ended = any(one["type"] in ("Complete", "Failed") for one in before.get("conditions") or ())

@@ -1,4 +1,4 @@
-"""One look at a Deployment: how its ReplicaSets take over from each other, and what it reports."""
+"""One reconcile of a Deployment: the rollout of its ReplicaSets, and its status."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
 KEPT_SETS: Final = 10
 DEADLINE: Final = 600
-"""Seconds without progress after which a rollout has failed, where a Deployment does not say."""
+"""The default progressDeadlineSeconds of a Deployment."""
 
 
 def deployment(here: Workloads, document: Document) -> None:
-    """Its newest ReplicaSet grows as the old ones shrink: no faster than new Pods are ready."""
+    """Scale the newest ReplicaSet up and the old ones down as new Pods become ready."""
     spec = document["spec"]
     wanted, template = spec.get("replicas", 1), spec["template"]
     sets = here.owned("replicasets.apps", document)
@@ -47,7 +47,7 @@ def deployment(here: Workloads, document: Document) -> None:
 def _roll_out(
     here: Workloads, document: Document, new: Document | None, old: Sequence[Document]
 ) -> None:
-    """Let the newest ReplicaSet grow, and the old ones shrink."""
+    """Scale the newest ReplicaSet up and the old ones down."""
     spec = document["spec"]
     wanted = spec.get("replicas", 1)
     sets = [*old, *([new] if new is not None else ())]
@@ -74,7 +74,7 @@ def _roll_out(
 
 
 def _shrinks_first(document: Document) -> bool:
-    """Whether new Pods wait until old ones have ended (`Recreate`, or no surge)."""
+    """Report whether old Pods must end before new ones start (`Recreate`, or no surge)."""
     strategy = document["spec"].get("strategy") or {}
     surge = (strategy.get("rollingUpdate") or {}).get("maxSurge")
     return bool(strategy.get("type") == "Recreate" or surge in (0, "0%"))
@@ -108,7 +108,7 @@ def _new_set(
 
 
 def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Document:
-    """The ReplicaSet with the highest revision: it gets a new one when it is used again."""
+    """Give the newest ReplicaSet the highest revision, also when an old one is used again."""
     notes = new["metadata"].get("annotations") or {}
     highest = _last_revision([one for one in sets if one is not new])
     if _last_revision([new]) > highest:
@@ -119,7 +119,7 @@ def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Do
 
 
 def _with_seconds(here: Workloads, new: Document, spec: Document) -> Document:
-    """The newest ReplicaSet with the `minReadySeconds` of its Deployment."""
+    """Set `minReadySeconds` of the Deployment in its newest ReplicaSet."""
     seconds = spec.get("minReadySeconds") or 0
     if (new["spec"].get("minReadySeconds") or 0) == seconds:
         return new
@@ -139,7 +139,7 @@ def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:
 
 
 def _forget(here: Workloads, old: Sequence[Document], kept: int) -> None:
-    """Delete the oldest sets that have nothing any more."""
+    """Delete the oldest ReplicaSets without Pods, beyond the history limit."""
     empty = [
         one
         for one in old
@@ -183,7 +183,7 @@ def _deployment_status(
 
 
 def _availability(here: Workloads, sets: Sequence[Document], *, available: bool) -> str:
-    """The message of `Available`, with what keeps the first Pod that is not ready from it."""
+    """Return the message of `Available`, with the reason why the first unready Pod is not ready."""
     if available:
         return "Deployment has minimum availability."
     pods = (pod for one in reversed(sets) for pod in here.owned("pods", one) if is_active(pod))
@@ -194,7 +194,10 @@ def _availability(here: Workloads, sets: Sequence[Document], *, available: bool)
 def _progress(
     here: Workloads, document: Document, name: str, counts: Document, *, complete: bool
 ) -> tuple[bool, str, str]:
-    """Whether a rollout progresses. One that was complete is not given a deadline again."""
+    """Return status, reason and message of the condition Progressing.
+
+    A rollout that was complete gets no new deadline.
+    """
     done = True, "NewReplicaSetAvailable", f'ReplicaSet "{name}" has successfully progressed.'
     if complete:
         return done
@@ -219,8 +222,10 @@ def _progress(
 
 
 def _unavailable(document: Document, wanted: int) -> int:
-    """The number of Pods that an available Deployment may lack: none where all are replaced at
-    once, as kube-controller-manager counts it."""
+    """Return the number of Pods that an available Deployment may lack.
+
+    It is 0 for `Recreate`, as kube-controller-manager counts it.
+    """
     strategy = document["spec"].get("strategy") or {}
     return 0 if strategy.get("type") == "Recreate" else _share(document, wanted)
 

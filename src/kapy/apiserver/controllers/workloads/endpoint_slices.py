@@ -1,7 +1,7 @@
 """EndpointSlices of Services with a selector: the addresses and ports of their Pods.
 
-A Pod whose ports are not those that its containers declare (a process that shares the ports of its
-host) says so in the annotation `PORTS`, a JSON object: the declared port, and the real one.
+A Pod may listen on other ports than its containers declare, for example as a process on the host's
+network. Its annotation `PORTS` then maps declared ports to real ones in a JSON object.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Port = tuple[str, str, int]
 
 
 def write_slices(here: Workloads) -> None:
-    """Bring the EndpointSlices of all Services in line with their Pods."""
+    """Write the EndpointSlices of all Services according to their Pods."""
     there: dict[Key, dict[str, Document]] = {}
     for one in here.all(_SLICES):
         labels = one["metadata"].get("labels") or {}
@@ -45,7 +45,7 @@ def write_slices(here: Workloads) -> None:
 
 
 def has_endpoints(service: Document) -> bool:
-    """Whether a Service gets its endpoints of Pods that it selects."""
+    """Report whether a Service gets its endpoints from Pods that it selects."""
     spec = service["spec"]
     return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
@@ -82,7 +82,7 @@ def _slice(
 
 
 def endpoints_of(here: Workloads, service: Document) -> Mapping[tuple[Port, ...], list[Document]]:
-    """The endpoints of a Service, by the ports that they have."""
+    """Return the endpoints of a Service, grouped by their ports."""
     spec, namespace = service["spec"], service["metadata"]["namespace"]
     selector = selector_of({"matchLabels": spec["selector"]})
     found: dict[tuple[Port, ...], list[Document]] = {}
@@ -116,7 +116,7 @@ def _endpoint(pod: Document, *, published: bool) -> Document:
 
 
 def _ports_of(wanted: Iterable[Mapping[str, Any]], pod: Document) -> Iterator[Port]:
-    """The ports of a Pod that a Service leads to."""
+    """Yield the ports of a Pod that the Service's ports target."""
     moved = _moved_ports(pod)
     for one in wanted:
         protocol = one.get("protocol") or "TCP"
@@ -127,7 +127,7 @@ def _ports_of(wanted: Iterable[Mapping[str, Any]], pod: Document) -> Iterator[Po
 
 
 def _declared(pod: Document, name: str, protocol: str) -> int:
-    """The container port of this name, 0 where no container has one."""
+    """Return the container port with this name, 0 if no container has one."""
     for container in pod["spec"].get("containers") or ():
         for one in container.get("ports") or ():
             if one.get("name") == name and (one.get("protocol") or "TCP") == protocol:

@@ -1,4 +1,4 @@
-"""Endpoints of Services with a selector, beside their EndpointSlices: older clients read them."""
+"""Endpoints of Services with a selector, for clients that do not read EndpointSlices."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _HEADLESS: Final = "service.kubernetes.io/headless"
 
 
 def write_endpoints(here: Workloads) -> None:
-    """Bring the Endpoints of all Services in line with their Pods; delete those without Service.
+    """Write the Endpoints of all Services according to their Pods; delete those without a Service.
 
-    Endpoints that somebody else made for a Service without a selector stay as they are.
+    Endpoints of Services without a selector are managed by users and stay unchanged.
     """
     there = {Key.of(one): one for one in here.all(_TABLE)}
     for service in here.all("services"):

@@ -1,4 +1,4 @@
-"""Readers of the status of a Pod: is it ready, is it scheduled, and why does it not run."""
+"""Readers of a Pod's status: readiness, scheduling, and the reason why it does not run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_ready(pod: Document) -> bool:
 
 
 def ready_since(pod: Document) -> datetime | None:
-    """The moment since which a Pod is Ready; None where it is not, or nobody told when."""
+    """Return the time since which a Pod is Ready; None if it is not, or has no such time."""
     for one in (pod.get("status") or {}).get("conditions") or ():
         if one["type"] == "Ready" and one["status"] == "True":
             try:
@@ -31,7 +31,7 @@ def ready_since(pod: Document) -> datetime | None:
 
 
 def unschedulable(pod: Document, message: str, now: str) -> Document:
-    """The status of a Pod for which no Node fits. message: why."""
+    """Return the status of a Pod that fits no Node. message: the reason."""
     before = pod.get("status") or {}
     conditions = before.get("conditions") or ()
     there: Document = next((one for one in conditions if one["type"] == "PodScheduled"), {})
@@ -46,7 +46,7 @@ def unschedulable(pod: Document, message: str, now: str) -> Document:
 
 
 def failed_scheduling(pod: Document, message: str, now: str) -> Document:
-    """The Event of a Pod for which no Node fits; its name is the same for the same message."""
+    """Return the Event of a Pod that fits no Node. Equal messages give the Event the same name."""
     metadata = pod["metadata"]
     digest = blake2b(f"{metadata['uid']} {message}".encode(), digest_size=8).hexdigest()
     return {
@@ -74,7 +74,7 @@ def failed_scheduling(pod: Document, message: str, now: str) -> Document:
 
 
 def trouble(pod: Document) -> str:
-    """Why a Pod is not ready, in one sentence; "" where nothing tells."""
+    """Return the reason why a Pod is not ready, in one sentence; "" if the status has none."""
     return next(_troubles(pod), "")
 
 

@@ -1,4 +1,4 @@
-"""The resources that a Pod requests of its Node, as kube-scheduler counts them."""
+"""The resources that a Pod requests from its Node, as kube-scheduler counts them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kapy.kube import Document
 from kapy.kube.quantity import InvalidQuantity, parse
 
 Amounts = dict[str, Decimal]
-"""Amounts by the name of their resource."""
+"""Amounts by resource name."""
 _NOTHING = Decimal(0)
 _OF_PODS = ("cpu", "memory")
-"""Resources that a Pod may request as a whole (also `hugepages-*`)."""
+"""Resources that a Pod may request at the Pod level (also `hugepages-*`)."""
 
 
 def requests_of(pod: Document) -> Amounts:
-    """The requests of all containers of a Pod that run at the same time, with its overhead."""
+    """Return the total requests of containers that run at the same time, plus the overhead."""
     spec = pod["spec"]
     wanted = _sum(_requests(one) for one in spec.get("containers") or ())
     beside: Amounts = {}
@@ -39,12 +39,12 @@ def requests_of(pod: Document) -> Amounts:
 
 
 def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
-    """The amounts of a list of resources."""
+    """Parse the quantities of a resource list."""
     return {name: _amount(str(text)) for name, text in (quantities or {}).items()}
 
 
 def lacking(allocatable: Amounts, used: Amounts, wanted: Amounts) -> list[str]:
-    """The resources of which a Node has less left than a Pod wants."""
+    """Return the resources of which a Node has less left than a Pod requests."""
     return [
         name
         for name, amount in wanted.items()
@@ -53,7 +53,7 @@ def lacking(allocatable: Amounts, used: Amounts, wanted: Amounts) -> list[str]:
 
 
 def add(used: Amounts, more: Amounts) -> None:
-    """Count more as used."""
+    """Add amounts to those in use."""
     for name, amount in more.items():
         used[name] = used.get(name, _NOTHING) + amount
 

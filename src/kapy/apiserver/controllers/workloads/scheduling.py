@@ -1,4 +1,4 @@
-"""Which Nodes a Pod may run on, and which of them it gets: what a scheduler looks at most."""
+"""The scheduler: filter the Nodes that a Pod may run on, and choose one of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kapy.kube import Document
 from kapy.kube.selectors import selector_of
 
 MOST_PODS: Final = 110
-"""Pods of a Node that does not tell how many it has room for, as a kubelet has it."""
+"""The Pod limit of a Node without one in its status, which is the kubelet's default."""
 _ENDED: Final = ("Succeeded", "Failed")
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _FORBID: Final = ("NoSchedule", "NoExecute")
@@ -29,12 +29,12 @@ _OF_DAEMONS: Final = tuple(
 
 
 def accepts(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> bool:
-    """Whether a Pod with this spec may run on a Node. daemon: it is one of a DaemonSet."""
+    """Report whether a Pod with this spec may run on a Node. daemon: it belongs to a DaemonSet."""
     return not refusal(node, spec, daemon=daemon)
 
 
 def refusal(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> str:
-    """Why a Pod with this spec may not run on a Node, as kube-scheduler says it; "": it may."""
+    """Return kube-scheduler's reason why a Pod may not run on a Node, "" if it may."""
     own = node.get("spec") or {}
     if node["metadata"].get("deletionTimestamp"):
         return "node(s) are being deleted"
@@ -56,7 +56,7 @@ def refusal(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) ->
 
 
 class _Node:
-    """A Node, its Pods that have not ended, and what they request."""
+    """A Node, its Pods that have not ended, and their requests."""
 
     __slots__ = ("_allocatable", "_used", "document", "name", "pods")
 
@@ -75,7 +75,10 @@ class _Node:
     def refusals(
         self, pod: Document, wanted: Amounts, apart: Callable[[Document], bool] | None
     ) -> list[str]:
-        """Why a Pod does not get this Node. A Node that tells no allocatable has enough of all."""
+        """Return the reasons why a Pod does not fit this Node.
+
+        A Node without allocatable resources has enough of all.
+        """
         if why := refusal(self.document, pod["spec"]):
             return [why]
         most = self._allocatable.get("pods", MOST_PODS)
@@ -89,7 +92,7 @@ class _Node:
 
 
 class Room:
-    """The Nodes, and what is left of each. pods: all that there are."""
+    """The free resources of all Nodes. pods: all existing Pods."""
 
     def __init__(self, nodes: Sequence[Document], pods: Iterable[Document]) -> None:
         self._nodes = {one["metadata"]["name"]: _Node(one) for one in nodes}
@@ -99,8 +102,10 @@ class Room:
                 node.add(one, requests_of(one))
 
     def choose(self, pod: Document) -> tuple[str, str]:
-        """The name of the Node that a Pod gets, the one with the fewest Pods. Where none fits: "",
-        and why."""
+        """Choose the fitting Node with the fewest Pods.
+
+        Returns the Node's name and "", or "" and the reason.
+        """
         apart, wanted = _kept_apart(pod), requests_of(pod)
         reasons = Counter[str]()
         fitting = []
@@ -183,7 +188,10 @@ _OPERATORS: Final[Mapping[str, Callable[[str | None, Sequence[str]], bool]]] = {
 
 
 def _kept_apart(pod: Document) -> Callable[[Document], bool] | None:
-    """Whether another Pod is one that this one must not share a Node with; None: it shares all."""
+    """Return a predicate for Pods that this Pod's anti-affinity keeps off its Node.
+
+    Returns None if it has no such anti-affinity.
+    """
     affinity = (pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
     namespace = pod["metadata"]["namespace"]
     terms = [

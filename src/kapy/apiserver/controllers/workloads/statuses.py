@@ -10,19 +10,19 @@ from kapy.kube.generated_names import suffix
 
 
 def hash_of(template: Document) -> str:
-    """Characters that differ where templates do."""
+    """Return a hash of a Pod template."""
     return suffix(json.dumps(template, sort_keys=True), length=10)
 
 
 def present(**numbers: int) -> Document:
-    """The numbers that are not 0, as Go's `omitempty` leaves the others out."""
+    """Return the numbers other than 0, like Go's `omitempty`."""
     return {name: number for name, number in numbers.items() if number}
 
 
 def conditions(
     here: Workloads, before: Document, **wanted: tuple[bool, str, str]
 ) -> list[Document]:
-    """Conditions (whether each holds, its reason and its message), with the times of changes."""
+    """Return conditions (status, reason and message by type) with their transition times."""
     there = {one["type"]: one for one in before.get("conditions") or ()}
     found = []
     for type_, (holds, reason, message) in wanted.items():

@@ -1,8 +1,7 @@
 """The Deployments, ReplicaSets, DaemonSets, StatefulSets and Jobs of one server, and their Pods.
 
-`Workloads.work` brings all of them closer to what they are to be; whoever owns it calls it when a
-write of one of `TABLES` made it dirty. It begins with `begin`, or with the first object that
-somebody creates.
+`Workloads.work` reconciles all of them. The owner calls it while `is_dirty`, which a write to one
+of `TABLES` sets. It starts with `begin`, or when a client creates the first object.
 """
 
 from __future__ import annotations
@@ -35,26 +34,26 @@ APPS: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "state
 JOBS: Final = "jobs.batch"
 TABLES: Final = frozenset((*APPS, JOBS, "pods", "nodes"))
 MOST_STEPS: Final = 100
-"""Pods that are created at once: other work of the process comes in between."""
+"""The most Pods to create in one run, so that other tasks of the process get their turn."""
 MOST_LOOKS: Final = 200
-"""Deployments and their like that are looked at at once."""
+"""The most Deployments and other workload objects to reconcile in one run."""
 MOST_PODS: Final = 2_000
-"""Pods of one server; of more, objects wait as if no Node had room."""
+"""The most Pods of one server; further objects wait as if no Node had room."""
 
 _log = logging.getLogger(__name__)
 
 
 class Workloads:
-    """The workload objects of one server, and a mark that one of them needs a reconcile.
+    """The workload objects of one server, and a flag that one of them needs a reconcile.
 
-    next_look: the earliest moment at which something changes although nothing is written (the
-    deadline of a rollout), None where there is none.
+    next_look: the next time at which a reconcile is due without a write (the deadline of a
+    rollout), None if there is none.
     """
 
     __slots__ = ("_budget", "_left", "_owned", "_room", "is_dirty", "is_used", "next_look", "plane")
 
     what = "this server"
-    """The name of the server in messages of the log."""
+    """The name of the server in log messages."""
 
     def __init__(self, server: Server) -> None:
         self.plane: Plane = server.plane
@@ -67,11 +66,11 @@ class Workloads:
         self._owned: dict[tuple[str, str], dict[Key, Document]] = {}
 
     def begin(self) -> None:
-        """Look after what there is from now on."""
+        """Start to reconcile the existing objects."""
         self.is_used = self.is_dirty = True
 
     def note(self, one: Happening) -> bool:
-        """Take a write of one of TABLES in; whether there is something to do now."""
+        """Record a write to one of TABLES; return whether a reconcile is needed."""
         if not self.is_used:
             made_by_somebody = one.change == "ADDED" and one.table not in ("pods", "nodes")
             if not made_by_somebody or not one.document["metadata"].get("managedFields"):
@@ -81,7 +80,7 @@ class Workloads:
         return True
 
     def work(self) -> None:
-        """Do a part of what there is to do; `is_dirty` says whether there is more."""
+        """Do part of the pending work; `is_dirty` reports whether more is left."""
         from kapy.apiserver.controllers.workloads import controllers
 
         self.is_dirty = False
@@ -106,20 +105,20 @@ class Workloads:
         self._owned.clear()
 
     def see_to_pods(self, pods: Iterable[Document]) -> None:
-        """Do what a simulation of kubelets does for Pods that have a Node; nothing here."""
+        """A hook for simulated kubelets to update Pods on Nodes; does nothing here."""
 
     def is_excluded(self, document: Document) -> bool:
-        """Whether somebody else looks after an object."""
+        """Report whether another controller manages an object."""
         del document
         return False
 
     def is_schedulable(self, pod: Document) -> bool:
-        """Whether a Pod waits for a Node."""
+        """Report whether a Pod waits for a Node."""
         waits = not (pod.get("spec") or {}).get("nodeName") and is_active(pod)
         return waits and not self.is_excluded(pod)
 
     def available(self, pods: Iterable[Document], owner: Document) -> int:
-        """The number of Pods that have been ready for the `minReadySeconds` of their owner."""
+        """Return the number of Pods that have been ready for their owner's `minReadySeconds`."""
         ready = [one for one in pods if is_ready(one)]
         seconds = owner["spec"].get("minReadySeconds") or 0
         if not seconds:
@@ -134,7 +133,7 @@ class Workloads:
         return found
 
     def look_at(self, moment: datetime) -> None:
-        """Work again then, although nothing may be written meanwhile."""
+        """Schedule a reconcile at this time, even without a write."""
         if self.next_look is None or moment < self.next_look:
             self.next_look = moment
 
@@ -145,12 +144,12 @@ class Workloads:
         try:
             controller(self, document)
         except (KeyError, TypeError, ValueError, AttributeError, KapyError) as error:
-            # The object lacks what its controller needs, and says so to nobody else.
+            # The object lacks what its controller needs, and nothing else reports that.
             what = f"{document['kind']} {Key.of(document)}"
             _log.warning("%s of %s gets no Pods: %r", what, self.what, error)
 
     def all(self, table: str, namespace: str = "") -> Iterator[Document]:
-        """The objects of a table as they were written last."""
+        """Yield the objects of a table, including staged writes."""
         found = self.plane.store.peek(table)
         if found is None:
             return
@@ -161,13 +160,13 @@ class Workloads:
                 yield last
 
     def latest(self, table: str, document: Document) -> Document | None:
-        """The object as it was written last."""
+        """Return the latest state of an object, including staged writes."""
         metadata = document["metadata"]
         found = self.plane.table(self._kind(table))
         return found.latest(metadata.get("namespace", ""), metadata["name"])
 
     def owned(self, table: str, owner: Document) -> list[Document]:
-        """The objects that an object controls, oldest first."""
+        """Return the objects of a table that an object controls, oldest first."""
         found = self._owned.get((table, owner["metadata"]["uid"]), {})
         return sorted(found.values(), key=lambda one: one["metadata"]["creationTimestamp"])
 
@@ -178,7 +177,7 @@ class Workloads:
                 self._owned.setdefault((table, owner), {})[Key.of(one)] = one
 
     def create(self, table: str, owner: Document, document: Document) -> Document | None:
-        """Create an object that another one controls; None where that has to wait."""
+        """Create an object controlled by another one; return None if it must wait."""
         if table == "pods":
             if self._budget <= 0:
                 self.is_dirty = True
@@ -200,13 +199,13 @@ class Workloads:
         metadata = {**document["metadata"], "ownerReferences": [reference]}
         namespace, name = meta["namespace"], metadata["name"]
         if self.plane.table(kind).latest(namespace, name) is not None:
-            return None  # somebody else's, or one that is still going
+            return None  # owned by another object, or still being deleted
         resource = kind.resource
         made(
             self.plane,
             kind,
             namespace,
-            # Defaults are written into it, and its template is its owner's, too.
+            # Defaulting changes the object, but the template belongs to the owner.
             deepcopy(
                 {
                     "apiVersion": resource.api_version,
@@ -221,14 +220,14 @@ class Workloads:
         return stored
 
     def create_alone(self, table: str, namespace: str, document: Document) -> None:
-        """Create an object that no other one controls."""
+        """Create an object without a controller."""
         kind = self._kind(table)
         resource = kind.resource
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
         made(self.plane, kind, namespace, whole)
 
     def write(self, table: str, before: Document, **parts: Any) -> None:
-        """Write other parts of an object (`spec`, `status`, `metadata`), where they differ."""
+        """Write parts of an object (`spec`, `status`, `metadata`) if they differ."""
         if all(before.get(name) == value for name, value in parts.items()):
             return
         after = {**before, **parts}
@@ -241,7 +240,7 @@ class Workloads:
         self._learn(table, [] if stored is None else [stored])
 
     def delete(self, table: str, document: Document) -> None:
-        """Delete an object as far as its finalizers, and the kubelet of a Pod, let it go."""
+        """Delete an object; finalizers and a Pod's kubelet may delay this."""
         metadata = document["metadata"]
         if table == "pods" and self.plane.kubelets:
             if "deletionTimestamp" not in metadata:
@@ -258,7 +257,7 @@ class Workloads:
     def add_pod(
         self, owner: Document, template: Document, name: str, **labels: str
     ) -> Document | None:
-        """Create a Pod of a template; it waits for a Node."""
+        """Create a Pod from a template; it is not scheduled yet."""
         given = template.get("metadata") or {}
         metadata = {key: given[key] for key in _TAKEN_OVER if given.get(key)}
         metadata |= {"name": name, "labels": {**(given.get("labels") or {}), **labels}}
@@ -269,14 +268,14 @@ class Workloads:
         self.write("pods", pod, spec={**pod["spec"], "nodeName": node})
 
     def random_name(self, prefix: str) -> str:
-        """A name as the API server generates it."""
+        """Return a generated name like that of the API server."""
         return f"{prefix}-{suffix(prefix, self.plane.rng.random())}"
 
     def now(self) -> str:
         return stamp(self.plane.clock())
 
     def _schedule(self) -> None:
-        """Place the Pods that wait for a Node."""
+        """Bind pending Pods to Nodes."""
         pods = list(self.all("pods"))
         waiting = [one for one in pods if self.is_schedulable(one)]
         if not waiting:
@@ -284,7 +283,7 @@ class Workloads:
         room = Room(list(self.all("nodes")), pods)
         refused: dict[str, str] = {}
         for pod in waiting:
-            # The Pods of an owner are alike: where one does not fit, none does.
+            # The Pods of an owner are alike: if one does not fit, none does.
             owner = controller_of(pod) or pod["metadata"]["uid"]
             node, why = ("", refused[owner]) if owner in refused else room.choose(pod)
             if node:
@@ -294,7 +293,7 @@ class Workloads:
                 self._refuse(pod, why)
 
     def _refuse(self, pod: Document, why: str) -> None:
-        """Tell in the status of a Pod, and in an Event, that no Node fits."""
+        """Record in a Pod's status and in an Event that no Node fits."""
         status = unschedulable(pod, why, self.now())
         if status == pod.get("status"):
             return
@@ -313,12 +312,12 @@ _TAKEN_OVER: Final = ("annotations", "finalizers")
 
 
 def is_active(pod: Document) -> bool:
-    """Whether a Pod counts for its controller."""
+    """Report whether a Pod has neither ended nor is being deleted."""
     phase = (pod.get("status") or {}).get("phase")
     return "deletionTimestamp" not in pod["metadata"] and phase not in ("Succeeded", "Failed")
 
 
 def controller_of(document: Document) -> str:
-    """The uid of the object that controls another one, "" where none does."""
+    """Return the uid of an object's controller, "" if it has none."""
     owners = document["metadata"].get("ownerReferences") or ()
     return next((one["uid"] for one in owners if one.get("controller")), "")
