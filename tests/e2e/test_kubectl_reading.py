@@ -127,13 +127,12 @@ rules:
 
 def test_what_needs_a_kubelet_says_so(person: Shell) -> None:
     nothing = r"nothing runs this Pod here: .*`kapy run provider TYPE-NAME -- PATH`"
-    entering = r"Pods of this server run as processes of its machine; run the command there"
     follow(
         person,
         Habit("run nginx --image nginx", r"created$"),
         no("logs nginx", nothing),
-        no("exec nginx -- ls", entering),
-        no("attach nginx", entering),
+        no("exec nginx -- ls", r'container "nginx" in pod "nginx" does not run'),
+        no("attach nginx", r"cannot be attached to here; `kubectl logs -f` shows its output"),
         no("top pods", r"Metrics API not available"),
         Habit("delete pod nginx --now", r"deleted$"),
     )

@@ -163,6 +163,7 @@ async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
         "    try: end.bind(address)\n"
         "    except OSError as error: return error.errno\n"
         "assert fails(two, ('127.0.0.1', port)) == errno.EADDRINUSE\n"
+        "assert fails(socket.socket(), any.getsockname()) == errno.EADDRINUSE, 'undeclared'\n"
         "assert fails(any, ('127.0.0.1', port)) == errno.EINVAL, 'it is bound'\n"
         "assert fails(socket.socket(), ('192.0.2.1', port)) == errno.EADDRNOTAVAIL\n"
         f"socket.socket(socket.AF_UNIX).bind({str(tmp_path / 'end')!r})\n"

@@ -5,6 +5,9 @@ Linux a program starts with a seccomp filter that hands its `bind` calls to this
 (`launch.hand_over_binds`): the port that it asks for is taken where it is free, and a free one of
 the loopback address else. It needs no privilege, and works for programs without a C library. The
 program cannot gain privileges from then on (`no_new_privs`), as containers cannot.
+
+A port of one particular address that the Pod does not declare stays what it is: clients know it
+from elsewhere, and the program has to hear that it is in use.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -35,15 +38,23 @@ _LONGEST_ADDRESS: Final = 128
 _TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
 """Errors after which another port is tried: in use, or for privileged users only."""
 
+_ANY: Final = ("0.0.0.0", "::")
+
 Address = tuple[str, int] | tuple[str, int, int, int]
 
 
 class Binding:
     """The `bind` calls of one program. ports: its real ports by those that it asked for, where
-    they are others. changed: called with them. free: gives ports."""
+    they are others. changed: called with them. free: gives ports. declared: those of its Pod."""
 
-    def __init__(self, free: FreePort, changed: Callable[[Mapping[int, int]], None]) -> None:
+    def __init__(
+        self,
+        free: FreePort,
+        changed: Callable[[Mapping[int, int]], None],
+        declared: Collection[int] = (),
+    ) -> None:
         self.ports: dict[int, int] = {}
+        self._declared = declared
         self._free = free
         self._changed = changed
         self._listener = -1
@@ -105,7 +116,8 @@ class Binding:
             try:
                 one.bind(asked)
             except OSError as error:
-                if error.errno not in _TAKEN:
+                movable = asked[0] in _ANY or asked[1] in self._declared
+                if error.errno not in _TAKEN or not movable:
                     return error.errno or errno.EIO, 0
                 return self._bind_elsewhere(one, asked[1], error.errno)
         return 0, 0
@@ -175,7 +187,7 @@ async def can_hand_over(launch: list[str]) -> bool:
         taken.bind((LOOPBACK, 0))
         port = taken.getsockname()[1]
         binding = Binding(lambda _: 0, lambda _: None)
-        said = f"import socket; socket.socket().bind(('{LOOPBACK}', {port}))"
+        said = f"import socket; socket.socket().bind(('', {port}))"
         command = [*launch, f"--binds={binding.handed.fileno()}", "--plain", "/", "--"]
         try:
             trial = await asyncio.create_subprocess_exec(

@@ -150,7 +150,9 @@ class Processes:
             for one in process:
                 one.move(ports)
 
-        binding = Binding(self._ports.of(_owner(config)), moved) if self._binds else None
+        binding = None
+        if self._binds:
+            binding = Binding(self._ports.of(_owner(config)), moved, _declared_ports(config))
         handed = -1 if binding is None else binding.handed.fileno()
         handle = os.open(config.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
@@ -329,15 +331,24 @@ def _check_ports(config: ContainerConfig, plan: Plan, program: str) -> None:
 
     Needed where nobody can look at what it binds (`binding`).
     """
-    for one in config.container.get("ports") or ():
-        port = int(one.get("containerPort") or 0)
-        if (one.get("protocol") or "TCP") == "TCP" and port not in plan.ports and is_taken(port):
+    for port in _declared_ports(config):
+        if port not in plan.ports and is_taken(port):
             raise StartFailed(
                 f"port {port}, for which {program} has no flag, is in use on this machine; stop "
                 "the other program, or run the provider as a container (without `kapy run "
                 "provider`), which has ports of its own",
                 "PortInUse",
             )
+
+
+def _declared_ports(config: ContainerConfig) -> list[int]:
+    """The TCP ports that a container names."""
+    ports = config.container.get("ports") or ()
+    return [
+        int(one.get("containerPort") or 0)
+        for one in ports
+        if (one.get("protocol") or "TCP") == "TCP"
+    ]
 
 
 def _owner(config: ContainerConfig) -> str:
