@@ -12,7 +12,8 @@ from kapy.apps.control_planes import add_kubeadm_control_planes
 from kapy.apps.core_controllers import add_core
 from kapy.apps.dialing import over_network, reached
 from kapy.apps.doors import extension_doors, services_of
-from kapy.apps.settings import Controlling
+from kapy.apps.migrated_kinds import add_migration
+from kapy.apps.settings import Controlling, ManagerName
 from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker import Host
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
 
-_REACHING: Final = frozenset(
+_MANAGERS: Final[frozenset[ManagerName]] = frozenset(
     ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 )
+_REACHING: Final = _MANAGERS
 """Who asks workload clusters anything."""
 
 
@@ -76,6 +78,7 @@ def add_controllers(
         add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
     if "control-plane-kubeadm" not in told.without:
         add_kubeadm_control_planes(runtime, cluster_cache, told, doors, pods)
+    add_migration(runtime, told, _MANAGERS - told.without)
     services: dict[str, Service] = services_of(doors)
     if not told.without.issuperset(_REACHING):
         services["connections"] = cluster_cache.run

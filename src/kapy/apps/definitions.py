@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.api.crds import crds
+from kapy.api.names import Annotation
 from kapy.apps.built_in import marked
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -21,10 +22,17 @@ async def install_definitions(client: Client) -> None:
     for crd in map(marked, crds()):
         stored = there.get(Key.of(crd))
         if stored is None:
-            await client.create(CRDS, crd)
+            await client.create(CRDS, _migrated(crd))
         elif stored["spec"] != {**_DEFAULTS, **crd["spec"]} or not _is_marked(stored, crd):
             metadata = apply(stored["metadata"], crd["metadata"])
             await client.update(CRDS, {**stored, "metadata": metadata, "spec": crd["spec"]})
+
+
+def _migrated(crd: Document) -> Document:
+    """A new CRD, as migrated: in its first generation it has no objects to migrate."""
+    metadata = crd["metadata"]
+    annotations = {**metadata["annotations"], Annotation.CRD_MIGRATION_OBSERVED_GENERATION: "1"}
+    return {**crd, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _is_marked(stored: Document, crd: Document) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.apps.feature_gates import feature_gates
 from kapy.apps.settings import Controlling, ExtensionCalls
+from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
 from kapy.kube.regexp import BadPattern, Regexp, compiled
@@ -103,6 +104,15 @@ def _checks(texts: Sequence[str]) -> tuple[str, ...]:
             known = ", ".join(PREFLIGHT_CHECKS)
             raise ValueError(f"there is no preflight check {one!r} (there are {known})")
     return tuple(_each(texts))
+
+
+def _phases(texts: Sequence[str]) -> frozenset[Phase]:
+    found = _each(texts)
+    for one in found:
+        if one not in (*PHASES, "All"):
+            known = ", ".join(PHASES)
+            raise ValueError(f"there is no phase {one!r} (there are {known}; All for both)")
+    return frozenset(one for one in PHASES if one in found or "All" in found)
 
 
 def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
@@ -206,6 +216,15 @@ FLAGS: Final = (
         "Time that no handler of a runtime extension may exceed, whatever it asks for.",
         _CORE | _CONTROL_PLANE,
     ),
+    Flag(
+        "skip-crd-migration-phases",
+        _phases,
+        "",
+        "Phases of the migration of objects whose CRDs have changed that are not run: "
+        "StorageVersionMigration, CleanupManagedFields, All; commas between.",
+        _MANAGERS,
+        several=True,
+    ),
     Flag("bootstrap-token-ttl", length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
     *(
         Flag(
@@ -259,6 +278,7 @@ def controlling(
         machine_annotations=found["additional-sync-machine-annotations"],
         token_life=found["bootstrap-token-ttl"],
         extensions=calls,
+        skipped_migration_phases=found["skip-crd-migration-phases"],
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from kapy.api.features import FeatureGates
+from kapy.engine.crd_migration.phases import Phase
 from kapy.engine.options import ManagerOptions
 from kapy.kube.errors import KapyError
 from kapy.kube.http import User
@@ -95,7 +96,8 @@ class Controlling:
     token_life: how long a bootstrap token lasts. extensions: how runtime extensions are called.
     without: managers whose controllers do not run, as somebody else's do (`kapy manager`, or
     upstream's). workload_host: the address of all workload clusters in memory, each with a port of
-    its own; "" for a loopback address for each.
+    its own; "" for a loopback address for each. skipped_migration_phases: of the migration of
+    objects whose CRDs have changed.
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS
@@ -108,6 +110,7 @@ class Controlling:
     extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
     without: frozenset[ManagerName] = frozenset()
     workload_host: str = ""
+    skipped_migration_phases: frozenset[Phase] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,11 +47,15 @@ class Setting(NamedTuple):
 
 
 class Right(NamedTuple):
-    """A permission that the provider needs in addition to those that the SDK needs."""
+    """A permission that the provider needs in addition to those that the SDK needs.
+
+    names: the only objects that it is for; () for all.
+    """
 
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

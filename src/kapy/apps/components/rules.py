@@ -16,17 +16,22 @@ FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 def rules_of(rights: Iterable[Right]) -> list[Document]:
-    """Rules as they are written: one for all resources of a group with the same verbs."""
-    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    """Rules as they are written: one for all resources of a group with the same verbs and names."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for one in rights:
         for resource in one.resources:
-            verbs[one.group, resource].update(one.verbs)
-    together: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (group, resource), granted in verbs.items():
-        together[group, tuple(sorted(granted))].append(resource)
+            verbs[one.group, resource, tuple(sorted(one.names))].update(one.verbs)
+    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource, names), granted in verbs.items():
+        together[group, tuple(sorted(granted)), names].append(resource)
     return [
-        {"apiGroups": [group], "resources": sorted(resources), "verbs": list(granted)}
-        for (group, granted), resources in sorted(together.items())
+        {
+            "apiGroups": [group],
+            "resources": sorted(resources),
+            "verbs": list(granted),
+            **({"resourceNames": list(names)} if names else {}),
+        }
+        for (group, granted, names), resources in sorted(together.items())
     ]
 
 

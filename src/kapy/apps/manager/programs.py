@@ -16,6 +16,7 @@ from kapy.apps.components.serving import secret_of, service_of
 from kapy.apps.dialing import over_network
 from kapy.apps.doors import extension_doors, services_of
 from kapy.apps.manager_flags import Manager
+from kapy.apps.migrated_kinds import add_migration
 from kapy.apps.settings import Controlling
 from kapy.engine.runtime import Runtime
 from kapy.hooks.transport import HookTransport
@@ -92,6 +93,7 @@ def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str,
     cluster_cache = ClusterCache(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post)
     add_core(runtime, cluster_cache, told, doors)
+    add_migration(runtime, told, ["core"])
     return {"connections": cluster_cache.run, **services_of(doors)}
 
 
@@ -100,6 +102,7 @@ def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping
 
     cluster_cache = ClusterCache(runtime, dial=outside.dial, probing=False)  # for tokens alone
     add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
+    add_migration(runtime, told, ["bootstrap-kubeadm"])
     return {"connections": cluster_cache.run}
 
 
@@ -109,10 +112,11 @@ def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Map
     cluster_cache = ClusterCache(runtime, dial=outside.dial)
     doors = extension_doors(runtime, told, outside.post, reconciled=False)
     add_kubeadm_control_planes(runtime, cluster_cache, told, doors, outside.pods(runtime))
+    add_migration(runtime, told, ["control-plane-kubeadm"])
     return {"connections": cluster_cache.run, **services_of(doors)}
 
 
-def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mapping[str, Service]:
+def _infrastructure(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
     from kapy.providers.docker import Host
     from kapy.providers.docker import add_to as add_docker
     from kapy.providers.inmemory import InMemory
@@ -125,6 +129,7 @@ def _infrastructure(runtime: Runtime, _: Controlling, outside: Outside) -> Mappi
         "connections": cluster_cache.run,
         **add_docker(runtime, workload, outside.containers or Host()),
     }
+    add_migration(runtime, told, ["infrastructure-dev"])
     if outside.machines is not None:
         add_in_memory(runtime, outside.machines)
         return services

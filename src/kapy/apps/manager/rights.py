@@ -31,6 +31,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
 from kapy.apps.components.rules import FULL, READ
+from kapy.apps.migrated_kinds import migration_rights
 from kapy.contract.external import AGGREGATE_TO_MANAGER
 from kapy.kube.meta import Object
 from kapy.kube.names import CONFIG_MAPS, CRDS, EVENTS, NAMESPACES, SECRETS, Resource
@@ -130,4 +131,4 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
 
 def rights_of(name: str) -> Sequence[Right]:
     """Of a manager's controllers."""
-    return _RIGHTS[name]
+    return (*_RIGHTS[name], *migration_rights(name))

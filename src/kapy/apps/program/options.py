@@ -196,7 +196,6 @@ FLAGS: Final = (
     ),
     Flag("profiler-address", text, "", _IGNORED, _MANAGERS),
     Flag("contention-profiling", _truth, "false", _IGNORED, _MANAGERS, switch=True),
-    Flag("skip-crd-migration-phases", _listed, "", _IGNORED, _MANAGERS, several=True),
     Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _PATIENT),
     Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _PATIENT),
     Flag("etcd-client-log-level", text, "info", _IGNORED, _PATIENT),

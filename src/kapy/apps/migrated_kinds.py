@@ -1,0 +1,93 @@
+"""Which manager migrates the objects of which CRDs, and what it needs for that.
+
+Upstream: the configuration of the CRD migrator in `main.go` of each manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from kapy.api.features import FeatureGates
+from kapy.api.kinds import KINDS
+from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
+from kapy.apps.components.rules import READ
+from kapy.apps.settings import Controlling, ManagerName
+from kapy.kube.names import CRDS, Resource
+from kapy.sdk.provider import Right
+
+if TYPE_CHECKING:
+    from kapy.engine.runtime import Runtime
+
+_OWNERS: Final[Mapping[str, ManagerName]] = {
+    BOOTSTRAP_GROUP: "bootstrap-kubeadm",
+    CONTROL_PLANE_GROUP: "control-plane-kubeadm",
+    INFRASTRUCTURE_GROUP: "infrastructure-dev",
+}
+"""By API group; the other groups are core's."""
+_WITHOUT_STATUS: Final = frozenset(
+    (
+        "ClusterResourceSetBinding",
+        "MachineDrainRule",
+        "IPAddress",
+        "KubeadmConfigTemplate",
+        "KubeadmControlPlaneTemplate",
+        "DevClusterTemplate",
+        "DevMachineTemplate",
+        "DevMachinePool",
+        "DevMachinePoolTemplate",
+        "DockerClusterTemplate",
+        "DockerMachineTemplate",
+        "DockerMachinePool",
+        "DockerMachinePoolTemplate",
+    )
+)
+"""Kinds whose objects are rewritten as such. Those of others are rewritten through the status
+subresource, for which webhooks are seldom asked."""
+
+
+def resources_of(name: str) -> Iterator[tuple[Resource, bool]]:
+    """The kinds of a manager, and whether they are rewritten through the status subresource."""
+    for kind in KINDS:
+        if _OWNERS.get(kind.group, "core") == name:
+            yield kind.type_of().RESOURCE, kind.name not in _WITHOUT_STATUS
+
+
+def migration_rights(name: str) -> Iterator[Right]:
+    """What a manager needs to migrate its kinds."""
+    yield Right(CRDS.group, (CRDS.plural,), READ)
+    names = []
+    for resource, through_status in resources_of(name):
+        names.append(resource.group_resource)
+        yield Right(resource.group, (resource.plural,), ("get", "list", "patch"))
+        if through_status:
+            yield Right(resource.group, (f"{resource.plural}/status",), ("patch",))
+    own = (CRDS.plural, f"{CRDS.plural}/status")
+    yield Right(CRDS.group, own, ("patch",), tuple(names))
+
+
+def add_migration(runtime: Runtime, told: Controlling, names: Collection[str]) -> None:
+    """Add the migration of the kinds of these managers to a runtime."""
+    from kapy.engine.crd_migration.controller import add_crd_migration
+
+    kinds = {
+        resource.group_resource: through_status
+        for name in names
+        for resource, through_status in resources_of(name)
+        if _is_on(resource, told.manager.gates)
+    }
+    # Controllers of these managers watch CRDs with their schemas anyway.
+    watches = not {"core", "control-plane-kubeadm"}.isdisjoint(names)
+    if kinds:
+        add_crd_migration(
+            runtime, kinds, skipped=told.skipped_migration_phases, metadata=not watches
+        )
+
+
+def _is_on(resource: Resource, gates: FeatureGates) -> bool:
+    """Whether the feature that a kind belongs to is on."""
+    if resource.kind == "ClusterClass":
+        return gates.cluster_topology
+    if resource.kind == "ExtensionConfig":
+        return gates.runtime_sdk
+    return gates.machine_pool or "MachinePool" not in resource.kind

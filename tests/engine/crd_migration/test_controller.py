@@ -1,0 +1,175 @@
+"""The life of a version of a CRD, with a migrator at each step; upstream's test has the same steps."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapy.engine.crd_migration.phases import PHASES, Phase
+from kapy.kube.errors import ApiError, Conflict, Invalid, NotFound, ServerError
+from kapy.kube.names import CRDS
+from tests.engine.crd_migration.world import KIND, NAME, OLD, T1, T2, T3, T4, World, world
+
+UNIT, OTHER = "unit", "other"
+PATH = KIND.path("default", "one")
+CRD = CRDS.path("", NAME.name)
+
+
+@pytest.mark.parametrize("through_status", [False, True])
+@pytest.mark.parametrize("skipped", [[], [PHASES[0]], [PHASES[1]]], ids=str)
+async def test_the_life_of_a_version(skipped: list[Phase], through_status: bool) -> None:
+    migrates, cleans = (phase not in skipped for phase in PHASES)
+    kinds = {NAME.name: through_status}
+    async with world() as here:
+        await here.install(T1)
+        async with here.migrator(kinds, skipped=skipped):
+            assert await here.stored() == ["v1beta1"]
+            assert await here.observed() == "1"
+            for name in ("one", "two"):
+                await here.apply(OLD, name, UNIT, foo="foo")
+
+        await here.install(T2)
+        assert await here.stored() == ["v1beta1", "v1beta2"]
+        async with here.migrator(kinds, skipped=skipped) as asked:
+            assert await here.stored() == (["v1beta2"] if migrates else ["v1beta1", "v1beta2"])
+            assert await here.observed() == "2"
+            assert (f"{PATH}/status" in dict(asked.writes)) == (migrates and through_status)
+            assert (PATH in dict(asked.writes)) == (migrates and not through_status)
+            await here.apply(KIND, "two", OTHER, bar="bar")
+            await here.apply(KIND, "three", UNIT, foo="foo")
+        before = {
+            "one": [(UNIT, "v1beta1")],
+            "two": [(UNIT, "v1beta1"), (OTHER, "v1beta2")],
+            "three": [(UNIT, "v1beta2")],
+        }
+        assert {
+            key: sorted(one, reverse=True) for key, one in (await here.owners()).items()
+        } == before
+
+        await here.install(T3)
+        async with here.migrator(kinds, skipped=skipped):
+            assert await here.observed() == "3"
+        clean = {"one": [(UNIT, "v1beta2")], "two": [(OTHER, "v1beta2")], "three": before["three"]}
+        owners = {key: sorted(one, reverse=True) for key, one in (await here.owners()).items()}
+        assert owners == (clean if cleans else before)
+
+        if not migrates:
+            with pytest.raises(Invalid, match="storedVersions"):
+                await here.install(T4)
+            return
+        await here.install(T4)
+        async with here.migrator(kinds, skipped=skipped):
+            assert await here.stored() == ["v1beta2"]
+            assert await here.observed() == "4"
+        await goes_on(here, cleans)
+
+
+async def goes_on(here: World, cleans: bool) -> None:
+    """Whoever applied in the old version goes on in the new one, where that is known of all."""
+    for name in ("one", "two", "three"):
+        try:
+            await here.apply(KIND, name, UNIT, foo="new")
+        except ApiError as error:
+            assert not cleans and name != "three"
+            assert "v1beta1" in str(error)
+    if cleans:
+        both = sorted([(UNIT, "v1beta2"), (OTHER, "v1beta2")])
+        assert sorted((await here.owners())["two"]) == both
+        assert (await here.owners())["one"] == [(UNIT, "v1beta2")]
+
+
+async def test_nothing_runs_where_all_phases_are_skipped() -> None:
+    async with world() as here:
+        await here.install(T1)
+        async with here.migrator(skipped=PHASES) as asked:
+            assert asked.requests == []
+        assert await here.observed() is None
+
+
+async def test_a_restart_writes_nothing_and_reads_no_objects() -> None:
+    async with world() as here:
+        await here.install(T2)
+        await here.apply(KIND, "one", UNIT, foo="foo")
+        async with here.migrator() as asked:
+            assert [path for path, _ in asked.writes] == [CRD]
+        before = await here.crd()
+        async with here.migrator() as asked:
+            assert asked.writes == []
+            assert KIND.path() not in {one.path for one in asked.requests}
+            await here.client.patch(CRDS, NAME, {"metadata": {"labels": {"any": "one"}}})
+            await asyncio.sleep(60)
+            assert asked.writes == []
+        assert (await here.crd())["metadata"]["generation"] == before["metadata"]["generation"]
+
+
+async def test_crds_of_others_are_left_alone() -> None:
+    async with world() as here:
+        await here.install(T1)
+        async with here.migrator({"somethings.else": False}) as asked:
+            assert asked.writes == []
+        assert await here.observed() is None
+
+
+async def test_whom_another_client_writes_is_stored_anew_already() -> None:
+    async with world() as here:
+        await here.install(T1)
+        await here.apply(OLD, "one", UNIT, foo="foo")
+        await here.install(T2)
+        async with here.migrator(fails={PATH: [Conflict("somebody was quicker")]}) as asked:
+            assert [path for path, _ in asked.writes].count(PATH) == 1
+            assert await here.stored() == ["v1beta2"]
+
+
+async def test_an_object_that_is_gone_needs_no_migration() -> None:
+    async with world() as here:
+        await here.install(T1)
+        await here.apply(OLD, "one", UNIT, foo="foo")
+        await here.install(T2)
+        await here.install(T3)
+        async with here.migrator(fails={PATH: [NotFound("gone"), NotFound("gone")]}):
+            assert await here.stored() == ["v1beta2"]
+            assert await here.observed() == "3"
+
+
+async def test_entries_are_removed_from_the_object_that_another_client_left() -> None:
+    async with world() as here:
+        await here.install(T1)
+        await here.apply(OLD, "one", UNIT, foo="foo")
+        await here.install(T2)
+        async with here.migrator():
+            pass
+        await here.install(T3)
+        quicker: list[Exception] = [Conflict("somebody was quicker")] * 4
+        async with here.migrator(fails={PATH: quicker}) as asked:
+            assert [path for path, _ in asked.writes].count(PATH) == 5
+            assert (await here.owners())["one"] == [(UNIT, "v1beta2")]
+            assert await here.observed() == "3"
+
+
+async def test_a_migration_that_fails_in_part_goes_on_with_the_rest() -> None:
+    async with world() as here:
+        await here.install(T1)
+        for name in ("one", "two"):
+            await here.apply(OLD, name, UNIT, foo="foo")
+        await here.install(T2)
+        broken: list[Exception] = [ServerError("a webhook is away")]
+        async with here.migrator(fails={PATH: broken}) as asked:
+            written = [path for path, _ in asked.writes]
+            assert written.count(PATH) == 2
+            assert written.count(KIND.path("default", "two")) == 1
+            assert await here.stored() == ["v1beta2"]
+
+
+async def test_a_crd_that_changes_meanwhile_keeps_its_stored_versions() -> None:
+    async with world() as here:
+        await here.install(T1)
+        await here.apply(OLD, "one", UNIT, foo="foo")
+        await here.install(T2)
+        status = f"{CRD}/status"
+        async with here.migrator(fails={status: [Conflict("changed")]}) as asked:
+            bodies = [body for path, body in asked.writes if path == status]
+            assert len(bodies) == 2
+            assert all(body["metadata"]["resourceVersion"] for body in bodies)
+            assert [path for path, _ in asked.writes].count(PATH) == 1
+            assert await here.stored() == ["v1beta2"]
