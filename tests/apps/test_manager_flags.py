@@ -30,6 +30,7 @@ from kapy.apps.settings import EMBEDDED_GATES, Controlling, ExtensionCalls, Sett
 from kapy.cli.manager import BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, CORE, INFRASTRUCTURE_DEV
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
+from kapy.engine.crd_migration.phases import PHASES
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid
@@ -41,8 +42,8 @@ MANAGERS = {
 }
 NOTHING = {"false": "", "0": "", "All": "[All]"}
 """Defaults that upstream's help does not show, or shows otherwise."""
-WITHOUT_OBJECTS = {"inmemory-housekeeping"}
-"""Controllers whose keys are no objects of the API."""
+WITHOUT_OBJECTS = {"inmemory-housekeeping", "crdmigrator"}
+"""Controllers whose keys are no objects of the API, or CRDs, which no filter is about."""
 
 
 def plane(**options: Any) -> AbstractAsyncContextManager[Plane]:
@@ -310,6 +311,11 @@ def test_flags_say_what_controllers_are_told() -> None:
         ("sync-period", "10", "invalid duration"),
         ("sync-period", "-1s", "-1s is no length of time that can pass"),
         ("machineset-preflight-checks", "Al", "there is no preflight check 'Al' (there are All"),
+        (
+            "skip-crd-migration-phases",
+            "Cleanup",
+            "there is no phase 'Cleanup' (there are StorageVersionMigration, CleanupManagedFields;",
+        ),
         ("additional-sync-machine-labels", "(", "'(' is no regular expression"),
         ("remote-conditions-grace-period", "40s", "must be greater than --remote-connection-grace"),
         ("remote-conditions-grace-period", "1m", "must be at least 2m0s"),
@@ -324,6 +330,28 @@ def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentenc
     assert sentence in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("texts", "skipped"),
+    [
+        ([], set()),
+        (["StorageVersionMigration"], {"StorageVersionMigration"}),
+        (["StorageVersionMigration, CleanupManagedFields"], set(PHASES)),
+        (["StorageVersionMigration", "CleanupManagedFields"], set(PHASES)),
+        (["All"], set(PHASES)),
+    ],
+)
+async def test_phases_of_the_migration_of_crds_can_be_skipped(
+    texts: list[str], skipped: set[str]
+) -> None:
+    told = controlling({"skip-crd-migration-phases": texts})
+    assert told.skipped_migration_phases == skipped
+    async with management_plane(
+        Settings(controlling=told), clock=loop_clock(), random=Random(1)
+    ) as there:
+        names = {one.name for one in there.runtime.controllers}
+        assert ("crdmigrator" in names) == (skipped != set(PHASES))
+
+
 def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
     every = {
         "namespace",
@@ -331,6 +359,7 @@ def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
         "feature-gates",
         "sync-period",
         "clustercache-concurrency",
+        "skip-crd-migration-phases",
     }
     bootstrap = {flag.name for flag in flags_of("kubeadm-bootstrap")}
     assert bootstrap == every | {"bootstrap-token-ttl", "kubeadmconfig-concurrency"}

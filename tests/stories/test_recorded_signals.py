@@ -55,7 +55,6 @@ OTHER_FAMILIES: Final = {
 """Families that a manager of upstream has and this plane has not, and why."""
 
 OTHER_CONTROLLERS: Final = {
-    "crdmigrator": "issue 11: storage versions of CRDs on a real Kubernetes",
     "extensionconfig": "issue 10",
     "devmachinetemplate": "upstream's fills in status.capacity, which the autoscaler reads",
     "dockermachinetemplate": "the same",

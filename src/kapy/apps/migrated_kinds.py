@@ -5,7 +5,7 @@ Upstream: the configuration of the CRD migrator in `main.go` of each manager.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from kapy.api.features import FeatureGates
@@ -66,16 +66,21 @@ def migration_rights(name: str) -> Iterator[Right]:
     yield Right(CRDS.group, own, ("patch",), tuple(names))
 
 
+def kinds_of(names: Iterable[str], gates: FeatureGates) -> dict[str, bool]:
+    """The CRDs whose objects these managers migrate, and whether through the status subresource."""
+    return {
+        resource.group_resource: through_status
+        for name in names
+        for resource, through_status in resources_of(name)
+        if _is_on(resource, gates)
+    }
+
+
 def add_migration(runtime: Runtime, told: Controlling, names: Collection[str]) -> None:
     """Add the migration of the kinds of these managers to a runtime."""
     from kapy.engine.crd_migration.controller import add_crd_migration
 
-    kinds = {
-        resource.group_resource: through_status
-        for name in names
-        for resource, through_status in resources_of(name)
-        if _is_on(resource, told.manager.gates)
-    }
+    kinds = kinds_of(names, told.manager.gates)
     # Controllers of these managers watch CRDs with their schemas anyway.
     watches = not {"core", "control-plane-kubeadm"}.isdisjoint(names)
     if kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -102,7 +102,7 @@ class World:
         await asyncio.sleep(1)
 
     async def apply(self, resource: Resource, name: str, manager: str, **spec: Any) -> Document:
-        metadata = {"name": name, "namespace": "default"}
+        metadata = {"name": name} | ({"namespace": "default"} if resource.namespaced else {})
         document = {"apiVersion": resource.api_version, "kind": resource.kind}
         applied = {**document, "metadata": metadata, "spec": spec}
         return await self.client.apply(resource, applied, field_manager=manager)
@@ -135,11 +135,11 @@ class World:
         *,
         skipped: Collection[Phase] = (),
         user: User = ADMIN,
-        fails: Mapping[str, list[Exception]] | None = None,
+        fails: Mapping[str, Sequence[Exception]] | None = None,
     ) -> AsyncIterator[Watched]:
         """A manager that migrates, for as long as the context is open."""
         watched = Watched(self.server.transport(user))
-        watched.fails.update(fails or {})
+        watched.fails.update({path: list(errors) for path, errors in (fails or {}).items()})
         runtime = Runtime.on(watched, clock=loop_clock(), random=Random(1), field_manager="capi")
         add_crd_migration(runtime, kinds or {NAME.name: False}, skipped=skipped)
         async with running(runtime=runtime.run):
