@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from kapy.containers import Engine, EngineError, EngineUnreachable, File, Session
+from kapy.containers import Container, Engine, EngineError, EngineUnreachable, File, Session
 from kapy.containers.answers import LARGEST_ARCHIVE, LARGEST_TEXT
+from kapy.containers.pulling import LAYERS, PullProgress
+from kapy.containers.turns import TURN
 
 pytestmark = pytest.mark.sockets
 
@@ -22,7 +24,7 @@ JSON: Final = "application/json"
 
 def _full(body: bytes, status: int = 200, kind: str = JSON) -> bytes:
     head = f"HTTP/1.1 {status} X\r\n" + (f"Content-Type: {kind}\r\n" if kind else "")
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    return f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _json(value: Any, status: int = 200) -> bytes:
@@ -65,6 +67,7 @@ ANSWERS: Final[Mapping[str, bytes]] = {
     "a long number": _full(b'{"NCPU": ' + b"9" * 5000 + b"}"),
     "a deep nesting": _full(DEEP),
     "a page": _full(b"<html>", kind="text/html"),
+    "a line without an end": _full(b"x" * (2 << 20)),
     "no type": _full(b"xx", kind=""),
     "a bad archive": _full(b"no archive" * 100, kind="application/x-tar"),
     "other bytes": _full(b"\xff\xfe{"),
@@ -231,3 +234,54 @@ async def test_an_address_at_which_nobody_can_be_asked(
     async with Engine(address) as engine:
         with pytest.raises(EngineUnreachable, match=remedy):
             await engine.info()
+
+
+@pytest.mark.parametrize("operation", ["pull", "follow"])
+async def test_lines_without_an_end_leave_the_event_loop_its_turns(
+    odd: tuple[OddServer, Engine], operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, engine = odd
+    server.answer = _full(b'{"id": "1"}\n' * (20 * TURN))
+    turns = 0
+    most = 0
+    since = 0
+
+    async def turn() -> None:
+        nonlocal since, turns
+        while True:
+            turns, since = turns + 1, 0
+            await asyncio.sleep(0)
+
+    def take(_: PullProgress, __: Mapping[str, Any]) -> str:
+        nonlocal since, most
+        since += 1
+        most = max(most, since)
+        return ""
+
+    def told(event: Mapping[str, Any]) -> Container:
+        take(PullProgress(""), event)
+        return Container(id="", name="", image="", state="")
+
+    monkeypatch.setattr(PullProgress, "take", take)
+    monkeypatch.setattr("kapy.containers.engine.event_container_of", told)
+    async with asyncio.TaskGroup() as group:
+        turning = group.create_task(turn())
+        await OPERATIONS[operation](engine)
+        turning.cancel()
+    assert 0 < most <= TURN
+
+
+def test_the_work_for_a_message_of_a_pull_does_not_grow_with_its_layers() -> None:
+    progress = PullProgress("a:1")
+    for number in range(2 * LAYERS):
+        progress.take({"id": f"{number}" + "x" * 10_000, "status": "Downloading"})
+        progress.take({"id": "x", "status": "Downloading", "progressDetail": {"total": 10**4000}})
+        progress.take({"id": f"{number}", "status": "Pulling fs layer"})
+    assert progress.take({"id": "1", "status": "Pull complete"}) == (
+        f"pulling image a:1: 1 of {LAYERS} layers"
+    )
+    detail = {"current": 2_000_000, "total": 9_000_000}
+    for _ in range(2):
+        line = progress.take({"id": "1", "status": "Downloading", "progressDetail": detail})
+        assert line in ("", f"pulling image a:1: 1 of {LAYERS} layers, 2 of 9 MB")
+    assert progress._sizes == [2_000_000, 9_000_000]

@@ -67,6 +67,7 @@ class Connection:
         """While the engine is asked: what goes wrong becomes one of our errors."""
         from aiodocker.exceptions import DockerContextError, DockerError
         from aiohttp import ClientError
+        from aiohttp.http_exceptions import HttpProcessingError
 
         try:
             yield self.opened()
@@ -85,7 +86,7 @@ class Connection:
             raise unreachable(self.address, error) from error
         except AnswerTooLarge as error:
             raise EngineError(f"cannot {what}: the answer of {self.address} {error}") from error
-        except NONSENSE as error:
+        except (*NONSENSE, HttpProcessingError) as error:
             raise EngineError(
                 f"cannot {what}: {self.address} answers with something that is no answer of a "
                 f"container engine ({type(error).__name__}): DOCKER_HOST has to name a Docker "

@@ -37,6 +37,7 @@ from kapy.containers.sessions import (
     run_session,
     run_with_whole_input,
 )
+from kapy.containers.turns import in_turns
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -289,7 +290,7 @@ class Engine(Connection):
         told = PullProgress(image)
         auth = None if login is None else dict(login)
         async with self.asking(f"pull image {image}", pulls=image) as library:
-            async for item in library.images.pull(image, auth=auth, stream=True):
+            async for item in in_turns(library.images.pull(image, auth=auth, stream=True)):
                 line = told.take(item)
                 if line and progress is not None:
                     progress(line)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from kapy.containers.turns import in_turns
 
 if TYPE_CHECKING:
     from aiodocker import Docker
+
+CONNECT_TIMEOUT: Final = 10.0
 
 
 async def follow_events(
     library: Docker, filters: Mapping[str, Any], told: Callable[[Mapping[str, Any]], None]
 ) -> None:
-    """Tell of each event that passes the filters, until the engine ends the answer."""
-    from aiodocker.events import DockerEvents
+    """Tell of each event that passes the filters, until the engine ends the answer.
 
-    events: Any = DockerEvents(library)  # type: ignore[no-untyped-call]
-    subscriber = events.subscribe(create_task=False)
-    try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(events.run(filters=json.dumps(filters)))
-            while (event := await subscriber.get()) is not None:
+    Not by the events of the library, which keeps all that was not read yet.
+    """
+    from aiodocker.jsonstream import json_stream_stream
+    from aiohttp import ClientTimeout
+
+    async with library._query(
+        "events",
+        params={"filters": json.dumps(filters), "stream": True},
+        timeout=ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+    ) as response:
+        try:
+            lines: Any = json_stream_stream(response, raise_on_error=False)
+            async for event in in_turns(lines):
                 told(event)
-    except ExceptionGroup as several:  # of one: the request failed
-        raise several.exceptions[0] from None
+        finally:
+            response.close()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-LAYERS: int = 1000
+LAYERS: Final = 1000
 """Layers whose progress is kept; more than any image has."""
+LONGEST: Final = 128
+"""Characters of a layer's ID that are looked at."""
+LARGEST: Final = 1 << 60
+"""Bytes of a layer; what is told beyond that is no size."""
 
 
 class PullProgress:
@@ -16,12 +20,13 @@ class PullProgress:
         self._image = image
         self._layers: dict[str, tuple[int, int]] = {}
         self._done: set[str] = set()
+        self._sizes = [0, 0]
         self._told = ""
 
     def take(self, item: Mapping[str, Any]) -> str:
         """The line to tell after a message, "" for none."""
-        layer, status = str(item.get("id", "")), str(item.get("status", ""))
-        if layer and len(self._layers) < LAYERS:
+        layer, status = str(item.get("id", ""))[:LONGEST], str(item.get("status", ""))
+        if layer and (layer in self._layers or len(self._layers) < LAYERS):
             self._count(layer, status, item.get("progressDetail"))
         line = self._line()
         if line == self._told:
@@ -36,15 +41,21 @@ class PullProgress:
         elif status == "Pulling fs layer":
             self._layers.setdefault(layer, (0, 0))
         elif status == "Downloading" and isinstance(detail, dict):
-            current, total = detail.get("current"), detail.get("total")
-            if isinstance(current, int) and isinstance(total, int):
-                self._layers[layer] = (current, total)
+            now = _size(detail.get("current")), _size(detail.get("total"))
+            before = self._layers.get(layer, (0, 0))
+            self._layers[layer] = now
+            for part in (0, 1):
+                self._sizes[part] += now[part] - before[part]
 
     def _line(self) -> str:
         if not self._layers:
             return f"pulling image {self._image}"
-        known = [one for one in self._layers.values() if one[1]]
-        megabytes = [sum(one[part] for one in known) // 1_000_000 for part in (0, 1)]
+        megabytes = [size // 1_000_000 for size in self._sizes]
         layers = f"{len(self._done)} of {len(self._layers)} layers"
         size = f", {megabytes[0]} of {megabytes[1]} MB" if megabytes[1] else ""
         return f"pulling image {self._image}: {layers}{size}"
+
+
+def _size(told: Any) -> int:
+    """What a message tells of a size, 0 where that is none."""
+    return told if isinstance(told, int) and 0 <= told < LARGEST else 0
