@@ -1,4 +1,4 @@
-"""Who may use one server, and what for: RBAC, issued tokens, impersonation, in one place."""
+"""Access control of one server: RBAC, issued tokens and impersonation."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _CONFIGURATION: Final = "/.well-known/openid-configuration"
 
 
 class Access:
-    """Authorization and issued tokens of one server; costs nothing until it is used.
+    """Authorization and issued tokens of one server, initialized at the first use.
 
-    authorize: decides what a user may who is no superuser; None: the roles in the store do.
-    directory: where the key for tokens is kept, None: in memory.
+    authorize: authorizes users other than superusers; None: by the roles in the store. directory:
+    the directory of the token key, None: in memory.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Access:
         return self._tokens
 
     def authenticate_by(self, authentication: Authentication) -> None:
-        """Let issued tokens in, and TokenReviews see all tokens."""
+        """Make an Authentication accept issued tokens, and TokenReviews use it."""
         authentication.issued = self._issued
         self.authentication = authentication
 
@@ -75,23 +75,23 @@ class Access:
         return self.tokens.identity(token, audiences) if token.count(".") == 2 else None
 
     def answering(self) -> Answering:
-        """What reviews are answered from."""
+        """Return the authorizer that answers access reviews."""
         grants = self.grants if self.authorize is self.grants else None
         return Answering(self.authorize, grants, self.authentication.reviewed)
 
     def equip(self, ask: Ask) -> None:
-        """Let the verbs check what a request does beyond its verb. Not for superusers."""
+        """Set up the additional checks of a request by users other than superusers."""
         ask.authorize = self.authorize
         if ask.kind.resource.group == GROUP:
             sent = partial(read_object, ask) if ask.verb == "update" else None
             ask.guard = Escalation(self.grants, ask.name, sent)
 
     def impersonated(self, request: Request, user: User, wish: Wish) -> User:
-        """The user whom a request of `user` is from. Raises Forbidden."""
+        """Return the user that a request impersonates. Raises Forbidden."""
         return self._impersonation(wish, request_info(request).attributes(user), self.authorize)
 
     def page(self, request: Request) -> Reply | None:
-        """How others can check issued tokens."""
+        """Answer requests for the OpenID configuration and the public keys of issued tokens."""
         if request.method != "GET":
             return None
         if request.path == _KEYS:
@@ -103,7 +103,7 @@ class Access:
         return None
 
     def start(self) -> None:
-        """Store the default roles, so that they can be seen and changed, and keep sums of roles."""
+        """Store the default roles, so that users can change them, and start role aggregation."""
         ensure_defaults(self._plane)
         self.grants.defaults = False
         self.grants.reset()

@@ -1,4 +1,4 @@
-"""Built-in admission: called where webhooks are called, without HTTP."""
+"""In-process admission plug-ins, called like webhooks but without HTTP."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ Result = TypeVar("Result")
 
 
 class Compute(Protocol):
-    """Does a pure computation: of a large request beside the event loop."""
+    """Runs a pure computation; for a large request outside the event loop."""
 
     def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]: ...
 
 
 async def compute_here(work: Callable[[], Result], /) -> Result:
-    """Do it here and now."""
+    """Run the computation in the event loop."""
     return work()
 
 
-class Review(Struct):  # each write makes two, and C makes a Struct
+class Review(Struct):  # every write creates two; a Struct is created in C
     """One write as admission sees it (upstream's AdmissionReview, without HTTP).
 
-    options: returns them as the API has them (`CreateOptions` …). warnings: sentences to the
-    client, which a refusal carries, too. large: pure computations about the objects are left to
-    `compute`.
+    options: returns the options as in the API (`CreateOptions` …). warnings: sent to the client,
+    also with a refusal. large: `compute` runs pure computations about the objects.
     """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]
@@ -49,28 +48,30 @@ class Review(Struct):  # each write makes two, and C makes a Struct
 
 
 class Admission(Protocol):
-    """A plug-in. One that looks at writes of a resource sees all of them."""
+    """An admission plug-in. It sees all writes of each resource that it handles."""
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        """Whether writes of this resource concern this plug-in; answers are remembered."""
+        """Report whether this plug-in handles writes of this resource; results are cached."""
         ...
 
     async def default(self, review: Review) -> Document:
-        """The object with defaults filled in: a changed copy, or `review.new` itself."""
+        """Return the object with defaults: a changed copy, or `review.new` itself."""
         ...
 
     async def validate(self, review: Review) -> Sequence[str]:
-        """Warnings. Raises an ApiError (Invalid, Forbidden …) to refuse."""
+        """Validate the write and return warnings. Raises an ApiError (Invalid, Forbidden …) to
+        refuse.
+        """
         ...
 
 
 def denied(webhook: str, why: str) -> str:
-    """The sentence in which a server tells that an admission webhook refused."""
+    """Return the message about a refusal by an admission webhook."""
     by = f'admission webhook "{webhook}" denied the request'
     return f"{by}: {why}" if why else f"{by} without explanation"
 
 
 def reason_of(told: str) -> str:
-    """What a webhook said, of which `denied` made the sentence."""
+    """Return the webhook's own message from a message made by `denied`."""
     by, said, why = told.partition(" denied the request: ")
     return why if said and by.startswith("admission webhook ") else told

@@ -1,4 +1,4 @@
-"""One request as the verbs see it: resolved, authenticated, its options read."""
+"""One request as the verbs see it: resolved, authenticated, with parsed options."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from kapy.kube.http import Request, User
 MANAGER_LIMIT = 128
 
 
-class Ask(Struct):  # each request makes one, and C makes a Struct
+class Ask(Struct):  # every request creates one; a Struct is created in C
     """A request for a resource.
 
-    verb: kube's (`create`, `list` …). name: of the path; a create learns it from the body.
-    warnings: sentences for the `Warning` header, in order. authorize: decides about what a request
-    does beyond its verb; None for superusers. guard: looks at the object before it is validated.
-    large: what it computes is done beside the event loop, in one of `places`. filled: what it
-    stores got defaults of the storage version.
+    verb: the API verb (`create`, `list` …). name: from the path; a create sets it from the body.
+    warnings: for the `Warning` header, in order. authorize: authorizes actions beyond the verb;
+    None for superusers. guard: checks the object before its validation. large: computations run in
+    a thread from `places`. filled: the stored object got defaults of the storage version.
     """
 
     request: Request
@@ -47,7 +46,7 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
 
     @property
     def manager(self) -> str:
-        """Who is recorded in managedFields: `fieldManager`, else the client's program name."""
+        """Return the field manager: `fieldManager`, else the client's program name."""
         named = self.request.query.get("fieldManager")
         if named:
             return named
@@ -55,7 +54,7 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
         return agent.split("/", 1)[0][:MANAGER_LIMIT] or "unknown"
 
     def check(self, verb: str) -> None:
-        """Whether the user may do this to the object, too. Raises Forbidden."""
+        """Check that the user may also do this to the object. Raises Forbidden."""
         if self.authorize is not None:
             one = self.kind.resource
             self.authorize(
@@ -72,13 +71,13 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
             )
 
     async def compute(self, work: Callable[[], Result], /) -> Result:
-        """What a pure computation gives, which is done on a thread for a large request."""
+        """Run a pure computation, in a thread for a large request, and return its result."""
         if self.large and self.places is not None:
             return await self.places.run(self.user, work)
         return work()
 
     def dry_run(self, options: str) -> bool:
-        """Whether nothing is to be kept. options: the kind that an error names."""
+        """Report whether the request is a dry run. options: the kind that an error names."""
         values = dry_run_values(self.request.query)
         if values and (error := dry_run_error(values)) is not None:
             raise invalid_options(options, [error])
@@ -86,12 +85,12 @@ class Ask(Struct):  # each request makes one, and C makes a Struct
 
 
 def over_network(ask: Ask) -> bool:
-    """Whether a client sent it that is not this process, whose objects are of a usual size."""
+    """Report whether the request came over the network; in-process objects have usual sizes."""
     return ask.request.arrival is not None
 
 
 def is_large(request: Request) -> bool:
-    """Whether the body takes so long that others should be answered meanwhile."""
+    """Report whether the body is so large that its work should yield to other requests."""
     raw = request.body
     if not isinstance(raw, bytes) or len(raw) <= LARGE_YAML or request.arrival is None:
         return False

@@ -1,8 +1,8 @@
-"""Who asks: a client certificate, a bearer token, or nobody in particular.
+"""Authentication by client certificate or bearer token, and anonymous requests.
 
 As on kube-apiserver: a certificate's common name is the user and its organizations are groups;
-`--token-auth-file` is CSV of token, user, uid and (optional, quoted) groups; a wrong token is 401,
-none at all is `system:anonymous`.
+`--token-auth-file` is CSV of token, user, uid and (optional, quoted) groups; an invalid token is
+answered with 401, and a request without one is `system:anonymous`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kapy.kube.http import ANONYMOUS, User
 
 AUTHENTICATED = "system:authenticated"
 CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
-"""The extra that names the credential by which a user is known."""
+"""The extra key for the id of the user's credential."""
 
 
 class BadTokenFile(KapyError):
@@ -28,7 +28,7 @@ class BadTokenFile(KapyError):
 
 
 def authenticated(name: str, groups: tuple[str, ...] = (), uid: str = "") -> User:
-    """A user that proved who it is."""
+    """Return a user with the group system:authenticated."""
     return User(name, (*groups, AUTHENTICATED) if AUTHENTICATED not in groups else groups, uid)
 
 
@@ -60,25 +60,27 @@ class NotAccepted(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose a token is. audiences: those that it was asked for and has."""
+    """The user of a token. audiences: the requested audiences that the token has."""
 
     user: User
     audiences: tuple[str, ...]
 
 
 def bearer_token(authorization: str) -> str:
-    """The token of an `Authorization` header, "" where it has none.
+    """Return the token of an `Authorization` header, "" if it has none.
 
-    As on kube-apiserver: what follows the token is ignored, and two spaces before it make it none.
+    As on kube-apiserver, text after the token is ignored, and a second space before it makes it
+    invalid.
     """
     words = authorization.strip().split(" ", 2)
     return words[1] if len(words) > 1 and words[0].lower() == "bearer" else ""
 
 
 class Authentication:
-    """Decides who a request is from.
+    """The authenticator of requests.
 
-    issued: whose token it is that a server issued, None when no server did. Raises NotAccepted.
+    issued: returns the identity of a token that a server issued, None for other tokens. Raises
+    NotAccepted.
     """
 
     def __init__(self, tokens: Mapping[str, User] | None = None) -> None:
@@ -86,9 +88,9 @@ class Authentication:
         self.issued: Callable[[str, Sequence[str]], Identity | None] | None = None
 
     def of_token(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity:
-        """Whose token it is: one of the file, or one that the server issued. Raises NotAccepted.
+        """Return the identity of a token from the file or issued by the server. Raises NotAccepted.
 
-        Tokens of the file are for the server itself, and for no other audience.
+        Tokens of the file have the server's own audience only.
         """
         user = self._tokens.get(token)
         own = common(API_AUDIENCES, audiences)
@@ -103,14 +105,15 @@ class Authentication:
         return found
 
     def reviewed(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity:
-        """Who a request with a bearer token would be from. Raises NotAccepted."""
+        """Return the identity that a request with a bearer token would have. Raises NotAccepted."""
         found = bearer_token(f"Bearer {token}")
         return self.of_token(found, audiences) if found else Identity(ANONYMOUS, tuple(audiences))
 
     def user(self, authorization: str, peer: User | None) -> User:
-        """The user of a request. Raises Unauthorized.
+        """Return the user of a request. Raises Unauthorized.
 
-        authorization: the header, "" when absent. peer: who the connection's certificate names.
+        authorization: the header, "" if absent. peer: the user of the connection's client
+        certificate.
         """
         if peer is not None:
             return peer
@@ -127,9 +130,9 @@ _INVALID: Final = "invalid bearer token"
 
 
 def certificate_user(certificate: Mapping[str, object] | None, encoded: bytes) -> User | None:
-    """The user that a verified peer certificate (as `SSLObject.getpeercert` tells it) names.
+    """Return the user of a verified peer certificate (from `SSLObject.getpeercert`).
 
-    encoded: the certificate itself (DER); its hash tells logs which one it was.
+    encoded: the certificate in DER; its hash identifies it in logs.
     """
     if not certificate:
         return None

@@ -1,7 +1,7 @@
-"""What is asked for, and the seam that decides: an Authorizer, which raises Forbidden.
+"""Authorization: the attributes of a request, and the Authorizer interface.
 
-The one that servers have is `kapy.apiserver.rbac.grants.Grants`. The attributes of a request come
-from `kapy.apiserver.request_info`.
+Servers use `kapy.apiserver.rbac.grants.Grants`. `kapy.apiserver.request_info` derives the
+attributes of a request.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 class Attributes(NamedTuple):
-    """What is asked for: a resource, or (where `path` is not None) a path.
+    """The subject of an authorization: a resource, or (if `path` is not None) a URL path.
 
-    field_selector, label_selector: as written; RBAC does not look at them.
+    field_selector, label_selector: as in the query; RBAC ignores them.
     """
 
     user: User
@@ -42,7 +42,7 @@ class Attributes(NamedTuple):
         return self.path is None
 
     def refusal(self, why: str = "") -> Forbidden:
-        """kube-apiserver's sentence for a user who may not."""
+        """Return kube-apiserver's error for a user without the right."""
         why = f": {why}" if why else ""
         said = f"{self._cannot().translate(_AS_HTML)}{why}"
         if not (self.group or self.resource):
@@ -72,4 +72,4 @@ class Attributes(NamedTuple):
 
 
 Authorizer = Callable[[Attributes], str]
-"""Says why the user may ("" for superusers); raises Forbidden when the user may not."""
+"""Returns why the user is allowed ("" for superusers); raises Forbidden otherwise."""

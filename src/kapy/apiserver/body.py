@@ -1,4 +1,4 @@
-"""From a request's body to a private document, with kube-apiserver's complaints."""
+"""Decoding of request bodies, with kube-apiserver's error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
 from kapy.kube.names import split_api_version
 
 LIMIT = 3 * 1024 * 1024
-"""Bytes that a body may have, as on kube-apiserver."""
+"""The most bytes of a body, as on kube-apiserver."""
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -36,7 +36,7 @@ def copied(document: Any) -> Any:
 
 
 def media_type(ask: Ask) -> str:
-    """The body's media type without parameters; "" when there is no such header."""
+    """Return the body's media type without parameters; "" if there is no such header."""
     header = ask.request.headers.get("content-type", "")
     if header == JSON:  # nearly always
         return header
@@ -44,13 +44,13 @@ def media_type(ask: Ask) -> str:
 
 
 class NotJson(ValueError):
-    """The body is no JSON (YAML, protobuf); the message is that of Go's decoder."""
+    """The body is not valid JSON (YAML, protobuf); the message is that of Go's decoder."""
 
 
 def read(ask: Ask, duplicates: list[str] | None = None) -> Any:
-    """The body as JSON data, private to this request. Raises NotJson, TooLarge.
+    """Decode the body to JSON data that is private to this request. Raises NotJson, TooLarge.
 
-    duplicates: collects the paths of fields that stand in the body twice.
+    duplicates: collects the paths of duplicate fields.
     """
     raw = ask.request.body
     if raw is None or raw == b"":
@@ -76,7 +76,7 @@ def _from_protobuf(raw: bytes) -> Any:
 
 
 def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
-    """JSON data from bytes. Raises NotJson."""
+    """Decode JSON. Raises NotJson."""
     try:
         with no_collection(len(raw)):
             value = unchecked(raw)
@@ -89,7 +89,7 @@ def parsed(raw: bytes, duplicates: list[str] | None = None) -> Any:
 
 
 def _lenient(raw: bytes) -> Any:
-    """What Go's decoder takes and msgspec does not; otherwise the complaint."""
+    """Decode JSON that Go accepts and msgspec does not. Raises NotJson."""
     try:
         return encodable(loads(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
@@ -97,7 +97,7 @@ def _lenient(raw: bytes) -> Any:
 
 
 def _check_depth(raw: bytes, value: Any) -> None:
-    """Refuse what recursion could not walk through later. Raises NotJson."""
+    """Refuse values nested too deeply for later recursion. Raises NotJson."""
     try:
         check_depth(raw, value)
     except TooDeep:
@@ -105,7 +105,7 @@ def _check_depth(raw: bytes, value: Any) -> None:
 
 
 def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
-    """JSON data from YAML (or JSON, which is read as such). Raises NotJson."""
+    """Decode YAML (or JSON, by the JSON decoder) to JSON data. Raises NotJson."""
     from kapy.kube import yaml
 
     if raw.startswith(b"{") and (found := _as_json(raw)) is not None:
@@ -122,9 +122,9 @@ def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
 
 
 def _as_json(raw: bytes) -> Any:
-    """The body if it is JSON of which YAML would say the same; None: let YAML read it.
+    """Decode a body that is JSON with the same meaning in YAML; return None for other bodies.
 
-    Clients apply JSON as often as YAML, and a YAML parser needs twenty times as long for it.
+    Clients often apply JSON, for which a YAML parser takes twenty times as long.
     """
     again: list[str] = []
     try:
@@ -135,12 +135,12 @@ def _as_json(raw: bytes) -> Any:
 
 
 def read_object(ask: Ask, duplicates: list[str] | None = None) -> Document:
-    """The body as an object of the kind that the path names. Raises BadRequest, Invalid."""
+    """Decode the body as an object of the path's kind. Raises BadRequest, Invalid."""
     return _checked(ask, read_document(ask, duplicates))
 
 
 def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
-    """The body of a write, whatever it is. Raises BadRequest, UnsupportedMediaType."""
+    """Decode the body of a write without a check. Raises BadRequest, UnsupportedMediaType."""
     media = check_media_type(ask)
     raw = ask.request.body
     if media == PROTOBUF:
@@ -159,9 +159,9 @@ def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
 
 
 def check_media_type(ask: Ask, *, meta: bool = False) -> str:
-    """The media type of the body of a write. Raises UnsupportedMediaType.
+    """Return the media type of a write's body. Raises UnsupportedMediaType.
 
-    meta: the body is one of Kubernetes' own, whatever the kind is.
+    meta: the body is a built-in type, even if the resource is custom.
     """
     media = media_type(ask)
     if media in ("", JSON, YAML) or (
@@ -186,7 +186,7 @@ def _text(ask: Ask) -> bytes:
 
 
 def _summary(ask: Ask) -> str:
-    """The beginning of a body, as it stands or (when it is no object) in hex."""
+    """Return the beginning of a body for messages, as text or (if not an object) in hex."""
     raw = _text(ask)
     if not raw:
         return "<empty>"
@@ -196,7 +196,7 @@ def _summary(ask: Ask) -> str:
 
 
 def _checked(ask: Ask, document: Any) -> Document:
-    """The object, if it is of the kind that the path names."""
+    """Check that the document is an object of the path's kind, and return it."""
     if document is None and (media_type(ask) == YAML or _text(ask).strip()):
         document = {}  # as Go reads `null`, and YAML of nothing
     if not isinstance(document, dict):
@@ -218,7 +218,7 @@ def _checked(ask: Ask, document: Any) -> Document:
 
 
 def _named_in_any_case(document: Document, name: str) -> Any:
-    """The value of a field as encoding/json finds it where no field has exactly this name."""
+    """Return a field's value like encoding/json: by exact name, else in any letter case."""
     if name in document:
         return document[name]
     wanted = name.lower()
@@ -241,7 +241,7 @@ def _custom(ask: Ask, document: Document) -> Document:
 
 
 def _built_in(ask: Ask, document: Document) -> Document:
-    """Kubernetes' own kinds may come without apiVersion and kind."""
+    """Set apiVersion and kind, which clients may leave out for built-in kinds."""
     resource = ask.kind.resource
     kind = document.get("kind") or resource.kind
     version = document.get("apiVersion") or resource.api_version
@@ -264,9 +264,9 @@ def _built_in(ask: Ask, document: Document) -> Document:
 
 
 def fitted(document: Document, struct: str) -> Document:
-    """A document as one of Kubernetes' own structs. Raises BadRequest.
+    """Decode a document as a built-in struct. Raises BadRequest.
 
-    struct: as the facts name it, `meta.v1.DeleteOptions`.
+    struct: its name in the facts, such as `meta.v1.DeleteOptions`.
     """
     _, version, kind = struct.rsplit(".", 2)
     try:
@@ -279,7 +279,7 @@ def fitted(document: Document, struct: str) -> Document:
 
 
 def no_object(value: Any) -> str:
-    """What is wrong with a body that is no JSON object."""
+    """Return the error for a body that is not a JSON object."""
     if value is None:
         return "json parse error: unexpected end of JSON input"
     said = f"cannot unmarshal {described(value)} into Go value of type {_STRUCT}"
@@ -287,13 +287,13 @@ def no_object(value: Any) -> str:
 
 
 def not_a_text(field: str, value: Any) -> str:
-    """What is wrong with an `apiVersion` or a `kind` that is no text."""
+    """Return the error for an `apiVersion` or `kind` that is not a string."""
     said = f"cannot unmarshal {described(value)} into Go struct field .{field} of type string"
     return f"json parse error: json: {said}"
 
 
 def refuse_media_type(accepted: list[str]) -> UnsupportedMediaType:
-    """The body's media type is none that the verb understands."""
+    """Return the error for an unsupported media type of the body."""
     return UnsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: "
         + ", ".join(accepted)

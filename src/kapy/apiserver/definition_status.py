@@ -1,7 +1,8 @@
-"""The status of a definition: accepted names and conditions, as kube-apiserver sets it.
+"""The status of a CustomResourceDefinition: accepted names and conditions.
 
-A name that another definition of the group has is refused, and the definition keeps its old one;
-when it becomes free, it is taken by the first that asks for it.
+As in kube-apiserver, a name that conflicts with another definition of the group is refused, and the
+definition keeps its old one. When the name becomes free, the first definition that asks for it gets
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NAMES_ACCEPTED: Final = "the initial names have been accepted"
 
 
 def is_true(document: Document, kind: str) -> bool:
-    """Whether a condition is True."""
+    """Report whether a condition is True."""
     return any(
         one["type"] == kind and one["status"] == "True"
         for one in (document.get("status") or {}).get("conditions") or ()
@@ -28,13 +29,13 @@ def is_true(document: Document, kind: str) -> bool:
 
 
 def accepted_names(document: Document) -> Document:
-    """The names that a definition has."""
+    """Return the accepted names of a definition."""
     names: Document = (document.get("status") or {}).get("acceptedNames") or _NO_NAMES
     return names
 
 
 def status_of(document: Document, others: Iterable[Document], now: str) -> Document:
-    """The status that a definition should have beside the others of its group."""
+    """Return the status of a definition, given the other definitions of its group."""
     spec, status = document["spec"], document.get("status") or {}
     conditions = _Conditions(status.get("conditions") or (), now)
     accepted = accepted_names(document)
@@ -92,7 +93,7 @@ def _same(one: Document, other: Document) -> bool:
 def _accept_names(
     asked: Document, accepted: Document, others: Iterable[Document]
 ) -> tuple[tuple[str, str] | None, Document]:
-    """The last conflict, as reason and message, and the names that a definition has now."""
+    """Return the last conflict (reason and message), and the names that are now accepted."""
     resources, kinds = _names_in_use([accepted, *(accepted_names(one) for one in others)])
     names: dict[str, Any] = {**accepted}
     problem = None

@@ -1,8 +1,8 @@
-"""CustomResourceDefinitions: what they say is served as soon as they are stored.
+"""CustomResourceDefinitions: their kinds are served as soon as they are stored.
 
-Follows the store: names are accepted or not, conditions and storedVersions are kept, and a
-definition that is deleted waits until its objects are gone. All of it happens in the same step as
-the write that causes it; there is nothing to wait for.
+A store listener accepts or refuses names, maintains conditions and storedVersions, and keeps a
+deleted definition until its objects are gone. It runs in the same transaction as the write, so
+clients need not wait for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kapy.kube.apply import Write
 
 
 class Definitions:
-    """Keeps a server's custom kinds in step with its CustomResourceDefinitions."""
+    """Keep a server's custom kinds in sync with its CustomResourceDefinitions."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
@@ -68,7 +68,7 @@ class Definitions:
         self._end(document)
 
     def _reconsider(self, document: Document) -> None:
-        """Names may have become free for the others of a definition's group."""
+        """Update the other definitions of the group, for which names may have become free."""
         for other in self._others(document):
             if not other["metadata"].get("deletionTimestamp"):
                 self._settled(other)
@@ -80,11 +80,11 @@ class Definitions:
             )
 
     def _read_again(self, table_name: str) -> None:
-        """Let the objects that are stored already be read by the definition as it is now."""
+        """Convert the objects that are already stored by the current definition."""
         table = self._plane.store.table(table_name)
         definition = self._plane.store.table(DEFINITIONS).get("", table_name)
         kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
-        # What was written after the definition was read by it then.
+        # Later writes were already processed by the current definition.
         since = int(definition["metadata"]["resourceVersion"]) if definition else 0
 
         def read(document: Document) -> Document:
@@ -96,11 +96,11 @@ class Definitions:
         table.read_again(read)
 
     def _settled(self, document: Document) -> Document:
-        """The definition with a true status, stored when it had another one."""
+        """Return the definition with its current status; store it if the status changed."""
         plane = self._plane
         latest = plane.store.table(DEFINITIONS).latest("", document["metadata"]["name"])
         if latest is None or _revision(latest) != _revision(document):
-            return document  # a newer one follows
+            return document  # a newer write follows
         status = status_of(document, self._others(document), stamp(plane.clock()))
         if status == document.get("status"):
             return document
@@ -119,7 +119,7 @@ class Definitions:
         return plane.store.put(plane.store.table(DEFINITIONS), "", new["metadata"]["name"], new)
 
     def _others(self, document: Document) -> list[Document]:
-        """The other definitions of a group, as the last write left them."""
+        """Return the other definitions of a group, including staged writes."""
         name, group = document["metadata"]["name"], document["spec"]["group"]
         table = self._plane.store.table(DEFINITIONS)
         names = [one["metadata"]["name"] for one in table.scan("")]
@@ -142,7 +142,7 @@ class Definitions:
         self._finish(table)
 
     def _finish(self, table: str) -> None:
-        """Let a definition go when none of its objects is left."""
+        """Remove a deleted definition when none of its objects is left."""
         if table not in self._ending:
             return
         objects = self._plane.store.peek(table)
@@ -161,7 +161,7 @@ class Definitions:
 
 
 def _serving(document: Document) -> tuple[Any, ...]:
-    """What the served kinds depend on."""
+    """Return the fields on which the served kinds depend."""
     status = document.get("status") or {}
     return document["spec"], status.get("acceptedNames"), is_true(document, "Established")
 

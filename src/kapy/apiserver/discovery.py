@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources there are, in the old form and aggregated."""
+"""Discovery of groups, versions and resources, in the legacy and the aggregated form."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def groups(registry: Registry) -> Document:
 
 
 def versions_of(registry: Registry, group: str) -> list[str]:
-    """The served versions of a group, the preferred one first."""
+    """Return the served versions of a group, the preferred one first."""
     found = {kind.resource.version for kind in registry if kind.resource.group == group}
     return sorted(found, key=lambda one: (rank(one), one), reverse=True)
 
@@ -63,14 +63,14 @@ def _group(registry: Registry, name: str) -> Document:
 
 
 def group(registry: Registry, name: str) -> Document | None:
-    """`/apis/<group>`, None when nothing is served in it."""
+    """Return `/apis/<group>`, None if the group is not served."""
     if not name or not registry.has_group(name):
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(registry, name)}
 
 
 def resources(registry: Registry, group_name: str, version: str) -> Document | None:
-    """`/api/v1` or `/apis/<group>/<version>`, None when nothing is served there."""
+    """Return `/api/v1` or `/apis/<group>/<version>`, None if it is not served."""
     kinds = _kinds(registry, group_name, version)
     if not kinds:
         return None
@@ -134,7 +134,7 @@ def _part_verbs(part: str) -> tuple[str, ...]:
 
 
 def _hash(kind: Kind) -> str:
-    """A short name for where and as what objects are stored, as clients compare it."""
+    """Return the storageVersionHash, which clients compare."""
     storage = kind.storage
     text = f"{storage.group}/{storage.version}/{storage.kind}"
     digest = hashlib.sha256(text.encode()).digest()[:8]
@@ -144,7 +144,7 @@ def _hash(kind: Kind) -> str:
 
 
 def aggregated(registry: Registry, *, legacy: bool) -> Document:
-    """All of discovery in one document: of the core group (legacy), or of all others."""
+    """Return aggregated discovery of the core group (legacy), or of all other groups."""
     names = dict.fromkeys(
         kind.resource.group for kind in registry if bool(kind.resource.group) is not legacy
     )

@@ -1,7 +1,7 @@
-"""A plug-in of one version, asked about writes in every other, as webhooks are (`Equivalent`).
+"""An admission plug-in for one version that also handles the other versions (`Equivalent`).
 
-The plug-in sees the object as it is stored, also when only its scale is written; what it fills in
-is converted back to the version of the request.
+Like a webhook with matchPolicy Equivalent, the plug-in sees the object in its own version, also for
+a write of the scale subresource. Its defaults are converted back to the version of the request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Converter: TypeAlias = Callable[
 
 
 class Equivalent:
-    """`plugin`, which handles `stored`, for a resource of another version."""
+    """A plug-in for the version `stored`, applied to another version of the resource."""
 
     __slots__ = ("_converted", "_plugin", "_stored")
 
@@ -33,7 +33,7 @@ class Equivalent:
         self._converted = converted
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        """Whatever the version of `resource`: it is of the same kind."""
+        """Report whether `resource` is a version of the kind that the plug-in handles."""
         stored = replace(self._stored, version=resource.version) == resource
         return stored and self._plugin.handles(self._stored, subresource)
 
@@ -42,14 +42,14 @@ class Equivalent:
         try:
             seen = await self._seen(review)
         except StorageFailure:
-            # Its schema will say which field is wrong; if it does not, `validate` fails the same.
+            # Validation reports the wrong field by the schema, or `validate` fails the same way.
             return review.new
         assert seen.new is not None
         filled = await self._plugin.default(seen)
         if filled is seen.new:
             return review.new
         (document,) = await self._converted((filled,), self._stored, review.resource)
-        # The identity and the ownership of fields are the request's, whatever a conversion makes.
+        # Identity and managedFields stay those of the request.
         return {**document, "metadata": {**review.new["metadata"], **_annotated(document)}}
 
     async def validate(self, review: Review) -> Sequence[str]:

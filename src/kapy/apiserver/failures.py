@@ -1,4 +1,4 @@
-"""The answers to requests that fail, whatever the reason."""
+"""Error responses of failed requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AUDIT_ID_LIMIT: Final = 64
 
 
 def failure(error: Exception, request: Request) -> Reply:
-    """The Reply for what went wrong. What nobody foresaw is logged and answered with 500."""
+    """Return the Reply for an error. An unexpected error is logged and answered with 500."""
     match error:
         case PageNotFound():
             kind = {"content-type": "text/plain; charset=utf-8"}
@@ -41,7 +41,7 @@ def failure(error: Exception, request: Request) -> Reply:
 
 
 def _named(request: Request) -> str:
-    """A request as the log calls it; notes that nobody foresaw how it fails."""
+    """Return the request's name for the log, and mark the request as failed unexpectedly."""
     arrival = request.arrival
     if arrival is None:
         return f"{request.method} {request.path}"

@@ -1,4 +1,4 @@
-"""What Go's encoding/json says about bytes that are no JSON, and fields that stand there twice."""
+"""Messages of Go's encoding/json about invalid JSON and duplicate fields."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _REPLACEMENT = "\ufffd"
 
 
 def encodable(value: Any) -> Any:
-    """JSON data as Go reads it: half of a surrogate pair is no character, 10e400 no number.
+    """Return JSON data as Go decodes it: no lone surrogates, no infinite numbers.
 
-    Raises ValueError for numbers that no 64 bits hold. Whole numbers beyond that become floats.
+    Raises ValueError for numbers out of range. Integers beyond 64 bits become floats.
     """
     if isinstance(value, str):
         return _SURROGATE.sub(_REPLACEMENT, value)
@@ -48,7 +48,7 @@ def encodable(value: Any) -> Any:
 
 
 def syntax_error(raw: bytes, encoding: str = "utf-8") -> str:
-    """The sentence about the first wrong character."""
+    """Return the message about the first invalid character."""
     text = raw.decode(encoding, "replace")
     try:
         loads(text, parse_constant=_no_constant, parse_int=_finite, parse_float=_finite)
@@ -89,7 +89,7 @@ def _skipped(text: str, position: int) -> int:
 
 
 def _literal(text: str, position: int) -> str:
-    """The complaint about a word that begins like true, false or null."""
+    """Return the message about a malformed true, false or null."""
     for word in ("true", "false", "null"):
         found = re.match(r"[a-z]+", text[position:])
         if found is None or found[0] == word or found[0][0] != word[0]:
@@ -125,17 +125,17 @@ def _quoted(character: str) -> str:
 
 
 MOST_REPEATED = 100
-"""Repeated fields that are told, as Go's strict decoder has it."""
+"""The most duplicate fields that Go's strict decoder reports."""
 
 
 def duplicate_fields(raw: bytes) -> list[str]:
-    """The paths of fields that stand twice in one object, in order; the first MOST_REPEATED."""
+    """Return the paths of duplicate fields in order, at most MOST_REPEATED."""
     found = _repeated(loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs), "")
     return [spelled(path) for path in islice(found, MOST_REPEATED)]
 
 
 class _Pairs(dict[str, Any]):
-    """An object that remembers which keys came again."""
+    """A JSON object that records its duplicate keys."""
 
     def __init__(self, items: list[tuple[str, Any]]) -> None:
         super().__init__(items)

@@ -1,7 +1,7 @@
 """`/healthz`, `/livez` and `/readyz`, with kube-apiserver's checks, parameters and texts.
 
-A check says what is wrong as a sentence, None when all is well. The pages that everybody may see
-tell names only; the sentence is on the page of the single check (`/readyz/etcd`) and in the log.
+A check returns an error message, None on success. The summary pages show only names; the message is
+on the page of the single check (`/readyz/etcd`) and in the log.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Named:
 class Health:
     """The checks of one server.
 
-    storage: the check `etcd` (named as monitoring knows it): whether the store takes writes.
+    storage: the check `etcd` (so that monitoring finds it): whether the store accepts writes.
     """
 
     __slots__ = ("_checks", "_stopping", "_told")
@@ -53,26 +53,26 @@ class Health:
         ]
 
     def add(self, name: str, check: Check) -> None:
-        """One more condition of being ready."""
+        """Add a readiness check."""
         self._checks.insert(-1, _Named(name, check, _READY))
 
     def stop(self) -> None:
-        """The server is going to end: it is not ready any more, though it still answers."""
+        """Mark the server as shutting down: not ready, but still answering."""
         self._stopping = True
 
     @property
     def stopping(self) -> bool:
-        """Whether `stop` was called."""
+        """Report whether `stop` was called."""
         return self._stopping
 
     def paths(self) -> Iterator[str]:
-        """All pages."""
+        """Yield the paths of all pages."""
         for page in PAGES:
             yield f"/{page}"
             yield from (f"/{page}/{one.name}" for one in self._of(page))
 
     def page(self, request: Request) -> Reply | None:
-        """The answer to a path below `PAGES`, None where there is no such check."""
+        """Answer a path below `PAGES`; return None if there is no such check."""
         page, *rest = (part for part in request.path.split("/") if part)
         if not rest:
             return self._all(page, request)
@@ -112,7 +112,7 @@ class Health:
         return Reply(200, b"ok", _TEXT)
 
     def _say(self, page: str, failed: dict[str, str]) -> None:
-        """Log what went wrong since somebody asked last, and not with every probe."""
+        """Log checks that have failed since the last probe."""
         news = failed.keys() - self._told.get(page, frozenset())
         self._told[page] = frozenset(failed)
         for name in sorted(news - {"shutdown"}):
@@ -123,7 +123,7 @@ class Health:
 
 
 def _well() -> None:
-    """Who can answer is well."""
+    """Succeed: a server that answers is healthy."""
 
 
 def _joined(lines: Sequence[str]) -> bytes:
@@ -131,7 +131,7 @@ def _joined(lines: Sequence[str]) -> bytes:
 
 
 def _excluded(request: Request) -> set[str]:
-    """The checks that are not to count: the parameter may come several times."""
+    """Return the excluded checks; the parameter `exclude` may be repeated."""
     if "exclude" not in request.query:
         return set()
     if request.arrival is None:

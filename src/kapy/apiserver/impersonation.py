@@ -1,6 +1,6 @@
-"""Acting as somebody else: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-*`.
+"""Impersonation headers: `Impersonate-User`, `-Group`, `-Uid` and `-Extra-*`.
 
-What a requester needs for that is in `kapy.apiserver.impersonation_modes`.
+`kapy.apiserver.impersonation_modes` checks the rights of the requester.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(slots=True)
 class Wish:
-    """Whom a request wants to be."""
+    """The user that a request wants to impersonate."""
 
     name: str = ""
     uid: str = ""
@@ -29,11 +29,11 @@ class Wish:
 
     @property
     def only_name(self) -> bool:
-        """Whether nothing but a user name is asked for."""
+        """Report whether only a user name is requested."""
         return not (self.uid or self.groups or self.extra)
 
     def __str__(self) -> str:
-        """As Go prints it."""
+        """Return the user as Go prints it."""
         extra = ", ".join(f"{go_quoted(k)}:{_go(v)}" for k, v in sorted(self.extra.items()))
         shown = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"
         return (
@@ -49,9 +49,9 @@ def _go(words: list[str]) -> str:
 
 
 def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish | None:
-    """What the headers of a request (names in lower case) ask for, None when nothing.
+    """Parse the impersonation headers (names in lower case), None if there are none.
 
-    Raises BadRequest when they name no user.
+    Raises BadRequest if they have no user.
     """
     asked = [(raw, value) for raw, value in headers if raw.startswith(_PREFIX)]
     if not asked:  # as in nearly every request
@@ -75,10 +75,10 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish | None:
 
 
 def _text(raw: bytes) -> str:
-    """UTF-8; what is none stays different from everything else."""
+    """Decode UTF-8; invalid bytes become escapes, so that no two values collide."""
     return raw.decode("utf-8", "backslashreplace")
 
 
 def _key(name: str) -> str:
-    """The key of an extra: percent-encoded, unless it cannot be decoded."""
+    """Decode the percent-encoded key of an extra; return it unchanged if it is invalid."""
     return name if _BAD_ESCAPE.search(name) else _text(unquote_to_bytes(name))

@@ -1,10 +1,10 @@
-"""Who may act as whom: five modes, of which the first that a requester has the rights for counts.
+"""Authorization of impersonation: five modes, tried in order until one is allowed.
 
-Four are narrow: `impersonate:MODE` on whom one wants to be, together with
-`impersonate-on:MODE:VERB` on what is asked for. `associated-node` is for service accounts that
-become the Node of their pod, `arbitrary-node` and `serviceaccount` for those users, `user-info`
-for all others. The last one is `impersonate` on users, groups, service accounts, uids and extras,
-for whatever is asked.
+Four are constrained: they need the verb `impersonate:MODE` on the impersonated user and
+`impersonate-on:MODE:VERB` on the requested resource. `associated-node` lets a service account act
+as the Node of its pod, `arbitrary-node` and `serviceaccount` are for those users, and `user-info`
+for all others. The last mode is the legacy verb `impersonate` on users, groups, service accounts,
+uids and extras, for any request.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NODE_OF_POD: Final = "authentication.kubernetes.io/node-name"
 _GROUP: Final = "authentication.k8s.io"
 _UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
 _MANY: Final = 4
-"""Groups or extras from which on the right to all of them is looked for first."""
+"""The number of groups or extras from which the right to all of them is checked first."""
 _REMEMBERED: Final = 10_000
 _PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _PATH_SHOWN: Final = f"Invalid path (regex used for validation is '{_PATH}')"
 
 
 def account_of(name: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account that a user is."""
+    """Return namespace and name of the service account with this user name."""
     if not name.startswith(_ACCOUNT):
         return None
     space, colon, account = name.removeprefix(_ACCOUNT).partition(":")
@@ -47,14 +47,14 @@ def account_of(name: str) -> tuple[str, str] | None:
 
 
 def node_of(name: str) -> str:
-    """The name of the Node that a user is, "" when it is none."""
+    """Return the name of the Node with this user name, "" if it is not a Node's."""
     node = name.removeprefix(_NODE) if name.startswith(_NODE) else ""
     return "" if dns_subdomain_errors(node) else node
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way to act as somebody. name: "" for the one that has no limits."""
+    """One impersonation mode. name: "" for the legacy mode."""
 
     name: str
     applies: Callable[[Wish, User], bool]
@@ -65,7 +65,7 @@ class Mode:
 
     @property
     def group(self) -> str:
-        """The API group of users, groups, service accounts and nodes."""
+        """Return the API group of users, groups, service accounts and nodes."""
         return _GROUP if self.name else ""
 
 
@@ -85,7 +85,7 @@ _MODES: Final = (
 
 
 class Impersonation:
-    """Decides as whom a request is done; for each requester, the mode that worked comes first."""
+    """Authorize impersonation; for each requester, the mode that worked last is tried first."""
 
     __slots__ = ("_worked",)
 
@@ -93,9 +93,9 @@ class Impersonation:
         self._worked: dict[str, int] = {}
 
     def __call__(self, wish: Wish, asked: Attributes, authorize: Authorizer) -> User:
-        """The user whom the request is then from. Raises Forbidden.
+        """Return the impersonated user. Raises Forbidden.
 
-        asked: what the request itself is about, with the user who really asks.
+        asked: the attributes of the request, with the requester as the user.
         """
         first: Forbidden | None = None
         for at in self._order(asked.user.name):
@@ -111,7 +111,7 @@ class Impersonation:
                 self._worked.clear()
             self._worked[asked.user.name] = at
             return _user(mode, wish)
-        assert first is not None  # the last mode is for everybody
+        assert first is not None  # the last mode applies to everybody
         raise first
 
     def _order(self, name: str) -> list[int]:
@@ -121,7 +121,7 @@ class Impersonation:
 
 
 def _check(mode: Mode, wish: Wish, asked: Attributes, authorize: Authorizer) -> None:
-    """Whether a requester may act so. Raises Forbidden."""
+    """Check that the requester may impersonate in this mode. Raises Forbidden."""
     if mode.name:
         authorize(asked._replace(verb=f"impersonate-on:{mode.name}:{asked.verb}"))
     authorize(_user_right(mode, wish, asked.user))
@@ -157,13 +157,15 @@ def _user_right(mode: Mode, wish: Wish, user: User) -> Attributes:
         wanted = _right(mode, user, "serviceaccounts", account[1])
         return wanted._replace(namespace=account[0])
     if mode.name and node:
-        # Who may become the node of his pod needs the right for whichever node that is.
+        # The mode associated-node needs the right for all nodes.
         return _right(mode, user, "nodes", "*" if mode.name == "associated-node" else node)
     return _right(mode, user, "users", wish.name)
 
 
 def _group_rights(mode: Mode, wish: Wish, user: User) -> list[Attributes]:
-    """One right for each group. Raises Forbidden for what a narrow mode never allows."""
+    """Return the right for each group. Raises Forbidden for groups a constrained mode never
+    allows.
+    """
     if mode.name and "" in wish.groups:
         refused = _right(mode, user, "groups", "")
         raise refused.refusal("impersonating the empty string group is not allowed")
@@ -174,7 +176,7 @@ def _group_rights(mode: Mode, wish: Wish, user: User) -> list[Attributes]:
 
 
 def _extra_rights(mode: Mode, wish: Wish, user: User) -> list[Attributes]:
-    """One right for each value. Raises Forbidden for what a narrow mode never allows."""
+    """Return the right for each extra value. Raises Forbidden for extras that are never allowed."""
     wanted = _right(mode, user, "userextras", "", group=_GROUP)
     if mode.name:
         for wrong in _extra_problems(wish):
@@ -199,7 +201,7 @@ def _extra_problems(wish: Wish) -> Iterator[str]:
 
 
 def _key_problem(key: str) -> str:
-    """What is wrong with the key of an extra: it is `DOMAIN/PATH`."""
+    """Return the error of an extra's key, which must be `DOMAIN/PATH`."""
     domain, _, path = key.partition("/")
     if not domain or not path:
         text = 'must be a domain-prefixed path (such as "acme.io/foo")'

@@ -1,4 +1,4 @@
-"""Requests that the program that runs a Pod answers: its logs, and connections to its ports."""
+"""Requests that only a Pod's kubelet can answer: logs, exec, port-forward."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ class NotForProcesses(ApiError):
 
 
 class LogOptions(NamedTuple):
-    """The part of a log that a request asks for. previous: that of the start before. tail, limit:
-    so many lines and bytes at most. since: in Unix time. timestamps: before each line."""
+    """Options of a log request.
+
+    previous: the log of the previous container. tail, limit: the most lines and bytes. since: in
+    Unix time. timestamps: prefix each line with its time.
+    """
 
     previous: bool = False
     follow: bool = False
@@ -40,26 +43,30 @@ class LogOptions(NamedTuple):
 
 
 class Kubelet(Protocol):
-    """The program that runs the Pods of a server's Nodes."""
+    """The node agent that runs the Pods of a server's Nodes."""
 
     def log(
         self, namespace: str, pod: str, container: str, options: LogOptions
     ) -> AsyncIterator[bytes] | None:
-        """The output of a container in pieces; None where nobody here runs the Pod. Raises
-        BadRequest, NotFound."""
+        """Return a container's output in pieces, None if this kubelet does not run the Pod.
+
+        Raises BadRequest, NotFound.
+        """
         ...
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
-        """The way to the ports of a Pod, as `log`."""
+        """Return the connector to a Pod's ports; results and errors as for `log`."""
         ...
 
     def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
-        """The way to run commands in a container, as `log`. Raises NotForProcesses, too."""
+        """Return the runner of commands in a container; as for `log`. Raises NotForProcesses,
+        too.
+        """
         ...
 
 
 class LogStream:
-    """A log as an answer that lasts, until either side ends it."""
+    """A log as a streaming response, until either side ends it."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -76,15 +83,15 @@ class LogStream:
         return piece
 
     def lines(self) -> AsyncIterator[bytes]:
-        """The bytes of the log, as they are written."""
+        """Yield the bytes of the log as they are written."""
         return self
 
     def when_closed(self, told: Callable[[], None] | None) -> None:
-        """Tell when the server ends it."""
+        """Set a callback for when the server ends the stream."""
         self._told = told
 
     async def aclose(self) -> None:
-        """End it."""
+        """End the stream."""
         if self._open:
             self._open = False
             if self._told is not None:
@@ -92,8 +99,10 @@ class LogStream:
 
 
 class KubeletRequests:
-    """Answers requests for parts of Pods that are authorized. others: who is asked about Pods that
-    nobody here runs, None for nobody."""
+    """The handler of authorized requests for subresources of Pods.
+
+    others: answers for Pods that this kubelet does not run, or None.
+    """
 
     def __init__(
         self, kubelet: Kubelet, others: Callable[[Request], Reply | None] | None, clock: Clock
@@ -103,7 +112,7 @@ class KubeletRequests:
         self._others = others
 
     def __call__(self, request: Request) -> Reply | None:
-        """None where nobody can give an answer. Raises BadRequest, NotForProcesses."""
+        """Answer a request; return None if no kubelet can. Raises BadRequest, NotForProcesses."""
         found = self._answer(request, request_info(request))
         return self._others(request) if found is None and self._others is not None else found
 
@@ -150,7 +159,7 @@ def _log(kubelet: Kubelet, request: Request, info: RequestInfo, now: datetime) -
 
 
 def _since(query: Mapping[str, str], now: datetime) -> float:
-    """The moment from which lines are wanted, in Unix time; 0 for all. Raises BadRequest."""
+    """Return the time from which lines are wanted, in Unix time; 0 for all. Raises BadRequest."""
     seconds = whole(query, "sinceSeconds")
     if seconds:
         return now.timestamp() - seconds

@@ -1,4 +1,4 @@
-"""What is wrong with a label selector in an object, in kube-apiserver's words."""
+"""Validation of label selectors in objects, with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 
 
 def selector_errors(selector: Document, path: str, *, values: bool = True) -> Iterator[FieldError]:
-    """The errors of a `metav1.LabelSelector` at `path`. values: those of expressions count."""
+    """Yield the errors of a `metav1.LabelSelector` at `path`.
+
+    values: also validate the values of expressions.
+    """
     yield from label_errors(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     for index, one in enumerate(selector.get("matchExpressions") or ()):
         where = f"{path}.matchExpressions[{index}]"

@@ -1,6 +1,6 @@
-"""Decoding of long JSON: other threads have their turn in between, or wait as shortly as can be.
+"""Decoding of long JSON without blocking other threads for long.
 
-Decoders written in C hold up every thread until they are done.
+Decoders written in C hold the GIL until they are done.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Final
 
 LONG: Final = 256 * 1024
-"""Bytes that decoding in C takes a few milliseconds for."""
+"""The most bytes that the C decoder handles within a few milliseconds."""
 
 
 def no_collection(size: int) -> AbstractContextManager[None]:
-    """Look for no cycles of garbage while a long text is decoded: of that there is none, and it
-    takes as long again."""
+    """Pause the cyclic garbage collector while a long text is decoded.
+
+    Decoding creates no garbage, and collections would double its time.
+    """
     return _paused() if size > LONG and gc.isenabled() else _AS_USUAL
 
 
@@ -31,7 +33,7 @@ def _paused() -> Iterator[None]:
     try:
         yield
     finally:
-        # To the oldest objects, as if they had been looked through already.
+        # Move the objects to the permanent generation, so that collections skip them.
         gc.freeze()
         gc.unfreeze()
         gc.enable()
@@ -45,7 +47,7 @@ def loads(
     parse_float: Callable[[str], Any] | None = None,
     parse_constant: Callable[[str], Any] | None = None,
 ) -> Any:
-    """As `json.loads`, of a long text by the decoder that is written in Python."""
+    """Like `json.loads`, but a long text is decoded by the decoder written in Python."""
     decoder = json.JSONDecoder(
         object_pairs_hook=object_pairs_hook,
         parse_int=parse_int,

@@ -1,4 +1,4 @@
-"""`metadata`: what the server sets, what it protects, and what is wrong with it."""
+"""`metadata`: server-set fields, immutable fields, and validation."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CORE_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 
 def stamp(now: datetime) -> str:
-    """A moment as metadata carries it."""
+    """Return a time in the format of metadata."""
     return _second(now.timestamp() // 1)
 
 
 @lru_cache(maxsize=4)
 def _second(moment: float) -> str:
-    # Remembered: a write asks twice, many writes are of one second, and printing takes long.
+    # Cached: each write needs it twice, and many writes share one second.
     return f"{datetime.fromtimestamp(moment, UTC).isoformat()[:19]}Z"
 
 
@@ -40,18 +40,18 @@ _VERSION_4 = 0x4000 << 64 | 0x8000 << 48
 
 
 def new_uid(rng: random.Random) -> str:
-    """A fresh UID: a UUID of version 4, without the detour over an object."""
+    """Return a new UID (UUID version 4), without the cost of a UUID object."""
     digits = f"{rng.getrandbits(128) & _FREE | _VERSION_4:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def generated_name(prefix: str, rng: random.Random) -> str:
-    """A name from a generateName: cut to leave room, and five characters."""
+    """Return a name for a generateName: the prefix, cut to leave room, and five characters."""
     return prefix[:_PREFIX] + "".join(rng.choices(_ALPHABET, k=5))
 
 
 def wiped(document: Document) -> None:
-    """Drop from a new object what only the server may set, before anybody looks at it."""
+    """Remove server-set fields from a new object before admission sees it."""
     metadata = document["metadata"]
     for field in metadata.keys() & _SYSTEM:
         del metadata[field]
@@ -63,7 +63,7 @@ _SYSTEM = frozenset(
 
 
 def born(document: Document, kind: Kind, namespace: str, now: datetime, rng: random.Random) -> None:
-    """Set on a new object what only the server may."""
+    """Set the server-set fields of a new object."""
     metadata = document["metadata"]
     metadata.pop("resourceVersion", None)
     if kind.namespaced:
@@ -80,7 +80,7 @@ _KEPT = ("creationTimestamp", "generation")
 
 
 def carried(document: Document, old: Document, *, uid: bool = True) -> None:
-    """Put back on an updated object what a client cannot change (and its uid, if it may)."""
+    """Restore immutable fields of an updated object (and its uid if `uid` is set)."""
     metadata, before = document["metadata"], old["metadata"]
     metadata.pop("selfLink", None)
     if uid or not metadata.get("uid"):
@@ -102,11 +102,11 @@ def carried(document: Document, old: Document, *, uid: bool = True) -> None:
 
 
 _NEW: Document = {}
-"""The old metadata of an object that is new."""
+"""The empty old metadata for the validation of a new object."""
 
 
 def errors(document: Document, kind: Kind) -> list[FieldError]:
-    """The errors of the metadata of a new object."""
+    """Return the errors of a new object's metadata."""
     metadata, found = document["metadata"], FieldErrors()
     _check_name(metadata, kind.strategy.name_errors, found)
     _check_parts(metadata, _NEW, found, _shared_errors(metadata), custom=_any_finalizer(kind))
@@ -116,10 +116,10 @@ def errors(document: Document, kind: Kind) -> list[FieldError]:
 def update_errors(
     document: Document, old: Document, kind: Kind, *, subresource: bool
 ) -> list[FieldError]:
-    """The errors of the metadata of a changed object.
+    """Return the errors of a changed object's metadata.
 
-    kube-apiserver looks at it as at any object, and then as at one of its kind, and lists what it
-    finds each time. Fields that equal those of the stored object were checked when it was stored.
+    kube-apiserver validates metadata generically and then for the kind, and reports errors of both.
+    Fields equal to the stored ones are not validated again.
     """
     metadata, before, found = document["metadata"], old["metadata"], FieldErrors()
     custom = _any_finalizer(kind)
@@ -153,8 +153,10 @@ _NAMES = ("name", "generateName")
 
 
 def _values(metadata: Document, fields: tuple[str, ...]) -> list[Any]:
-    """The values of some fields, None where there is none. It is asked twice in each update, so
-    that nothing here is a loop in Python."""
+    """Return the values of some fields, None for absent ones.
+
+    This is called twice per update and therefore has no loop in Python.
+    """
     return list(map(metadata.get, fields))
 
 
@@ -195,7 +197,7 @@ def _shared_errors(metadata: Document) -> FieldErrors:
 
 
 def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> None:
-    """Check what is checked in a new object and in a change."""
+    """Validate the fields that creates and updates have in common."""
     for field, wrong in _SHARED:
         value, was = metadata.get(field), before.get(field)
         if value and value is not was and value != was:
@@ -203,7 +205,7 @@ def _check_shared(metadata: Document, before: Document, found: FieldErrors) -> N
 
 
 def embedded_metadata_errors(metadata: object, path: str) -> list[FieldError]:
-    """The errors of the metadata of an object within a custom resource."""
+    """Return the errors of the metadata of an embedded object in a custom resource."""
     if not isinstance(metadata, dict):
         return []
     found = [
@@ -231,7 +233,7 @@ def _check_managed(entries: list[Document], where: str, found: FieldErrors) -> N
         if entry.get("fieldsType", "") not in ("", "FieldsV1"):
             wrong = entry["fieldsType"]
             found.append(invalid(f"{where}[{index}].fieldsType", wrong, "must be `FieldsV1`"))
-        # A character has four bytes at most: nearly all names are short enough for sure.
+        # A character has four bytes at most, so most names are surely short enough.
         if 4 * len(entry.get("manager", "") + entry.get("subresource", "")) > _MANAGER_LIMIT:
             _check_names(entry, f"{where}[{index}]", found)
 
@@ -244,9 +246,9 @@ def _check_names(entry: Document, where: str, found: FieldErrors) -> None:
 
 
 def without_repeated_owners(document: Document, *, patched: bool = False) -> list[str]:
-    """Drop owner references that stand twice; returns the warning about it.
+    """Remove duplicate owner references; return the warning about them.
 
-    patched: they come from a patch, which kube-apiserver looks at later than at other writes.
+    patched: the object comes from a patch, for which kube-apiserver checks this later.
     """
     owners = document["metadata"].get("ownerReferences")
     if not owners or len(owners) == 1:
@@ -350,7 +352,7 @@ _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerD
 
 
 def _twice(owners: list[Document], one: str, two: str) -> str:
-    """The sentence about two controllers; the references are shown in Go's order of fields."""
+    """Return the message about two controllers, with the references in Go's field order."""
     shown = [{key: owner[key] for key in _OWNER_FIELDS if key in owner} for owner in owners]
     return (
         f"{json.dumps(shown, separators=(',', ':'))}: Only one reference can have Controller set "
@@ -368,7 +370,7 @@ def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
 
 
 def _standard_errors(finalizers: list[str]) -> list[FieldError]:
-    """Finalizers of Kubernetes' own kinds without a domain."""
+    """Return errors for finalizers of built-in kinds without a domain."""
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid(f"metadata.finalizers[{index}]", one, text)
@@ -378,12 +380,12 @@ def _standard_errors(finalizers: list[str]) -> list[FieldError]:
 
 
 def well_named(finalizer: str) -> bool:
-    """Whether a finalizer has a domain, or is one of Kubernetes' own."""
+    """Report whether a finalizer has a domain or is one of Kubernetes' own."""
     return "/" in finalizer or finalizer in CORE_FINALIZERS
 
 
 def finalizer_warnings(document: Document, old: Document | None) -> list[str]:
-    """New finalizers of a custom resource that may clash with others."""
+    """Return warnings about new finalizers of a custom resource without a domain."""
     finalizers = document["metadata"].get("finalizers")
     if not finalizers:
         return []
@@ -398,7 +400,7 @@ def finalizer_warnings(document: Document, old: Document | None) -> list[str]:
 
 
 def _check_changes(metadata: Document, before: Document, found: FieldErrors) -> None:
-    """Check what a change of metadata may not do."""
+    """Validate the changes of immutable metadata."""
     if _values(metadata, _FIXED) != _values(before, _FIXED):
         for field in _FIXED:
             if metadata.get(field) != before.get(field):

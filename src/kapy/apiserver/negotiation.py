@@ -12,7 +12,7 @@ Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
 
 class Accept(NamedTuple):
-    """The form of a response: an object as it is, or in one of meta.k8s.io's forms.
+    """The form of a response: the object itself, or a form of meta.k8s.io (such as Table).
 
     version: of meta.k8s.io. yaml: YAML instead of JSON.
     """
@@ -37,7 +37,7 @@ class _Clause(NamedTuple):
     parameters: Mapping[str, str]
 
     def precedes(self, other: _Clause) -> bool:
-        """Whether Go's sorting puts it before another one."""
+        """Report whether Go's sort puts this clause before another one."""
         return (
             self.quality > other.quality
             or (self.main != "*" and other.main == "*")
@@ -46,7 +46,7 @@ class _Clause(NamedTuple):
 
 
 def accepted(headers: Mapping[str, str]) -> Accept:
-    """The form of the response to a request. Raises NotAcceptable."""
+    """Return the form of the response to a request. Raises NotAcceptable."""
     header = headers.get("accept")
     if not header or header == "application/json":
         return PLAIN
@@ -57,7 +57,7 @@ def accepted(headers: Mapping[str, str]) -> Accept:
 
 
 def accepted_of_stream(headers: Mapping[str, str]) -> Accept:
-    """The form of a watch's events, which YAML cannot carry. Raises NotAcceptable."""
+    """Return the form of watch events, which cannot be YAML. Raises NotAcceptable."""
     found = accepted(headers)
     if found.yaml:
         raise _not_acceptable(_STREAMED)
@@ -65,8 +65,10 @@ def accepted_of_stream(headers: Mapping[str, str]) -> Accept:
 
 
 def check_representation(header: str, kind: str) -> None:
-    """Refuse a request for a page of one media type that the client would not take, as the router
-    in front of Kubernetes' own paths does. Raises NotAcceptable."""
+    """Check that the client accepts the single media type of a page. Raises NotAcceptable.
+
+    kube-apiserver's router does the same for such paths.
+    """
     named = {clause.partition(";")[0].strip() for clause in header.split(",")}
     if header and not named & {kind, "*/*"}:
         message = f"406: Not Acceptable\n\nAvailable representations: {kind}"
@@ -74,7 +76,7 @@ def check_representation(header: str, kind: str) -> None:
 
 
 def wants_yaml(header: str, *, failed: bool) -> bool:
-    """Whether an answer is YAML. failed: it is a Status, which has no other form."""
+    """Report whether a response is YAML. failed: it is a Status, which has no other form."""
     found = _chosen(header)
     if failed and found is not None and found.form:
         found = next((one for one in _all(header) if not one.form), None)
@@ -87,7 +89,7 @@ def _not_acceptable(available: str) -> NotAcceptable:
 
 @remembered(256)
 def _chosen(header: str) -> Accept | None:
-    """The first media type that the server has, by the client's preferences."""
+    """Return the first supported media type by the client's preferences."""
     return next(iter(_all(header)), None)
 
 
@@ -97,7 +99,7 @@ def _all(header: str) -> list[Accept]:
 
 
 def _read(clause: _Clause) -> Accept | None:
-    """The form that a media type asks for, None when the server does not have it."""
+    """Return the form of a media type, None if the server does not support it."""
     if clause.main not in ("application", "*") or clause.sub not in ("json", "yaml", "*"):
         return None
     if clause.main == "*" and clause.sub != "*":
@@ -145,7 +147,7 @@ def _number(text: str) -> float:
 
 
 def _sorted(clauses: list[_Clause]) -> list[_Clause]:
-    """Go's insertion sort: `precedes` is no order that other sorts could use."""
+    """Sort like Go's insertion sort; `precedes` is not a consistent order for other sorts."""
     if len(clauses) > _MANY:
         return clauses
     for end in range(1, len(clauses)):
@@ -157,4 +159,4 @@ def _sorted(clauses: list[_Clause]) -> list[_Clause]:
 
 
 _MANY: Final = 12
-"""Up to so many Go sorts by insertion; nobody sends more."""
+"""The length up to which Go uses insertion sort; longer headers do not occur."""

@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, discovery, OpenAPI."""
+"""Non-resource paths: health, version, discovery, OpenAPI."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kapy.kube import Document
 from kapy.kube.http import Reply, Request
 
 KUBERNETES = "v1.36.3"
-"""The version of Kubernetes whose behaviour this server has."""
+"""The Kubernetes version whose behaviour this server implements."""
 
 _SWAGGER = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _SWAGGER_ASKED = (_SWAGGER, _SWAGGER.replace(".v1.0", "@v1.0"))
-"""How clients ask for OpenAPI v2 in protobuf: the second form is that of older ones."""
+"""Media types of OpenAPI v2 in protobuf; the second one is for older clients."""
 
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
 
@@ -44,9 +44,9 @@ def version() -> Document:
 
 
 def page(registry: Registry, health: Health, request: Request) -> Reply | None:
-    """The answer to a path that is no resource, None when there is nothing.
+    """Answer a non-resource path; return None if there is no such page.
 
-    As on kube-apiserver, many of them do not look at the method. Raises MethodNotAllowed.
+    As on kube-apiserver, many pages accept any method. Raises MethodNotAllowed.
     """
     if "//" in request.path:
         return None
@@ -69,7 +69,7 @@ def page(registry: Registry, health: Health, request: Request) -> Reply | None:
 
 
 def _only_got(registry: Registry, parts: list[str]) -> bool:
-    """Whether a page takes no other method than GET."""
+    """Report whether a page accepts only GET."""
     match parts:
         case ["version"] | ["api"] | ["api", "v1"]:
             return True
@@ -106,7 +106,7 @@ def _openapi(registry: Registry, rest: list[str]) -> Reply:
 
 
 def swagger(registry: Registry, accept: str) -> Reply:
-    """OpenAPI v2 in the first form that the client takes. It takes long: ask in a thread."""
+    """Return OpenAPI v2 in the first form that the client accepts. Slow: call it in a thread."""
     for clause in accept.split(","):
         media = clause.partition(";")[0].strip()
         if media in _SWAGGER_ASKED:
@@ -116,7 +116,7 @@ def swagger(registry: Registry, accept: str) -> Reply:
     return Reply(200, _swagger_json(registry), {"content-type": "application/json"})
 
 
-# A server has a new registry when its kinds change.
+# A server gets a new registry when its kinds change.
 @lru_cache(maxsize=1)
 def _swagger_json(registry: Registry) -> bytes:
     return openapi.encoded(openapi.swagger(registry))
@@ -147,7 +147,7 @@ def _discovery(registry: Registry, root: str, rest: list[str], request: Request)
 
 
 def _aggregated(request: Request) -> bool:
-    """Whether aggregated discovery (v2) is the first form that the client takes."""
+    """Report whether aggregated discovery (v2) is the client's preferred supported form."""
     for clause in request.headers.get("accept", "").split(","):
         parts = [part.strip() for part in clause.split(";")]
         if "as=APIGroupDiscoveryList" in parts:

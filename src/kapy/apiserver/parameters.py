@@ -1,4 +1,4 @@
-"""Query parameters as Go's conversion of `url.Values` reads them."""
+"""Query parameters, parsed like Go's conversion of `url.Values`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MOST: Final = 1 << 63
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    """Whether a parameter is set: to anything (also to nothing) but `0` and `false`."""
+    """Report whether a boolean parameter is set: to any value, even "", except `0` and `false`."""
     value = query.get(name)
     return value is not None and value != "0" and value.lower() != "false"
 
 
 def check_timeout(text: str) -> None:
-    """The time that a client gives a request is a duration in Go's words. Raises BadRequest."""
+    """Check that the request's timeout is a Go duration. Raises BadRequest."""
     if text and not _DURATION.fullmatch(text):
         missing = _UNITLESS.match(text)
         why = f"missing unit in duration {go_quoted(text)}" if missing else ""
@@ -39,20 +39,20 @@ _UNITLESS: Final = re.compile(f"[+-]?(?:{_AMOUNT}{_UNIT})*{_AMOUNT}([^0-9.]*)")
 
 
 def dry_run_values(query: Mapping[str, str]) -> list[str]:
-    """The values of `dryRun`, none when it is not there."""
+    """Return the values of `dryRun`."""
     value = query.get("dryRun")
     return [] if value is None else value.split("\n")
 
 
 def dry_run_error(values: Sequence[str]) -> FieldError | None:
-    """What is wrong with the values of `dryRun`, which may only be All."""
+    """Return the error of the values of `dryRun`, which may only be All."""
     if all(one == "All" for one in values):
         return None
     return not_supported("dryRun", list(values), ["All"])
 
 
 def whole(query: Mapping[str, str], name: str) -> int | None:
-    """A parameter that is a number of 64 bits, None when it is absent. Raises BadRequest."""
+    """Return a 64-bit integer parameter, None if it is absent. Raises BadRequest."""
     text = query.get(name)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""The parts of one server that its verbs work with."""
+"""The components of one server that its verbs use."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
 Convert = Callable[
     [Sequence[Document], str, Callable[[str], Document | None]], list[Document] | None
 ]
-"""Converts objects of one kind to another `apiVersion`, without HTTP; None: not this kind. The last
-argument looks definitions up by their names."""
+"""Converts objects of one kind to another `apiVersion` in process; returns None for other kinds.
+The last argument looks up definitions by name.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class Plane:
     """Store, kinds, clock, admission and conversion of one server.
 
-    webhooks: whether there are admission webhooks, the last of `admission`. following: who keeps
-    that true, and calls conversion webhooks. kubelets: whether a deleted pod waits for its node's.
-    authorize: decides what users may, None until there is somebody who does.
-    traffic: what is counted of requests. large: where large requests are computed. unfilled: the
-    objects that kube-apiserver would have stored without the defaults that they have here.
+    webhooks: whether admission webhooks exist; they are the last of `admission`. following: keeps
+    them up to date, and calls conversion webhooks. kubelets: a deleted pod waits for its node's
+    kubelet. authorize: the authorizer, None before one is set. traffic: request metrics. large:
+    threads for large requests. unfilled: objects stored with defaults that kube-apiserver would not
+    have stored.
     """
 
     store: Store
@@ -61,11 +62,11 @@ class Plane:
     unfilled: Unfilled = field(default_factory=Unfilled)
 
     def table(self, kind: Kind) -> Table:
-        """Where the objects of a kind are stored."""
+        """Return the table of a kind."""
         return self.store.table(kind.table)
 
     def plugins(self, kind: Kind, subresource: str) -> tuple[Admission, ...]:
-        """The admission plug-ins that look at writes of a resource."""
+        """Return the admission plug-ins that handle writes of a resource."""
         if not self.admission:
             return ()
         key = (kind, subresource)
@@ -80,14 +81,14 @@ class Plane:
             if one.handles(kind.resource, subresource):
                 yield one
             elif one is webhooks or kind.storage == kind.resource:
-                continue  # webhooks know by themselves which versions they want to see
+                continue  # webhooks select versions themselves
             elif one.handles(kind.storage, subresource):
                 yield Equivalent(one, kind.storage, self.converted)
 
     async def in_version(
         self, documents: Sequence[Document], target: Resource
     ) -> Sequence[Document]:
-        """Stored objects in the version that is asked for, whatever version each is stored in."""
+        """Return stored objects in the requested version, whatever version each is stored in."""
         wanted = target.api_version
         if all(one["apiVersion"] == wanted for one in documents):
             return documents
@@ -110,10 +111,11 @@ class Plane:
         *,
         stored: bool = False,
     ) -> Sequence[Document]:
-        """The objects in another version of their kind (themselves when it is the same).
+        """Convert objects to another version of their kind (the same version returns them as is).
 
-        stored: on the way from or to the storage, where webhooks see no resourceVersion, and
-        what they answer is read as the schema lets it; elsewhere it is taken as it is."""
+        stored: the conversion is from or to storage. Webhooks then see no resourceVersion, and
+        their result is pruned by the schema; otherwise it is used unchanged.
+        """
         if source == target or not documents:
             return documents
         kind = self.registry.find(target.group, target.version, target.plural)
@@ -137,33 +139,35 @@ class Plane:
         return [_read(kind, one) for one in found]
 
     def converted_here(self, document: Document, api_version: str) -> Document:
-        """An object in another version, for ownership of fields, which cannot wait for a webhook:
-        without a conversion in process only its apiVersion changes. Raises ConversionFailed."""
+        """Convert an object for field ownership, which cannot await a webhook.
+
+        Without an in-process conversion only its apiVersion changes. Raises ConversionFailed.
+        """
         found = None
         if self.convert is not None:
             found = self.convert((document,), api_version, self.definition)
         return {**document, "apiVersion": api_version} if found is None else found[0]
 
     def definition(self, name: str) -> Document | None:
-        """A CustomResourceDefinition by its name. Shared: do not change."""
+        """Return a CustomResourceDefinition by name. It is shared: do not change it."""
         table = self.store.peek(DEFINITIONS)
         return None if table is None else table.get("", name)
 
     def _conversion(self, resource: Resource) -> Document | None:
-        """`spec.conversion` of a resource's definition if more than the version changes."""
+        """Return `spec.conversion` of a definition that uses a conversion webhook, else None."""
         definition = self.definition(resource.group_resource) or {}
         found: Document = definition.get("spec", {}).get("conversion") or {}
         return found if found.get("strategy") == "Webhook" else None
 
 
 def _unversioned(document: Document) -> Document:
-    """An object without resourceVersion."""
+    """Return an object without resourceVersion."""
     meta = {key: one for key, one in document["metadata"].items() if key != "resourceVersion"}
     return {**document, "metadata": meta}
 
 
 def _versioned(document: Document, before: Document) -> Document:
-    """A converted object with the resourceVersion that it had before, and nothing empty."""
+    """Restore the resourceVersion of a converted object, and drop empty labels and annotations."""
     meta = {
         key: one
         for key, one in document["metadata"].items()
@@ -175,7 +179,7 @@ def _versioned(document: Document, before: Document) -> Document:
 
 
 def _read(kind: Kind | None, document: Document) -> Document:
-    """The object as its version's schema lets it be read."""
+    """Prune an object by the schema of its version."""
     return document if kind is None else kind.schema.pruned(document)
 
 

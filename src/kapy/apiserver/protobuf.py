@@ -1,7 +1,7 @@
-"""Bodies in Kubernetes' protobuf form, which Go clients send for Kubernetes' own kinds.
+"""Decoding of Kubernetes' protobuf, which Go clients send for built-in kinds.
 
-Only decoding: answers are JSON, which every client that sends protobuf also takes. The facts
-(which field has which number) stand in `protobuf.json`, the types in `structs.json`.
+There is no encoding: clients that send protobuf also accept JSON responses. Field numbers are in
+`protobuf.json`, types in `structs.json`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Bytes: TypeAlias = "bytes | memoryview"
 
 
 class NotProtobuf(KapyError):
-    """The bytes are no object in protobuf form."""
+    """The bytes are not an object in protobuf."""
 
 
 @cache
@@ -40,7 +40,7 @@ def _numbers() -> dict[str, dict[str, str]]:
 
 
 class BadContent(NotProtobuf):
-    """The envelope names a kind, and the content is no object of it."""
+    """The envelope names a kind, but its content is not a valid object of it."""
 
     def __init__(self, version: str, kind: str, why: str) -> None:
         super().__init__(why)
@@ -49,14 +49,14 @@ class BadContent(NotProtobuf):
 
 
 def decoded(raw: bytes) -> Document:
-    """The object in an envelope of Kubernetes' own. Raises NotProtobuf."""
+    """Decode an object in Kubernetes' envelope. Raises NotProtobuf."""
     if not raw.startswith(_MAGIC):
         raise NotProtobuf(
             "provided data does not appear to be a protobuf message, expected prefix "
             f"[{' '.join(map(str, _MAGIC))}]"
         )
     try:
-        # A view: every level of a message is a slice of the one above, and a copy otherwise.
+        # A memoryview avoids a copy at each nesting level.
         parts = dict(fields(memoryview(raw)[len(_MAGIC) :]))
         names = {number: _text(value) for number, value in fields(_bytes(parts.get(1, b"")))}
         content = _bytes(parts.get(2, b""))
@@ -84,7 +84,7 @@ def _object(version: str, kind: str, content: Bytes) -> Document:
 
 
 def _struct(name: str, data: Bytes) -> Document:
-    """The fields of one struct as JSON has them."""
+    """Decode the fields of one struct in their JSON form."""
     numbers, known = _numbers().get(name, {}), facts()["structs"].get(name, {})
     found: Document = {}
     for number, value in fields(data):
@@ -106,7 +106,7 @@ def _struct(name: str, data: Bytes) -> Document:
 
 
 def _entry(kind: str, data: Bytes) -> tuple[str, Any]:
-    """One entry of a map."""
+    """Decode one entry of a map."""
     parts = dict(fields(data))
     key = _text(parts.get(1, b""))
     if 2 in parts:
@@ -118,7 +118,7 @@ def _entry(kind: str, data: Bytes) -> tuple[str, Any]:
 def _value(kind: str, value: Any) -> Any:
     if "." in kind and not kind.startswith("["):
         return _struct(kind, _bytes(value))
-    if kind.startswith("[]"):  # a list within a map: a message with the items in field 1
+    if kind.startswith("[]"):  # a list in a map: a message with the items in field 1
         return [_value(kind[2:], item) for _, item in fields(_bytes(value))]
     match kind:
         case "string":
@@ -136,7 +136,7 @@ def _value(kind: str, value: Any) -> Any:
 
 
 def _special(kind: str, parts: dict[int, Any]) -> Any:
-    """Types that are no plain structs in JSON."""
+    """Decode types whose JSON form is not a plain struct."""
     match kind:
         case "time" | "microtime":
             return _moment(kind, parts)
@@ -146,7 +146,7 @@ def _special(kind: str, parts: dict[int, Any]) -> Any:
             if parts.get(1, 0) == 1:
                 return _text(parts.get(3, b""))
             return _signed(parts.get(2, 0))
-        case _:  # RawExtension, FieldsV1, JSON: bytes of JSON in the first field
+        case _:  # RawExtension, FieldsV1, JSON: JSON bytes in the first field
             raw = bytes(_bytes(parts.get(1, b"")))
             return from_json(raw) if raw else {}
 
@@ -164,7 +164,7 @@ def _moment(kind: str, parts: dict[int, Any]) -> str | None:
     return moment.replace(microsecond=nanos // 1000).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-# The wire says of a value only whether it is a number or bytes; what a field needs is checked here.
+# The wire only tells numbers from bytes; this checks that a field has the right one.
 
 
 def _bytes(value: Any) -> Bytes:

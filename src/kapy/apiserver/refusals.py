@@ -1,4 +1,4 @@
-"""kube-apiserver's refusals, in its words."""
+"""Error responses with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODIFIED = (
 
 
 class PageNotFound(ApiError):
-    """No resource is served at the path: a plain-text 404, as from Go's own mux."""
+    """No resource is served at the path: a plain-text 404, as from Go's mux."""
 
     code = 404
     reason = "NotFound"
@@ -33,7 +33,7 @@ class PageNotFound(ApiError):
 
 
 class PartNotFound(NotFound):
-    """A custom resource has no such subresource. deprecation: what its version warns of."""
+    """A custom resource has no such subresource. deprecation: the warning of its version."""
 
     def __init__(self, kind: Kind, name: str) -> None:
         super().__init__(f'{kind.group_resource} "{name}" not found', details=details(kind, name))
@@ -48,31 +48,31 @@ class StorageFailure(ApiError):
 
 
 class ConversionFailed(StorageFailure):
-    """An object cannot be had in another version of its kind (500)."""
+    """An object cannot be converted to another version of its kind (500)."""
 
 
 class StorageUnavailable(ApiError):
-    """The store takes no writes for now (503); reads go on."""
+    """The store refuses writes at present (503); reads still work."""
 
     code = 503
     reason = "ServiceUnavailable"
 
 
 class NothingRuns(ApiError):
-    """Only a kubelet could answer (501)."""
+    """Only a kubelet could answer, and none runs here (501)."""
 
     code = 501
     reason = "NotImplemented"
 
 
 def resource_version_set() -> ApiError:
-    """A create of an object that seems to come from a server (500 without a reason, as there)."""
+    """Return the error for a create with a resourceVersion (a 500 without reason, as upstream)."""
     message = "resourceVersion should not be set on objects to be created"
     return StorageFailure(message, status=plain_failure(message))
 
 
 def plain_failure(message: str) -> Document:
-    """The Status of a failure that has no reason, as Go's plain errors become one."""
+    """Return the Status of a failure without reason, like Go's plain errors."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -84,18 +84,18 @@ def plain_failure(message: str) -> Document:
 
 
 def name_missing() -> ApiError:
-    """A write of one object at the path of a collection."""
+    """Return the error for a write of one object at the path of a collection."""
     return BadRequest("name must be provided")
 
 
 def method_unknown() -> ApiError:
-    """A method that a path of Kubernetes' own does not have."""
+    """Return the error for a method that a built-in path does not support."""
     message = "the server does not allow this method on the requested resource"
     return MethodNotAllowed(message, details={})
 
 
 def details(kind: Kind, name: str = "") -> Document:
-    """`status.details` that name a resource (and an object)."""
+    """Return `status.details` for a resource (and an object)."""
     found: Document = {"name": name} if name else {}
     if kind.resource.group:
         found["group"] = kind.resource.group
@@ -104,12 +104,12 @@ def details(kind: Kind, name: str = "") -> Document:
 
 
 def no_such_resource() -> ApiError:
-    """A path below a group of Kubernetes' own that nothing is served at."""
+    """Return the error for a path of a built-in group that is not served."""
     return NotFound("the server could not find the requested resource", details={})
 
 
 def not_found(kind: Kind, name: str) -> ApiError:
-    """The object is not there, or no object can have such a name."""
+    """Return the error for a missing object, or for an invalid name."""
     if wrong := path_segment_errors(name):
         why = ";".join(wrong)
         return BadRequest(f"Name parameter invalid: {go_quoted(name)}: {why}")
@@ -117,7 +117,7 @@ def not_found(kind: Kind, name: str) -> ApiError:
 
 
 def nothing_runs(kind: Kind, name: str, part: str) -> ApiError:
-    """A request for a part of a pod or node that only its kubelet has."""
+    """Return the error for a subresource that only a kubelet serves."""
     message = (
         f'no {part} of {kind.group_resource} "{name}": this server keeps pods and nodes as '
         "records, and nothing runs them"
@@ -126,7 +126,7 @@ def nothing_runs(kind: Kind, name: str, part: str) -> ApiError:
 
 
 def already_exists(kind: Kind, name: str, *, ending: bool = False) -> ApiError:
-    """An object of that name is there. ending: it is being deleted."""
+    """Return the error for an existing name. ending: the existing object is being deleted."""
     message = f'{kind.group_resource} "{name}" already exists'
     if ending:
         message = f"object is being deleted: {message}"
@@ -134,7 +134,7 @@ def already_exists(kind: Kind, name: str, *, ending: bool = False) -> ApiError:
 
 
 def name_not_unique(kind: Kind, name: str) -> ApiError:
-    """An object of the name that an object with a generateName has is there."""
+    """Return the error for a generated name that is not unique."""
     message = (
         f'{kind.group_resource} "{name}" already exists, the server was not able to generate a '
         "unique name for the object"
@@ -144,34 +144,34 @@ def name_not_unique(kind: Kind, name: str) -> ApiError:
 
 
 def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:
-    """The object is not as the writer thinks."""
+    """Return the error for an object that the writer knows in an outdated state."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return Conflict(message, details=details(kind, name))
 
 
 def method_not_allowed(kind: Kind, verb: str) -> ApiError:
-    """The resource has no such verb."""
+    """Return the error for a verb that the resource does not support."""
     message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
     return MethodNotAllowed(message, details=details(kind))
 
 
 def invalid_object(kind: Kind, name: str, errors: list[FieldError]) -> ApiError:
-    """The object breaks rules."""
+    """Return the error for an invalid object."""
     return Invalid.of(kind.resource.kind, kind.storage.group, name, errors)
 
 
 def invalid_options(options: str, errors: list[FieldError]) -> ApiError:
-    """Query parameters break rules. options: `ListOptions`, `DeleteOptions` …"""
+    """Return the error for invalid query parameters. options: `ListOptions`, `DeleteOptions` …"""
     return Invalid.of(options, "meta.k8s.io", "", errors)
 
 
 def bad_integer(text: str, why: str = "invalid syntax") -> ApiError:
-    """A number in the query that is none."""
+    """Return the error for an invalid number in the query."""
     return BadRequest(f"strconv.ParseInt: parsing {go_quoted(text)}: {why}")
 
 
 def bad_resource_version(text: str) -> str:
-    """What is wrong with a resourceVersion of a watch or a list that is no number."""
+    """Return the message about an invalid resourceVersion of a watch or a list."""
     digits = text.isascii() and text.isdigit()
     wrong = "value out of range" if digits else "invalid syntax"
     why = f"strconv.ParseUint: parsing {go_quoted(text)}: {wrong}"

@@ -1,7 +1,7 @@
-"""The one reading of a request: verb, resource, namespace, name (kube-apiserver's RequestInfo).
+"""The parsed request: verb, resource, namespace, name (kube-apiserver's RequestInfo).
 
-Routing, authorization, impersonation, audit and the choice of the handler all use it, so that
-nothing is authorized as one thing and done as another.
+Routing, authorization, impersonation, audit and handlers all use it, so that a request is executed
+exactly as it was authorized.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _OF_NAMESPACES: Final = ("status", "finalize")
 
 
-class RequestInfo(Struct, eq=False):  # each request makes one, and C makes a Struct
-    """What a request asks for.
+class RequestInfo(Struct, eq=False):  # every request creates one; a Struct is created in C
+    """The resource and verb of a request.
 
-    verb: of the API (`list`, `patch`); of a path that is no resource's, the method in lower case.
-    resource: the plural. count: how many parts the path has from the resource on. prefix: `watch`
-    or `proxy` before the resource. scoped: the path names a namespace before the resource.
-    selectors: the query, where the verb takes selectors.
+    verb: of the API (`list`, `patch`); for a non-resource path, the method in lower case. resource:
+    the plural. count: the number of path segments from the resource on. prefix: `watch` or `proxy`
+    before the resource. scoped: the path has a namespace before the resource. selectors: the query,
+    if the verb supports selectors.
     """
 
     path: str
@@ -57,7 +57,7 @@ class RequestInfo(Struct, eq=False):  # each request makes one, and C makes a St
     selectors: Mapping[str, str] = _NOTHING
 
     def attributes(self, user: User) -> Attributes:
-        """What authorization decides about when `user` asks for this."""
+        """Return the authorization attributes for `user`."""
         if not self.is_resource:
             return Attributes(user, self.verb, path=self.path)
         return Attributes(
@@ -76,7 +76,7 @@ class RequestInfo(Struct, eq=False):  # each request makes one, and C makes a St
 
 
 def request_info(request: Request) -> RequestInfo:
-    """Read a request. Everything can be read; whether it is served is decided later."""
+    """Parse a request. Every request can be parsed; routing decides whether it is served."""
     path, method = request.path, request.method
     info = _known(path, method) if len(path) <= LONGEST else _read(path, method)
     if info.name or not info.resource or info.verb not in _OF_COLLECTIONS:
@@ -85,8 +85,8 @@ def request_info(request: Request) -> RequestInfo:
 
 
 def _read(path: str, method: str) -> RequestInfo:
-    """The part of a request's information that its path and method hold."""
-    # Objects come in great numbers and collections do not: the path before a name is known already.
+    """Parse the path and method of a request."""
+    # Objects are many and collections few, so the path before the name is usually cached.
     collection, _, name = path.rpartition("/")
     if name and not collection.endswith("/") and len(collection) <= LONGEST:
         around = _parse_collection(collection, method)
@@ -96,7 +96,7 @@ def _read(path: str, method: str) -> RequestInfo:
 
 
 def _named(collection: RequestInfo, path: str, name: str) -> RequestInfo:
-    """The request for an object of a collection."""
+    """Return the RequestInfo for an object of a collection."""
     return RequestInfo(
         path,
         collection.verb,
@@ -112,7 +112,7 @@ def _named(collection: RequestInfo, path: str, name: str) -> RequestInfo:
 
 
 def _parse(path: str, method: str) -> RequestInfo:
-    """Read a path part by part."""
+    """Parse a path segment by segment."""
     parts = path.split("/")
     if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
         parts = ["", *path.strip("/").split("/")]
@@ -156,13 +156,15 @@ def _parse(path: str, method: str) -> RequestInfo:
 
 _parse_collection: Final = lru_cache(maxsize=256)(_parse)
 _known: Final = lru_cache(maxsize=4096)(_read)
-"""Controllers ask for the same objects again and again. What is known is never changed."""
+"""A cache, because controllers request the same objects repeatedly. Its values are never
+changed.
+"""
 
 _OF_COLLECTIONS: Final = ("get", "delete")
 
 
 def _of_collection(known: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
-    """The request for many objects: its verb, and what its query says."""
+    """Complete the request for a collection by its query: list, watch or deletecollection."""
     info = structs.replace(known, selectors=query)
     if info.verb == "delete":
         info.verb = "deletecollection"
@@ -174,7 +176,9 @@ def _of_collection(known: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
 
 
 def _selected_name(query: Mapping[str, str]) -> str:
-    """The one name that the list is about, "" where the query has an error or names no object."""
+    """Return the name that a field selector requires, "" if there is none or the query is
+    invalid.
+    """
     try:
         fields = parse_fields(query["fieldSelector"])
         parse_labels(query.get("labelSelector", ""))

@@ -1,4 +1,4 @@
-"""From a path to what is meant: group, version, resource, namespace, name, subresource."""
+"""Resolution of a request path to a kind, namespace, name and subresource."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kapy.apiserver.resources.registry import Registry
 
 
 class Route(Struct):
-    """A resource path, resolved."""
+    """A resolved resource path."""
 
     kind: Kind
     namespace: str
     name: str
     subresource: str
-    watch: bool = False  # the old /watch/ prefix
+    watch: bool = False  # the legacy /watch/ prefix
 
 
 def resolve(registry: Registry, info: RequestInfo) -> Route | None:
-    """The Route of a request, None when it is for no resource. Raises NotFound."""
+    """Return the Route of a request, None for a non-resource path. Raises NotFound."""
     if not info.is_resource or info.path[:1] != "/":
         return None
     if "//" in info.path:
@@ -63,7 +63,7 @@ _NEEDS_KUBELETS = {
 
 
 def _nothing(registry: Registry, group: str, version: str) -> Exception:
-    """Kubernetes' own groups answer a Status, anything else a plain page."""
+    """Return the 404 error: a Status for built-in groups, a plain page for others."""
     kinds = [one for one in registry if one.resource.group == group]
     if not kinds or any(one.custom for one in kinds):
         return PageNotFound()

@@ -1,4 +1,4 @@
-"""Label and field selectors of a request, as one function of a document."""
+"""Label and field selectors of a request, combined into one predicate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from kapy.kube.selectors import (
 
 
 class Selection(NamedTuple):
-    """match: None when everything is selected. name: the one name that can match, or ""."""
+    """The selectors of a request.
+
+    match: None if everything is selected. name: the only name that can match, or "".
+    """
 
     match: Callable[[Document], bool] | None
     name: str
@@ -28,9 +31,9 @@ EVERYTHING = Selection(None, "")
 
 
 def selection(kind: Kind, query: Mapping[str, str], check: Callable[[], None]) -> Selection:
-    """What a request selects. Raises BadRequest.
+    """Parse the selectors of a request. Raises BadRequest.
 
-    check: looks at the other options, when it is known that the selectors can be read.
+    check: validates the other options, after the selectors were parsed.
     """
     labels_text, fields_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
     if not labels_text and not fields_text:
@@ -74,7 +77,7 @@ def _matcher(
 
 
 def field_value(document: Document, field: str, selectable: Mapping[str, tuple[str, ...]]) -> str:
-    """The value of a selectable field as selectors compare it: text, "" when absent."""
+    """Return a field's value as text, as field selectors compare it; "" if it is absent."""
     path = selectable.get(field) or tuple(field.split("."))
     value: Any = document
     for part in path:

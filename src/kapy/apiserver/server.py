@@ -115,9 +115,9 @@ _PARTS: dict[str, dict[str, Verb]] = {
 class Server:
     """One API server.
 
-    metrics: what `/metrics` shows; without a plane, the `families` of the server and its process.
-    audit: who writes down what is asked, None where nobody does. pages: more that is no resource,
-    by path, for GET by who may. pods: answers what only the kubelet of a pod can, if one runs here.
+    metrics: what `/metrics` returns; outside a plane, the `families` of the server and its process.
+    audit: the audit log, None if disabled. pages: additional non-resource pages by path, for
+    authorized GET requests. pods: answers requests for a pod's kubelet, if one runs here.
     """
 
     __slots__ = (
@@ -155,14 +155,13 @@ class Server:
         limits: Limits | None = None,
         accept_loss: bool = False,
     ) -> Server:
-        """Open (or create) the store and load it; raises StoreError with a sentence for people.
+        """Open (or create) the store and load it. Raises StoreError with a message for users.
 
         path: a data directory, None for a store in memory. synchronous: FULL survives a loss of
-        power, NORMAL the end of the process. authorize: decides what users may who are no
-        superusers; without it the roles and bindings in the store do (RBAC).
-        services: where webhooks' services are: base URLs by (namespace, name, port). limits: how
-        many requests over the network may be under way. accept_loss: go on with what is there
-        where acknowledged writes are missing on disk.
+        power, NORMAL the end of the process. authorize: authorizes users other than superusers; by
+        default RBAC with the roles in the store. services: base URLs of webhook Services by
+        (namespace, name, port). limits: the most concurrent requests over the network. accept_loss:
+        continue if acknowledged writes are missing on disk.
         """
         store = Store.open(path, synchronous=synchronous, clock=clock, accept_loss=accept_loss)
         plane = Plane(store, clock, tuple(admission), convert)
@@ -178,7 +177,7 @@ class Server:
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
-        began = perf_counter()  # of measures only: some loops' own time counts milliseconds
+        began = perf_counter()  # for metrics only: the time of a simulated loop would be wrong here
         plane = self.plane
         if plane.webhooks:
             ON_WEBHOOKS.set(0.0)
@@ -194,7 +193,7 @@ class Server:
             else:
                 verb = info.verb
                 reply = await self._resource(request, user, route, info)
-        except NothingRuns as error:  # whoever may not was answered 403
+        except NothingRuns as error:  # users without the right got 403
             reply = self._of_kubelet(request) or failure(error, request)
         except Exception as error:
             reply = failure(error, request)
@@ -212,7 +211,7 @@ class Server:
         return reply
 
     def refused(self, request: Request) -> None:
-        """Count a request for which there was no room."""
+        """Count a request that was refused because of a limit."""
         info = request_info(request)
         try:
             route = resolve(self.plane.registry, info)
@@ -222,14 +221,14 @@ class Server:
         self.plane.traffic.tally(request, route, verb).refused += 1
 
     def _of_kubelet(self, request: Request) -> Reply | None:
-        """The answer of a pod's kubelet, None where there is none."""
+        """Return the response of a pod's kubelet, None if there is none."""
         try:
             return None if self.pods is None else self.pods(request)
         except ApiError as refused:
             return failure(refused, request)
 
     def _route(self, request: Request, user: User, info: RequestInfo) -> Route | None:
-        """What is asked for, None when it is no resource. Raises NotFound, Forbidden."""
+        """Resolve a request, None for a non-resource path. Raises NotFound, Forbidden."""
         if request.arrival is not None and SUPERUSERS in user.groups:
             request.arrival.decision = "allow"
         try:
@@ -239,7 +238,7 @@ class Server:
             raise
 
     def _allow(self, request: Request, asked: Attributes) -> None:
-        """Check that the user may, and write down why. Raises Forbidden."""
+        """Authorize a request and record the reason. Raises Forbidden."""
         if SUPERUSERS in asked.user.groups:
             return
         told = request.arrival
@@ -251,7 +250,7 @@ class Server:
         told.decision = "allow"
 
     async def _page(self, request: Request, user: User, info: RequestInfo) -> Reply:
-        """Answer a request for something that is no resource."""
+        """Answer a request for a non-resource path."""
         if SUPERUSERS not in user.groups:
             self._allow(request, info.attributes(user))
         if request.path == "/metrics" and request.method == "GET":
@@ -274,7 +273,7 @@ class Server:
     async def _resource(
         self, request: Request, user: User, route: Route, info: RequestInfo
     ) -> Reply:
-        """Answer a request for a resource; warnings come with failures, too."""
+        """Answer a request for a resource; errors carry warnings, too."""
         verb = info.verb
         ask = Ask(request, user, verb, route.kind, route.namespace, route.name, route.subresource)
         ask.places = self.plane.large
@@ -309,7 +308,7 @@ class Server:
         return reply
 
     def _admit(self, ask: Ask, own: BuiltInRights | None, info: RequestInfo) -> None:
-        """Check that the user may. own: rights of a program in this process. Raises Forbidden."""
+        """Authorize a request. own: the rights of a program in this process. Raises Forbidden."""
         user = ask.user
         if SUPERUSERS in user.groups:
             return
@@ -319,7 +318,7 @@ class Server:
         self.access.equip(ask)
 
     async def _review(self, ask: Ask) -> Reply:
-        """Answer a question. Raises NotFound, MethodNotAllowed."""
+        """Answer an access review. Raises NotFound, MethodNotAllowed."""
         if ask.name:
             raise no_such_resource()
         if ask.verb != "create":
@@ -327,7 +326,7 @@ class Server:
         return await reviews.review(self.plane, ask, self.access.answering())
 
     def transport(self, user: User) -> Transport:
-        """An in-process transport that asks as `user`."""
+        """Return an in-process transport whose requests have this user."""
 
         async def ask(request: Request) -> Reply:
             if request.user is None:
@@ -339,7 +338,7 @@ class Server:
         return ask
 
     async def run(self) -> None:
-        """The server's own controllers: garbage collection, namespaces, compaction, bookmarks."""
+        """Run the server's controllers: garbage collection, namespaces, compaction, bookmarks."""
         ensure_system_namespaces(self.plane)
         self.access.start()
         async with self._connected(), asyncio.TaskGroup() as group:
@@ -352,7 +351,7 @@ class Server:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[None]:
-        """Keep connections to webhooks meanwhile."""
+        """Keep connections to webhooks in this block."""
         following = self.plane.following
         assert following is not None
         following.serve()
@@ -362,7 +361,9 @@ class Server:
             await following.aclose()
 
     async def _bookmarks(self) -> None:
-        """Tell watchers how far they are. A timer: what they are told is that nothing happened."""
+        """Send bookmarks to watchers. This needs a timer, because it reports that nothing
+        happened.
+        """
         store = self.plane.store
         while True:
             await asyncio.sleep(BOOKMARK_SECONDS)
@@ -375,7 +376,7 @@ class Server:
 
 
 def _action(route: Route, verb: str) -> Verb:
-    """What to do. Raises MethodNotAllowed, BadRequest."""
+    """Return the handler of a request. Raises MethodNotAllowed, BadRequest."""
     action = _PARTS.get(route.subresource, _VERBS).get(verb)
     if verb == "deletecollection" and route.kind.table == "namespaces":
         raise method_unknown()
@@ -391,9 +392,9 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _unknown(route: Route, method: str) -> bool:
-    """Whether no handler has this method (not GET) at this path. Raises PageNotFound.
+    """Report whether no handler supports this method (other than GET) here. Raises PageNotFound.
 
-    Custom resources can be created at the path of an object, if the object has that name.
+    Custom resources can be created at the path of an object with the same name.
     """
     if route.watch:
         return True

@@ -1,4 +1,4 @@
-"""How an object leaves the server: in which version, as itself, as metadata, or as a Table."""
+"""Serialization of objects in responses: version, full object, metadata only, or Table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kapy.kube.http import Reply
 
 
 def check_acceptable(ask: Ask) -> None:
-    """Refuse a request, before anything is done, whose answer the client would not take.
+    """Check, before a request is executed, that the client accepts the response.
 
-    Raises NotAcceptable; of Kubernetes' own kinds in the words of the router in front of them.
+    Raises NotAcceptable; for built-in kinds with the message of kube-apiserver's router.
     """
     header = ask.request.headers["accept"]
     if not ask.kind.custom and header:
@@ -36,7 +36,7 @@ _STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf
 
 
 def partial_metadata(document: Document, version: str) -> Document:
-    """Only the metadata of an object."""
+    """Return an object's PartialObjectMetadata."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -45,7 +45,7 @@ def partial_metadata(document: Document, version: str) -> Document:
 
 
 async def shown(plane: Plane, ask: Ask, document: Document, status: int = 200) -> Reply:
-    """The reply that carries one object, stored in the storage version."""
+    """Return the reply with one stored object."""
     if document["apiVersion"] != ask.kind.resource.api_version:
         (document,) = await plane.in_version((document,), ask.kind.resource)
     accept = accepted(ask.request.headers)
@@ -73,7 +73,7 @@ def _formed(
 
 
 def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Document) -> Document:
-    """The list document of a kind."""
+    """Return the list document of a kind."""
     accept = accepted(ask.request.headers)
     if accept.form == "Table":
         return _formed(plane, ask, documents, accept, metadata)
@@ -107,7 +107,7 @@ def listed(plane: Plane, ask: Ask, documents: Sequence[Document], metadata: Docu
 
 
 def _items(plane: Plane, ask: Ask, documents: Sequence[Document]) -> Sequence[Document | Raw]:
-    """The items of a list; what goes over the network as JSON is not encoded once more."""
+    """Return the items of a list; cached JSON is reused for responses over the network."""
     request = ask.request
     if not isinstance(request.body, bytes) or "yaml" in request.headers.get("accept", ""):
         return documents
@@ -116,12 +116,12 @@ def _items(plane: Plane, ask: Ask, documents: Sequence[Document]) -> Sequence[Do
 
 
 def _go_type(kind: Kind, name: str) -> str:
-    """What Go calls a type of a kind: its object or its list."""
+    """Return the Go type name of a kind's object or list."""
     if kind.custom:
         return "*unstructured.UnstructuredList"
     return f"*{kind.resource.group.partition('.')[0] or 'core'}.{name}"
 
 
 def _untyped(document: Document) -> Document:
-    """An item of a list of Kubernetes' own kinds does not repeat what it is."""
+    """Return a list item without kind and apiVersion, which built-in kinds omit in lists."""
     return {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}

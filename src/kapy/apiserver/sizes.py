@@ -1,4 +1,4 @@
-"""How large an object may become, whatever it is made of."""
+"""Size limits of objects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from kapy.kube import Document
 from kapy.kube.errors import TooLarge
 
 MOST_STORED: Final = 1536 * 1024
-"""Bytes of JSON of a stored object, as etcd bounds a request (where the answer is a plain 500)."""
+"""The most bytes of JSON of a stored object, like etcd's request limit (which gives a plain
+500).
+"""
 
 MOST_SHOWN: Final = 4 * MOST_STORED
-"""Bytes of JSON of what a dry run answers."""
+"""The most bytes of JSON in the response to a dry run."""
 
 
 def check_size(document: Document, *, dry_run: bool) -> None:
-    """Refuse an object that is too large to be stored, or to be shown. Raises TooLarge."""
+    """Check that an object is not too large to be stored or returned. Raises TooLarge."""
     most = MOST_SHOWN if dry_run else MOST_STORED
     if is_longer(document, most):
         raise TooLarge(
@@ -24,8 +26,10 @@ def check_size(document: Document, *, dry_run: bool) -> None:
 
 
 def is_longer(document: Any, most: int) -> bool:
-    """Whether a document has more than `most` bytes of JSON, or nearly so many; it is not looked
-    at for longer than it takes to find out."""
+    """Report whether a document has about `most` bytes of JSON or more.
+
+    The walk stops as soon as the answer is known.
+    """
     room, todo = most, [document]
     while todo and room >= 0:
         node = todo.pop()

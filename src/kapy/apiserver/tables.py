@@ -1,4 +1,4 @@
-"""Tables: what `kubectl get` prints (`as=Table` of meta.k8s.io)."""
+"""Tables, the output of `kubectl get` (`as=Table` of meta.k8s.io)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ INCLUDE = ("", "None", "Metadata", "Object")
 
 @cache
 def _words() -> Document:
-    """The sentences of column definitions that clients get on the wire."""
+    """Return the descriptions of columns, which are part of the API."""
     file = resources.files("kapy.apiserver.resources.builtin") / "columns.json"
     words: Document = msgspec.json.decode(file.read_bytes())
     return words
 
 
 def definition(column: Column) -> Document:
-    """A column as the Table names it."""
+    """Return a column definition of a Table."""
     return {
         "name": column.name,
         "type": column.type,
@@ -42,7 +42,7 @@ def definition(column: Column) -> Document:
 
 
 def columns_of(kind: Kind) -> tuple[Column, ...]:
-    """The columns of a kind, the name first."""
+    """Return the columns of a kind, the name first."""
     words = _words()
     name = Column("Name", "string", format="name", description=words["name"])
     if kind.custom:
@@ -72,7 +72,7 @@ def _custom(column: Column) -> Column:
 def table(
     ask: Ask, documents: Sequence[Document], version: str, metadata: Document, clock: Clock
 ) -> Document:
-    """The Table of some objects. Raises BadRequest."""
+    """Return the Table of some objects. Raises BadRequest."""
     kind, now = ask.kind, clock()
     columns = columns_of(kind)
     rows = [(cells(kind, columns, document, now), document) for document in documents]
@@ -103,7 +103,7 @@ def _table(
 
 
 def scale_table(ask: Ask, scale: Document, version: str, clock: Clock) -> Document:
-    """The Table of a Scale. Raises BadRequest."""
+    """Return the Table of a Scale. Raises BadRequest."""
     words, custom = _words(), ask.kind.custom
     columns = (
         Column("Name", "string", format="name" if custom else "", description=words["name"]),
@@ -125,11 +125,11 @@ _AVAILABLE = (
     "replicas is the actual number of observed instances of the scaled object.",
     "Number of actual replicas",
 )
-"""Of Kubernetes' own kinds, and of custom ones."""
+"""Descriptions for built-in kinds and for custom ones."""
 
 
 def check_include(ask: Ask) -> str:
-    """What rows are to have of their objects (`includeObject`). Raises BadRequest."""
+    """Return `includeObject`: the part of objects to include in rows. Raises BadRequest."""
     include = ask.request.query.get("includeObject", "")
     if include not in INCLUDE:
         raise BadRequest(
@@ -152,7 +152,7 @@ def _included(document: Document, include: str, version: str) -> Document | None
 
 
 def _ends_beginning(document: Document) -> bool:
-    """Whether it is the bookmark after what a watch tells first, which nobody may miss."""
+    """Report whether it is the bookmark that ends the initial events of a watch."""
     annotations = document["metadata"].get("annotations")
     return "creationTimestamp" not in document["metadata"] and bool(
         annotations and "k8s.io/initial-events-end" in annotations
@@ -160,7 +160,7 @@ def _ends_beginning(document: Document) -> bool:
 
 
 def cells(kind: Kind, columns: Sequence[Column], document: Document, now: datetime) -> list[Any]:
-    """One row."""
+    """Return the cells of one row."""
     name = document["metadata"].get("name", "")  # a bookmark has none
     if kind.custom:
         return [name, *(_cell(document, column, now) for column in columns[1:])]
@@ -176,7 +176,7 @@ def cells(kind: Kind, columns: Sequence[Column], document: Document, now: dateti
 
 
 def _timed(cell: Any, now: datetime) -> Any:
-    """A cell of a printer, ages and durations as kubectl says them."""
+    """Format a printer's cell; ages and durations like kubectl."""
     match cell:
         case Since(moment):
             return age(moment, now)
@@ -206,7 +206,7 @@ def _cell(document: Document, column: Column, now: datetime) -> Any:
 
 
 def age(stamp: Any, now: datetime) -> str:
-    """How long ago a moment was, as kubectl says it."""
+    """Return the time since a moment in kubectl's format."""
     if not isinstance(stamp, str):
         return "<unknown>"
     try:
@@ -217,7 +217,7 @@ def age(stamp: Any, now: datetime) -> str:
 
 
 def human_duration(seconds: int) -> str:
-    """A length of time in two units at most (`duration.HumanDuration`)."""
+    """Format a duration in at most two units (`duration.HumanDuration`)."""
     if seconds < -1:
         return "<invalid>"
     seconds = max(0, seconds)
@@ -239,7 +239,7 @@ _UNITS = (
     (2 * _YEAR, _DAY, "d", 0, ""),
     (8 * _YEAR, _YEAR, "y", _DAY, "d"),
 )
-"""Below how many seconds a length is said in which unit, and in which smaller one."""
+"""Limits in seconds with the unit, and the smaller unit, used below each of them."""
 
 
 def _pair(one: int, unit: str, two: int, smaller: str) -> str:

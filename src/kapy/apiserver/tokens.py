@@ -1,8 +1,8 @@
-"""Tokens of service accounts: JSON web tokens that a server signs with its own key (ES256).
+"""Service account tokens: JSON Web Tokens signed with the server's own key (ES256).
 
-A token is good for its audiences, until it expires, and as long as the account (and the object
-that it is bound to) is there with the same uid. The key of a server with a data directory is the
-file `service-account.key` in it (0600); that of one in memory dies with it.
+A token is valid for its audiences, until it expires, and while the account (and the object that it
+is bound to) exists with the same uid. The key of a server with a data directory is the file
+`service-account.key` in it (0600); an in-memory server loses its key at the end.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 KEY_FILE: Final = "service-account.key"
 LEEWAY: Final = 60
-"""Seconds by which clocks may differ: how long an expired token, or that of an object which has
-been deleted and is still there, is accepted."""
+"""The tolerated clock skew in seconds. An expired token, or that of a deleted object which still
+exists, is accepted for this time.
+"""
 _BOUND: Final = {"secret": "secrets", "pod": "pods", "node": "nodes"}
 _INVALIDATED: Final = "service account token has been invalidated"
 _WRONG: Final = "invalid signature"
@@ -43,19 +44,19 @@ _REPLACE: Final = (
     "have a new one made with `kapy up --replace-keys` (tokens issued before do not count any more)"
 )
 FOREVER: Final = 1 << 32
-"""Seconds: more than a century. What ends such a token is its Secret."""
+"""A lifetime in seconds for tokens that end with their Secret: more than a century."""
 _REMEMBERED: Final = 1024
-_HALF: Final = 32  # bytes of each of the two numbers of a signature
+_HALF: Final = 32  # bytes of each of the two integers in a signature
 
 _encode = msgspec.json.Encoder().encode
 
 
 class BadToken(NotAccepted):
-    """A token of this server is not good; the message says why and never shows it."""
+    """A token of this server is invalid; the message gives the reason and never shows the token."""
 
 
 class Bound(NamedTuple):
-    """An object that a token names: it dies with it (a Node of a Pod's token is only told)."""
+    """An object that a token is bound to; the Node of a Pod's token is informational only."""
 
     kind: str
     name: str
@@ -63,11 +64,11 @@ class Bound(NamedTuple):
 
 
 class UnusableKey(KapyError):
-    """The key that signs tokens is missing or cannot be used; the message says what to do."""
+    """The key that signs tokens is missing or unusable; the message says how to fix it."""
 
 
 class ServiceTokens:
-    """Issues and checks the tokens of one server. Its key is made when it is first needed."""
+    """Issues and verifies the tokens of one server. The key is created at its first use."""
 
     def __init__(self, store: Store, clock: Clock, directory: Path | None) -> None:
         self._store = store
@@ -86,8 +87,11 @@ class ServiceTokens:
         *,
         warn_after: int = 0,
     ) -> str:
-        """A new token. identity: its own uid. warn_after: seconds after which it should not be
-        used any more, though it still can."""
+        """Issue a token.
+
+        identity: the token's uid. warn_after: seconds after which clients should replace it,
+        although it is still valid.
+        """
         meta, now = account["metadata"], int(self._clock().timestamp())
         said: Document = {"namespace": meta["namespace"]}
         for one in bound:
@@ -104,14 +108,14 @@ class ServiceTokens:
                 "iss": ISSUER,
                 "jti": identity,
                 "kubernetes.io": said,
-                # What lasts for ever counts whatever the clock said when it was issued.
+                # A token without expiry is valid whatever the clock was when it was issued.
                 "nbf": 0 if seconds >= FOREVER else now,
                 "sub": f"system:serviceaccount:{meta['namespace']}:{meta['name']}",
             }
         )
 
     def identity(self, token: str, audiences: Sequence[str] = API_AUDIENCES) -> Identity | None:
-        """Whose token it is, None when no server of this issuer made it. Raises BadToken."""
+        """Return the identity of a token, None for another issuer's. Raises BadToken."""
         claims = self._claims(token)
         if claims is None:
             return None
@@ -131,7 +135,7 @@ class ServiceTokens:
         return Identity(_user(claims, said), accepted)
 
     def _check_objects(self, said: Document) -> None:
-        """Whether the account, and the object that the token is bound to, are there."""
+        """Check that the account and the bound object exist. Raises BadToken."""
         space, account = said["namespace"], said["serviceaccount"]
         self._check("serviceaccounts", "service account", space, account)
         for kind, plural in _BOUND.items():
@@ -157,7 +161,7 @@ class ServiceTokens:
             raise BadToken(gone if is_account else _INVALIDATED)
 
     def keys(self) -> Document:
-        """The public keys (`/openid/v1/jwks`)."""
+        """Return the public keys (`/openid/v1/jwks`)."""
         numbers = self._key().public_key().public_numbers()
         key = {
             "use": "sig",
@@ -171,7 +175,7 @@ class ServiceTokens:
         return {"keys": [key]}
 
     def configuration(self, base: str) -> Document:
-        """`/.well-known/openid-configuration`. base: where this server is reached."""
+        """Return `/.well-known/openid-configuration`. base: the URL of this server."""
         return {
             "issuer": ISSUER,
             "jwks_uri": f"{base}/openid/v1/jwks",
@@ -183,7 +187,7 @@ class ServiceTokens:
     # signatures
 
     def _claims(self, token: str) -> Document | None:
-        """What a token of ours says, None of one that is not ours; its signature is checked once.
+        """Return the claims of a token, None for another issuer's; its signature is verified once.
 
         Raises BadToken.
         """
@@ -237,9 +241,9 @@ class ServiceTokens:
         return _base64(hashlib.sha256(der).digest())
 
     def check_key(self, *, replace: bool = False) -> None:
-        """Check that the key that signed tokens before is there. Raises UnusableKey.
+        """Check that the key of earlier tokens is there. Raises UnusableKey.
 
-        replace: put it aside, so that a new one is made.
+        replace: rename it, so that a new one is created.
         """
         if self._directory is None:
             return
@@ -252,7 +256,7 @@ class ServiceTokens:
             self._key()
 
     def _key(self) -> EllipticCurvePrivateKey:
-        """Raises UnusableKey."""
+        """Return the private key. Raises UnusableKey."""
         if self._private is None:
             from cryptography.hazmat.primitives.asymmetric import ec
             from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -322,7 +326,7 @@ def _base64(content: bytes) -> str:
 
 
 def _raw(text: str) -> bytes:
-    """The bytes of base64 without padding. Raises ValueError."""
+    """Decode base64 without padding. Raises ValueError."""
     if "=" in text:
         raise ValueError
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

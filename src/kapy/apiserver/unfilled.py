@@ -1,9 +1,10 @@
 """Objects that kube-apiserver would have stored without some of their defaults.
 
-What is written through another version than the stored one is converted, and stored as it then is:
-the defaults of the storage version are filled in when it is read. This server fills them in before
-it stores. So kube-apiserver stores such an object once more with the next write that changes
-nothing, and so does this server, which remembers them for that: the newest ones, in memory.
+A write through another than the storage version is converted for storage. kube-apiserver then
+stores the object without the defaults of the storage version and adds them on reads; this server
+adds them before it stores. kube-apiserver therefore stores such an object once more at the next
+write without changes. This server does the same and remembers these objects for it: the newest
+ones, in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _MOST: Final = 4096
 
 
 class Unfilled:
-    """Their revisions, by table, namespace and name."""
+    """The resourceVersions of these objects by table, namespace and name."""
 
     __slots__ = ("_revisions",)
 
@@ -24,7 +25,7 @@ class Unfilled:
         self._revisions: dict[tuple[str, str, str], str] = {}
 
     def add(self, table: str, document: Document) -> None:
-        """Remember an object as it was just stored."""
+        """Remember an object that was just stored."""
         key = _key(table, document)
         self._revisions.pop(key, None)
         if len(self._revisions) >= _MOST:
@@ -32,7 +33,7 @@ class Unfilled:
         self._revisions[key] = document["metadata"]["resourceVersion"]
 
     def holds(self, table: str, document: Document) -> bool:
-        """Whether an object is one of them as it is stored now."""
+        """Report whether the stored object is one of them and unchanged since."""
         if not self._revisions:
             return False
         revision: str = document["metadata"]["resourceVersion"]

@@ -1,4 +1,4 @@
-"""`Warning` headers: what a client should know though its request succeeds (or fails anyhow)."""
+"""`Warning` headers of responses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 TOTAL: Final = 4096
-"""Characters that all warnings of one answer may have before each is cut, as on kube-apiserver."""
+"""The total length of warnings above which each one is truncated, as on kube-apiserver."""
 
 EACH: Final = 256
-"""Characters that a warning may have when there are too many."""
+"""The length to which warnings are truncated."""
 
 
 def warning_headers(sentences: Iterable[str]) -> str:
-    """The values of the headers, one a line: an adapter to HTTP sends each as a header of its own.
+    """Return the header values, one a line; the HTTP adapter sends each as its own header.
 
-    Sentences that come again, or that no header can carry, are left out.
+    Duplicates, and warnings that no header can carry, are dropped.
     """
     told = [one for one in dict.fromkeys(sentences) if one and not _CONTROL.search(one)]
     if sum(map(len, told)) > TOTAL:

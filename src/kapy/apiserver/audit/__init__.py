@@ -1,6 +1,5 @@
-"""The audit log: who asked for what, when, and what came of it (`audit.k8s.io/v1`).
+"""The audit log (`audit.k8s.io/v1`).
 
-`policy` says what is written of which request, `events` what a line looks like, `auditor` follows
-a request, and `log` writes without ever holding a request up. Nothing of this is imported by a
-server that writes no audit log.
+`policy` selects the level of each request, `events` builds the lines, `auditor` follows a request,
+and `log` writes without delaying requests. A server without an audit log imports none of these.
 """

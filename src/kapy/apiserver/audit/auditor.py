@@ -1,4 +1,4 @@
-"""Follows requests from their coming to their end, and writes down what the policy wants."""
+"""Audit of requests from arrival to response, as the policy requires."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CUT_OFF: Final = {
     "message": "Connection closed early",
     "code": 200,
 }
-"""What kube-apiserver says of a request whose client went away before there was an answer."""
+"""kube-apiserver's response status for a request whose client disconnected."""
 _AUDIT_ID_LIMIT: Final = 64
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Trail:
-    """One request that is written down."""
+    """One request that is audited."""
 
     __slots__ = ("asked", "event", "received", "request", "verdict")
 
@@ -61,12 +61,12 @@ class Trail:
         self.received = received
 
     def impersonated(self, user: User) -> None:
-        """The user acts as somebody else."""
+        """Record that the user impersonates another one."""
         events.impersonated(self.event, user)
 
 
 class Auditor:
-    """The audit of one server. counts: what `/metrics` tells of it."""
+    """The audit of one server. counts: the audit metrics."""
 
     def __init__(
         self, policy: Policy, log: Log, *, clock: Clock, counts: Audited, rng: random.Random
@@ -78,11 +78,11 @@ class Auditor:
         self._rng = rng
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write lines until cancelled."""
         await self._log.run()
 
     async def audited(self, request: Request, answer: Transport) -> Reply:
-        """The answer to a request in process, written down as if it had come over the network."""
+        """Answer an in-process request and audit it like a network request."""
         if request.arrival is None:
             query = f"?{urlencode(request.query)}" if request.query else ""
             name = request.headers.get("audit-id") or new_uid(self._rng)
@@ -99,7 +99,7 @@ class Auditor:
         return reply
 
     def begin(self, request: Request) -> Trail | None:
-        """A request came; None when it is not to be written down."""
+        """Start the audit of a request; return None if the policy does not audit it."""
         arrival = request.arrival
         assert arrival is not None
         asked = request_info(request).attributes(arrival.user or ANONYMOUS)
@@ -115,11 +115,11 @@ class Auditor:
         return trail
 
     def answered(self, trail: Trail, reply: Reply) -> None:
-        """The answer is there; of a watch, it begins."""
+        """Record the response; for a watch its start."""
         if trail.verdict.level >= Level.METADATA and trail.asked.is_resource:
             try:
                 self._add_bodies(trail, reply)
-            except Exception:  # bodies may be anything: an event without them is better than none
+            except Exception:  # log the event without bodies
                 _log.exception("the audit event %s has no bodies", _id_of(trail))
         status = events.response_status(reply.status, reply.body)
         annotations = _annotations(trail.request.arrival)
@@ -133,12 +133,12 @@ class Auditor:
         self._write(trail, _PANIC if arrival is not None and arrival.failed else _COMPLETE, later)
 
     def cut_off(self, trail: Trail) -> None:
-        """Nobody waits for the answer any more, or there is none."""
+        """Record that the client disconnected or that there is no response."""
         later = {"responseStatus": _CUT_OFF, **_annotations(trail.request.arrival)}
         self._write(trail, _COMPLETE, later)
 
     def refused(self, trail: Trail, reply: Reply, why: str) -> None:
-        """Nobody knows who asks, so nobody is answered."""
+        """Record a request that could not be authenticated."""
         status = {"metadata": {}, "message": why, "code": reply.status}
         self._write(trail, _STARTED, {"responseStatus": status})
 
@@ -193,7 +193,7 @@ def _annotations(arrival: Arrival | None) -> Document:
 
 
 def _sent(request: Request) -> Any:
-    """The body as JSON data, None where there is none that can be read."""
+    """Return the body as JSON data, None if there is no readable one."""
     raw = request.body
     if raw is None or isinstance(raw, dict | list):
         return raw

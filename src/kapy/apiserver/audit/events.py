@@ -1,4 +1,4 @@
-"""One line of the audit log: `audit.k8s.io/v1` Event, fields in upstream's order."""
+"""Audit events: `audit.k8s.io/v1` Event, with fields in upstream's order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
 
 
 def beginning(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
-    """What is known of a request when it comes; `finished` makes lines of it."""
+    """Return the event of an arriving request; `finished` derives the lines from it."""
     event: Document = {
         "kind": "Event",
         "apiVersion": API_VERSION,
@@ -52,7 +52,7 @@ def _user(user: User) -> Document:
 
 
 def impersonated(event: Document, user: User) -> None:
-    """Say as whom the user acts."""
+    """Record the impersonated user."""
     event["impersonatedUser"] = _user(user)
 
 
@@ -69,7 +69,7 @@ def _reference(asked: Attributes) -> Document:
 
 
 def identified(event: Document, document: Document) -> None:
-    """Complete the reference by what an object in the body says of itself."""
+    """Complete objectRef from the metadata of the object in the body."""
     metadata, reference = document.get("metadata"), event.get("objectRef")
     if not isinstance(metadata, dict) or reference is None:
         return
@@ -80,7 +80,7 @@ def identified(event: Document, document: Document) -> None:
 
 
 def response_status(code: int, body: object) -> Document:
-    """What is told of an answer: of a Status all, of other answers the code."""
+    """Return responseStatus: all of a Status, for other responses only the code."""
     if isinstance(body, dict) and body.get("kind") == "Status" and body.get("apiVersion") == "v1":
         status = {key: body[key] for key in _STATUS if key in body}
         return {"metadata": {}, **status, "code": code}
@@ -88,8 +88,8 @@ def response_status(code: int, body: object) -> Document:
 
 
 def without_managed_fields(body: Any) -> Any:
-    """An object, a list or a Table without managedFields (a copy of what is changed)."""
-    if isinstance(body, msgspec.Raw):  # an item of a list that is encoded already
+    """Return a copy of an object, a list or a Table without managedFields."""
+    if isinstance(body, msgspec.Raw):  # an encoded list item
         body = msgspec.json.decode(body)
     if not isinstance(body, dict):
         return body
@@ -108,7 +108,10 @@ def without_managed_fields(body: Any) -> Any:
 
 
 def _sources(headers: Mapping[str, str], peer: str) -> list[str]:
-    """Where a request came from, its own claims first: the last is the only one to be trusted."""
+    """Return the source addresses of a request.
+
+    The client's claims come first; only the last one can be trusted.
+    """
     found = [one.strip() for one in headers.get("x-forwarded-for", "").split(",") if one.strip()]
     real = headers.get("x-real-ip", "").strip()
     if real and real not in found:

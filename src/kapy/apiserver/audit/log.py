@@ -1,8 +1,8 @@
-"""Where audit lines go: a bounded queue, and a file that is rotated by size, age and number.
+"""The audit log's bounded queue, and its file, rotated by size, age and number.
 
-Requests only put lines into the queue; a thread writes them. Where the disk does not keep up,
-the newest lines are lost, counted (`apiserver_audit_error_total`) and said once: a request is
-never held up, and memory never grows. (kube-apiserver's `batch` mode does the same.)
+Requests only put lines into the queue; a thread writes them. If the disk is too slow, the newest
+lines are dropped, counted (`apiserver_audit_error_total`) and logged once. So requests are never
+delayed and memory stays bounded. (kube-apiserver's `batch` mode does the same.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 LINES: Final = 10_000
 BYTES: Final = 64 * 1024 * 1024
-"""Lines, and their bytes, that may wait to be written."""
+"""The most lines, and bytes, in the queue."""
 
 MEGABYTE: Final = 1024 * 1024
 STANDARD_OUTPUT: Final = "-"
@@ -39,8 +39,11 @@ class CannotWrite(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """megabytes: when a file is full (0: 100, as upstream). days, backups: how long, and how many
-    full files are kept (0: for ever, all)."""
+    """Rotation of the file.
+
+    megabytes: the maximum size (0: 100, as upstream). days, backups: the age and number of old
+    files to keep (0: no limit).
+    """
 
     megabytes: int = 0
     days: int = 0
@@ -48,9 +51,9 @@ class Rotation:
 
 
 class Log:
-    """Lines on their way to `write`, which is called in a thread, never twice at a time.
+    """Lines queued for `write`, which is called in a thread, but never concurrently.
 
-    lost: told how many lines could not be written.
+    lost: called with the number of lines that could not be written.
     """
 
     def __init__(self, write: Write, *, lost: Callable[[int], None]) -> None:
@@ -63,7 +66,7 @@ class Log:
         self._full = False
 
     def put(self, line: bytes) -> bool:
-        """Whether there was room for a line."""
+        """Queue a line; return whether there was room."""
         if len(self._waiting) >= LINES or self._bytes + len(line) > BYTES:
             if not self._full:
                 self._full = True
@@ -75,7 +78,7 @@ class Log:
         return True
 
     async def run(self) -> None:
-        """Write lines until cancelled, then what is left."""
+        """Write lines until cancelled, then the remaining ones."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -88,7 +91,7 @@ class Log:
             self.close()
 
     def close(self) -> None:
-        """Write what is left, here and now."""
+        """Write the remaining lines synchronously."""
         if self._waiting:
             self._write(self._taken())
 
@@ -108,17 +111,20 @@ class Log:
 
 
 def to_standard_output(lines: Sequence[bytes]) -> None:
-    """Write lines where a container's log is collected."""
+    """Write lines to standard output, for container log collection."""
     sys.stdout.buffer.write(b"".join(lines))
     sys.stdout.buffer.flush()
 
 
 class File:
-    """A file that only its owner may read. When it is full it gets a name with the time, as
-    lumberjack (which kube-apiserver uses) gives it: `audit-2026-01-31T10-15-00.000.log`."""
+    """A file that only its owner can read.
+
+    A full file is renamed like lumberjack (used by kube-apiserver) does:
+    `audit-2026-01-31T10-15-00.000.log`.
+    """
 
     def __init__(self, path: Path, rotation: Rotation, clock: Clock) -> None:
-        """Raises CannotWrite."""
+        """Open the file. Raises CannotWrite."""
         self._path = path
         self._limit = (rotation.megabytes or 100) * MEGABYTE
         self._rotation = rotation
@@ -131,7 +137,7 @@ class File:
         self._size = os.fstat(self._handle).st_size
 
     def write(self, lines: Sequence[bytes]) -> None:
-        """Append lines, each of them whole to one file. Raises OSError."""
+        """Append lines; each line is written to one file as a whole. Raises OSError."""
         batch: list[bytes] = []
         room = self._limit - self._size
         for line in lines:
@@ -145,7 +151,7 @@ class File:
         self._append(batch)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         os.close(self._handle)
 
     def _append(self, lines: Sequence[bytes]) -> None:
@@ -156,7 +162,7 @@ class File:
             content = content[written:]
 
     def _turn(self) -> None:
-        """Begin a new file, and drop the old ones that are too many or too old."""
+        """Start a new file, and delete old files beyond the limits."""
         at = self._clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
         os.close(self._handle)
         self._path.rename(self._path.with_name(f"{self._path.stem}-{at}{self._path.suffix}"))

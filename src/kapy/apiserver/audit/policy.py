@@ -1,6 +1,6 @@
-"""Which requests are written down, and how much of them: `audit.k8s.io/v1` Policy.
+"""The audit policy (`audit.k8s.io/v1` Policy): the level for each request.
 
-The first rule that matches decides; a request that no rule matches is not written down.
+The first matching rule decides; a request without a matching rule is not audited.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ API_VERSION: Final = "audit.k8s.io/v1"
 
 
 class BadPolicy(KapyError):
-    """A policy cannot be used; the message names the file, the rule and the field."""
+    """A policy is invalid; the message names the file, the rule and the field."""
 
 
 class Level(IntEnum):
-    """How much of a request is written down."""
+    """The audit level: how much of a request is recorded."""
 
     NONE = 0
     METADATA = 1
@@ -42,7 +42,7 @@ STAGES: Final = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Pani
 
 
 class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """Resources of an API group (`*`: of all). No resources: all of the group."""
+    """Resources of an API group (`*`: all groups). An empty list means all of the group."""
 
     group: str = ""
     resources: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True,
 
 
 class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """One rule: an empty list says nothing."""
+    """One rule. An empty list matches everything."""
 
     level: str = ""
     users: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
     omit_managed_fields: bool | None = None
 
     def matches(self, asked: Attributes, *, known: bool) -> bool:
-        """Whether the rule is about a request. known: whether its user is."""
+        """Report whether the rule matches a request. known: the request is authenticated."""
         user = asked.user
         if self.users and not (known and user.name in self.users):
             return False
@@ -94,7 +94,7 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
 
 
 def _names(pattern: str, asked: Attributes) -> bool:
-    """Whether `pods`, `pods/log`, `pods/*`, `*/scale` or `*` means a resource."""
+    """Report whether `pods`, `pods/log`, `pods/*`, `*/scale` or `*` matches a resource."""
     what = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
     if pattern in ("*", what):
         return True
@@ -110,7 +110,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is written down of one request."""
+    """The level and options for one request."""
 
     level: Level
     omit_stages: frozenset[str]
@@ -119,13 +119,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules, and for each of them what follows; `otherwise` for what none of them matches."""
+    """The rules with their verdicts; `otherwise` applies if no rule matches."""
 
     rules: tuple[tuple[Rule, Verdict], ...]
     otherwise: Verdict
 
     def verdict(self, asked: Attributes, *, known: bool = True) -> Verdict:
-        """What is written down. known: whether it was found out who asks."""
+        """Return the verdict for a request. known: the request is authenticated."""
         for rule, verdict in self.rules:
             if rule.matches(asked, known=known):
                 return verdict
@@ -135,11 +135,11 @@ class Policy:
 EVERYTHING: Final = Policy(
     (), Verdict(Level.METADATA, frozenset({"RequestReceived"}), omit_managed_fields=False)
 )
-"""Without a policy file: who asked for what, once it is answered, and no bodies."""
+"""The policy without a policy file: metadata of completed requests."""
 
 
 class _Written(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """The file."""
+    """The policy document in the file."""
 
     api_version: str = ""
     kind: str = ""
@@ -150,7 +150,7 @@ class _Written(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 def read_policy(path: Path) -> Policy:
-    """The policy of a file in YAML or JSON. Raises BadPolicy."""
+    """Read a policy from a YAML or JSON file. Raises BadPolicy."""
     try:
         return policy_of(yaml.load(path.read_bytes()))
     except OSError as error:
@@ -160,7 +160,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of(document: object) -> Policy:
-    """The policy that a document describes. Raises BadPolicy."""
+    """Parse a policy document. Raises BadPolicy."""
     found = _decoded(document)
     _check(_problems(found))
     return Policy(

@@ -1,7 +1,7 @@
-"""OpenAPI v3: one document for each group and version, made when it is asked for.
+"""OpenAPI v3: one document for each group and version, generated on request.
 
-Schemas of custom resources are what their CRDs say; those of Kubernetes' own kinds are made from
-the facts about their structs. Paths name the operations and parameters that kubectl looks for.
+Schemas of custom resources come from their CRDs, those of built-in kinds from the struct facts. The
+paths contain the operations and parameters that kubectl reads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LEAVES: dict[str, Document] = {
 
 
 def index(registry: Registry) -> Document:
-    """`/openapi/v3`: where each group and version is described."""
+    """Return `/openapi/v3`: the URLs of all documents."""
     pairs = dict.fromkeys((kind.resource.group, kind.resource.version) for kind in registry)
     paths: Document = {}
     for group, version in pairs:
@@ -65,7 +65,7 @@ def index(registry: Registry) -> Document:
 
 
 def document(registry: Registry, group: str, version: str) -> Document | None:
-    """The description of a group and version, None when nothing is served there."""
+    """Return the document of a group and version, None if it is not served."""
     kinds = [
         kind
         for kind in registry
@@ -91,7 +91,9 @@ def document(registry: Registry, group: str, version: str) -> Document | None:
 
 
 def schema_name(kind: Kind) -> str:
-    """The name of a kind's schema: `dev.example.oracle.v1.Widget`, `io.k8s.api.core.v1.Pod`."""
+    """Return the name of a kind's schema: `dev.example.oracle.v1.Widget`,
+    `io.k8s.api.core.v1.Pod`.
+    """
     resource = kind.resource
     if not kind.custom and kind.schema.struct:
         return struct_name(kind.schema.struct)
@@ -100,7 +102,7 @@ def schema_name(kind: Kind) -> str:
 
 
 def struct_name(struct: str) -> str:
-    """The name of a struct's schema."""
+    """Return the name of a struct's schema."""
     package, version, name = struct.rsplit(".", 2)
     if package == "meta":
         return f"{META}.{name}"
@@ -130,7 +132,7 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
 
 
 def _told(schema: Document, kind: Kind) -> Document:
-    """The schema of a kind of Kubernetes' own with what it and its fields are."""
+    """Return the schema of a built-in kind with descriptions of the kind and its fields."""
     words = {
         **FIELDS,
         "apiVersion": _API_VERSION["description"],
@@ -195,7 +197,7 @@ _EITHER: list[Document] = [{"type": "integer"}, {"type": "string"}]
 
 
 def _published(schema: Any) -> Any:
-    """A schema of a definition with what it says by extensions only spelled out."""
+    """Return the schema of a definition with kubernetes extensions written out."""
     if not isinstance(schema, dict):
         return schema
     found = {**schema}
@@ -246,7 +248,7 @@ def _list(kind: Kind, name: str, identity: Document) -> Document:
 
 
 def _add_struct(struct: str, schemas: Document) -> None:
-    """The schema of a struct and of all structs that it names."""
+    """Add the schema of a struct and of all structs that it refers to."""
     name = struct_name(struct)
     if name in schemas:
         return
@@ -291,5 +293,5 @@ def _merging(fact: Document) -> Document:
 
 
 def encoded(description: Document) -> bytes:
-    """The description as it is sent."""
+    """Encode a document."""
     return msgspec.json.encode(description)

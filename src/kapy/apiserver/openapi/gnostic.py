@@ -1,7 +1,7 @@
-"""OpenAPI v2 in protobuf, as Go clients ask for it (gnostic's `openapiv2/OpenAPIv2.proto`).
+"""OpenAPI v2 in protobuf, as Go clients request it (gnostic's `openapiv2/OpenAPIv2.proto`).
 
-A message is a table: of each member the number of its field and how it is written. Members that
-begin with `x-` are vendor extensions, whose values travel as YAML (of which JSON is a part).
+A table describes each message: the field number and encoder of each member. Members with the prefix
+`x-` are vendor extensions; their values are sent as YAML (JSON is a subset).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VARINT, _DOUBLE, _BYTES = 0, 1, 2
 
 
 def as_protobuf(swagger: Document) -> bytes:
-    """The description as gnostic's `openapi.v2.Document`."""
+    """Encode the description as gnostic's `openapi.v2.Document`."""
     return _message(swagger, _DOCUMENT)
 
 
@@ -51,12 +51,12 @@ def _bytes(number: int, content: bytes) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    """gnostic's `Any`: the value as YAML."""
+    """Encode gnostic's `Any`: the value as YAML."""
     return _bytes(2, msgspec.json.encode(value) + b"\n")
 
 
 def _named(number: int, name: str, content: bytes) -> Iterator[bytes]:
-    """A member of a map: name and value."""
+    """Encode a member of a map: name and value."""
     yield _bytes(number, _bytes(1, name.encode()) + _bytes(2, content))
 
 
@@ -92,7 +92,7 @@ def _values(number: int, values: Any) -> Iterator[bytes]:
 
 
 def _type(number: int, value: Any) -> Iterator[bytes]:
-    """`TypeItem`: one type, or several."""
+    """Encode `TypeItem`: one type, or several."""
     types = [value] if isinstance(value, str) else value
     yield _bytes(number, b"".join(_texts(1, types)))
 
@@ -107,7 +107,7 @@ def _schemas(number: int, values: Any) -> Iterator[bytes]:
 
 
 def _inside(field: int, write: Writer) -> Writer:
-    """What `write` writes as a field of a message of its own."""
+    """Return a writer that wraps the output of `write` in a message as this field."""
 
     def inside(number: int, value: Any) -> Iterator[bytes]:
         yield _bytes(number, b"".join(write(field, value)))
@@ -116,7 +116,10 @@ def _inside(field: int, write: Writer) -> Writer:
 
 
 def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) -> Writer:
-    """A message that holds a map of messages. wrap: they are the alternative of this number."""
+    """Return a writer for a map of messages.
+
+    wrap: the number of the alternative that holds each message.
+    """
 
     def written(number: int, value: Any) -> Iterator[bytes]:
         parts: list[bytes] = []
@@ -129,7 +132,7 @@ def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) ->
 
 
 def _additional(number: int, value: Any) -> Iterator[bytes]:
-    """`AdditionalPropertiesItem`: a schema, or whether others may be there."""
+    """Encode `AdditionalPropertiesItem`: a schema or a boolean."""
     if isinstance(value, dict):
         yield _bytes(number, b"".join(_schema(1, value)))
     else:
@@ -137,7 +140,7 @@ def _additional(number: int, value: Any) -> Iterator[bytes]:
 
 
 def _parameters(number: int, values: Any) -> Iterator[bytes]:
-    """`ParametersItem`: a body, or something in the path, the query or a header."""
+    """Encode `ParametersItem`: body parameters, and those in path, query or header."""
     for value in values:
         if value["in"] == "body":
             parameter = _bytes(1, _message(value, _BODY, 6))
@@ -178,7 +181,7 @@ _SCHEMA: Final[dict[str, tuple[int, Writer]]] = {
     "allOf": (24, _schemas),
     "example": (30, _value),
 }
-_SCHEMA["properties"] = (25, _map_of(1, _SCHEMA, 31))  # a schema holds schemas
+_SCHEMA["properties"] = (25, _map_of(1, _SCHEMA, 31))  # schemas are recursive
 _BODY: Final[Message] = {
     "description": (1, _text),
     "name": (2, _text),

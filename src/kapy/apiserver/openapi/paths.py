@@ -1,7 +1,4 @@
-"""The paths of an OpenAPI v3 description: operations, their parameters and answers.
-
-Parameters have names, types and a sentence of our own; Kubernetes' documentation tells more.
-"""
+"""The paths of an OpenAPI v3 document: operations, parameters and responses."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _SCALE = "io.k8s.api.autoscaling.v1.Scale"
 
 
 def ref(name: str) -> Document:
-    """A reference to a schema."""
+    """Return a reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -33,7 +30,7 @@ _ACTIONS = {
         "delete collection of {kind}",
     ),
 }
-"""Of each verb: method, action, how its operation's name begins, what it does."""
+"""By verb: HTTP method, action, prefix of the operation id, description."""
 
 _WRITE = ("dryRun", "fieldManager", "fieldValidation")
 _SELECT = (
@@ -100,7 +97,7 @@ _STRATEGIC = "strategic-merge-patch+json"
 
 
 def add_paths(kind: Kind, shape: str, paths: Document) -> None:
-    """Add the paths of a kind to a description. shape: the name of its schema."""
+    """Add the paths of a kind to a document. shape: the name of its schema."""
     resource = kind.resource
     base = resource.root
     added: Document = {}
@@ -126,7 +123,7 @@ def add_paths(kind: Kind, shape: str, paths: Document) -> None:
 def _operations(
     kind: Kind, shape: str, verbs: Iterable[str], part: str = "", *, everywhere: bool = False
 ) -> Document:
-    """The operations of one path. everywhere: it is that of all namespaces together."""
+    """Return the operations of one path. everywhere: the path covers all namespaces."""
     resource = kind.resource
     if part == "scale":
         shape = _SCALE
@@ -173,7 +170,7 @@ def _parameter(name: str, kind: str) -> Document:
 
 
 def _shared(kind: Kind, path: str) -> list[Document]:
-    """The parameters of all operations of a path."""
+    """Return the parameters of all operations of a path."""
     found = []
     for name in ("name", "namespace"):
         if f"{{{name}}}" in path:
@@ -199,13 +196,13 @@ def _patches(kind: Kind) -> Document:
 
 
 def _joined(group: str) -> str:
-    """A group as operations are named: `oracleExampleDev`, `core`, `rbacAuthorization`."""
+    """Return a group as in operation ids: `oracleExampleDev`, `core`, `rbacAuthorization`."""
     words = (group or "core").removesuffix(".k8s.io").replace("-", ".").split(".")
     return words[0] + "".join(word.capitalize() for word in words[1:])
 
 
 def _operation_id(kind: Kind, verb: str, part: str, *, everywhere: bool) -> str:
-    """`readOracleExampleDevV1NamespacedWidgetStatus`."""
+    """Return an operation id: `readOracleExampleDevV1NamespacedWidgetStatus`."""
     resource, begins = kind.resource, _ACTIONS[verb][2]
     group = _joined(resource.group)
     where = "Namespaced" if kind.namespaced and not everywhere else ""

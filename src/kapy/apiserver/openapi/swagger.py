@@ -1,7 +1,7 @@
-"""OpenAPI v2 ("Swagger"): the descriptions of all groups and versions in one document.
+"""OpenAPI v2 ("Swagger"): all groups and versions in one document.
 
-It is the third version's content, said in less: what v2 has no word for (alternatives, nullable
-values) is left out, as kube-apiserver does, so that readers of v2 take such values for unchecked.
+It is derived from OpenAPI v3. As in kube-apiserver, what v2 cannot express (alternatives, nullable
+values) is left out, so that clients do not validate such values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _METHODS: Final = ("get", "put", "post", "delete", "patch")
 
 
 def swagger(registry: Registry) -> Document:
-    """The whole description of what is served."""
+    """Return the whole v2 document."""
     paths: Document = {}
     definitions: Document = {}
     for group, version in dict.fromkeys(
@@ -30,7 +30,7 @@ def swagger(registry: Registry) -> Document:
         assert described is not None
         paths |= {path: _path(item) for path, item in described["paths"].items()}
         for name, schema in described["components"]["schemas"].items():
-            # Shared types stand in many documents, each time the same.
+            # Shared types occur in several documents with the same definition.
             if name not in definitions:
                 definitions[name] = _schema(schema)
     return {
@@ -63,7 +63,7 @@ def _operation(operation: Document) -> Document:
 
 
 def _parameter(parameter: Document) -> Document:
-    """A parameter of path or query: v2 has its type beside its name."""
+    """Convert a path or query parameter: v2 has the type beside the name."""
     schema: Document = parameter["schema"]
     return {key: value for key, value in parameter.items() if key != "schema"} | schema
 
@@ -83,16 +83,16 @@ def _content(of: Document) -> Any:
 
 
 def _schema(schema: Any) -> Any:
-    """A schema in the words of v2."""
+    """Convert a schema to v2."""
     if not isinstance(schema, dict):
         return schema
     found = dict(_members(schema))
     if schema.get("nullable") or schema.get("x-kubernetes-preserve-unknown-fields"):
-        # v2 would refuse null, and fields that it does not know: better to say nothing.
+        # v2 forbids null and unknown fields, so the type is left out.
         for key in ("type", "items", "properties"):
             found.pop(key, None)
     if "oneOf" in schema:
-        found["type"] = "string"  # quantities, and numbers or texts: all can be written as text
+        found["type"] = "string"  # an int-or-string or quantity: a string covers all values
     return found
 
 
@@ -103,7 +103,7 @@ def _members(schema: Document) -> Iterator[tuple[str, Any]]:
         if key == "$ref":
             yield key, value.replace(_V3_SCHEMAS, _DEFINITIONS)
         elif key == "allOf" and len(value) == 1 and set(value[0]) == {"$ref"}:
-            # v3 wraps a reference to put words beside it, v2 does not.
+            # v3 wraps a reference to add a description, v2 does not.
             yield "$ref", value[0]["$ref"].replace(_V3_SCHEMAS, _DEFINITIONS)
         elif key == "allOf":
             yield key, [_schema(one) for one in value]

@@ -1,4 +1,4 @@
-"""What `kubectl explain` says of Kubernetes' own kinds, and of every object's metadata."""
+"""Descriptions for `kubectl explain`: built-in kinds, and the metadata of all objects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KINDS: Final[Mapping[str, str]] = {
     "ValidatingWebhookConfiguration": "Webhooks that may refuse what is written.",
     "VolumeAttachment": "Attaches a volume to a node.",
 }
-"""A sentence for each kind of Kubernetes' own."""
+"""The description of each built-in kind."""
 
 FIELDS: Final[Mapping[str, str]] = {
     "spec": "What is wanted.",
@@ -115,7 +115,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "volumeBindingMode": "When a volume is made: at once, or with the first pod.",
     "webhooks": "Whom to ask about which writes.",
 }
-"""A sentence for each top-level field of these kinds."""
+"""The descriptions of common top-level fields."""
 
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "meta.v1.ObjectMeta": {
@@ -161,4 +161,4 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "time": "When the manager changed its set of fields or their values last.",
     },
 }
-"""A sentence for each field of a struct, by the name that the struct has in `structs.json`."""
+"""The descriptions of struct fields, by the struct's name in `structs.json`."""

@@ -1,5 +1,5 @@
-"""Which resources a server has, and what is special about each.
+"""The resources of a server, and how each is written.
 
-`Kind` says how one resource is served in one version; `builtin` lists Kubernetes' own as data;
-`custom` makes Kinds from CustomResourceDefinitions; `Registry` finds them.
+`Kind` describes one resource in one version. `builtin` lists Kubernetes' own resources as data,
+`custom` derives Kinds from CustomResourceDefinitions, and `Registry` finds them.
 """

@@ -1,4 +1,4 @@
-"""Kinds from a CustomResourceDefinition: one for each served version."""
+"""Kinds of CustomResourceDefinitions: one for each served version."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kapy.kube.names import Resource
 from kapy.kube.schema import Rules, Structural
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-"""The table of the definitions themselves."""
+"""The table of CustomResourceDefinitions."""
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer of a definition that waits until its objects are gone."""
+"""The finalizer that keeps a definition until its objects are deleted."""
 
 
 class CustomStrategy(Strategy):
-    """A custom resource: generation always, status as the version says."""
+    """Custom resources: generation is always maintained, status as the version declares."""
 
     generation = True
     unconditional = False
@@ -41,12 +41,15 @@ class CustomStrategy(Strategy):
 
 
 def storage_version(definition: Document) -> str:
-    """The version of a CRD that is stored."""
+    """Return the storage version of a definition."""
     return str(next(one["name"] for one in definition["spec"]["versions"] if one.get("storage")))
 
 
 def kinds_of(definition: Document, convert: ToVersion | None = None) -> list[Kind]:
-    """The Kinds that an established CRD serves. convert: an object to another apiVersion."""
+    """Return the Kinds that an established definition serves.
+
+    convert: converts an object to another apiVersion.
+    """
     return list(_kinds(definition, convert))
 
 
@@ -62,7 +65,7 @@ def _tracker(definition: Document, convert: ToVersion | None) -> Tracker:
 
 
 def _rules(schema: Document, *, root: bool) -> Rules:
-    """The rules of a schema node; only a definition that has some loads what runs them."""
+    """Return the CEL rules of a schema node; the CEL package is imported at the first use."""
     from kapy.kube.cel import rule_checker
 
     return rule_checker(schema, root=root)
@@ -87,7 +90,7 @@ def _kinds(definition: Document, convert: ToVersion | None) -> Iterator[Kind]:
         parts = version.get("subresources") or {}
         resource = Resource(spec["group"], version["name"], plural, kind, namespaced)
         yield Kind(
-            # One object where it is the version of the storage, as each write compares the two.
+            # Use the same object for the storage version, because each write compares the two.
             resource=storage if resource == storage else resource,
             table=f"{plural}.{spec['group']}",
             storage=storage,
@@ -128,7 +131,7 @@ def _columns(version: Document) -> Iterator[Column]:
 
 
 def _deprecation(spec: Document, version: Document, kind: str) -> str:
-    """The warning that every request for a deprecated version gets."""
+    """Return the warning in each response for a deprecated version."""
     if not version.get("deprecated"):
         return ""
     if version.get("deprecationWarning"):
@@ -144,7 +147,7 @@ def _deprecation(spec: Document, version: Document, kind: str) -> str:
 
 
 def rank(version: str) -> tuple[int, int, int]:
-    """How Kubernetes orders versions: v2 over v1 over v1beta1 over v1alpha1 over others."""
+    """Return Kubernetes' version priority: v2 over v1 over v1beta1 over v1alpha1 over others."""
     found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
     if found is None:
         return (0, 0, 0)

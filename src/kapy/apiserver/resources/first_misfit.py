@@ -1,7 +1,7 @@
-"""Which of several wrong values of an object Go's decoder of JSON names.
+"""The wrong value that Go's JSON decoder reports if an object has several.
 
-It goes on after a value of the wrong type, and tells the first one at the end. A type that reads
-itself (a time, a quantity) ends everything where it cannot.
+The decoder continues after a value of a wrong type and reports the first one at the end. A type
+with its own unmarshaller (a time, a quantity) aborts the decoding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _THEMSELVES: Final = ("time", "microtime", "quantity", "intstr")
 
 
 def first_misfit(document: Any, struct: str) -> Misfit | None:
-    """What is wrong with an object of a struct, None when nothing is."""
+    """Return the error for an object of a struct, None if it is valid."""
     for error in _of_themselves(document, struct):
         return error
     try:
@@ -26,7 +26,7 @@ def first_misfit(document: Any, struct: str) -> Misfit | None:
 
 
 def _of_themselves(value: Any, kind: str, named: str = "") -> Iterator[Misfit]:
-    """What types that read themselves find wrong, in the order of the document."""
+    """Yield errors of types with their own unmarshaller, in document order."""
     if value is None:
         return
     if kind.startswith("[]"):

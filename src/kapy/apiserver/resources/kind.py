@@ -1,4 +1,4 @@
-"""How one resource is served in one version."""
+"""The description of one resource in one version."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALL_VERBS = (
 
 
 CREATE_ONLY = ("create",)
-"""The verbs of a kind that is only a question: nothing of it is stored."""
+"""The verbs of a virtual kind, such as a review, that is not stored."""
 
 
 _SUBRESOURCE_VERBS: Final = {
@@ -38,13 +38,13 @@ _SUBRESOURCE_VERBS: Final = {
 
 
 def subresource_verbs(name: str) -> tuple[str, ...]:
-    """The verbs of a subresource, whatever the resource."""
+    """Return the verbs of a subresource, which do not depend on the resource."""
     return _SUBRESOURCE_VERBS.get(name, ("get", "patch", "update"))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A printer column. path: where the cell's value is (`.spec.replicas`)."""
+    """A printer column. path: the path of the cell's value (`.spec.replicas`)."""
 
     name: str
     type: str
@@ -58,10 +58,9 @@ class Column:
 class Kind:
     """One resource in one served version.
 
-    table: where its objects are stored; versions (and for Events: groups) of one resource share
-    it. storage: the version that is stored. schema: typed structure, for pruning, defaulting,
-    validation and merging. strategy: what is special about writing it. selectable: the fields
-    that a field selector may name (beyond name and namespace) and where they are.
+    table: the storage key; versions (and for Events: groups) of one resource share it. storage: the
+    storage version. schema: prunes, defaults, validates and merges objects. strategy: special rules
+    of writes. selectable: the paths of fields for field selectors, beyond name and namespace.
     """
 
     resource: Resource
@@ -83,10 +82,10 @@ class Kind:
     namespaced: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # A field, because each request asks for it several times.
+        # A field instead of a property, because each request reads it several times.
         object.__setattr__(self, "namespaced", self.resource.namespaced)
 
     @property
     def group_resource(self) -> str:
-        """`widgets.example.dev`, as messages spell it."""
+        """Return resource and group as in messages: `widgets.example.dev`."""
         return self.resource.group_resource

@@ -1,4 +1,4 @@
-"""Finding the Kind of a request. The built-in part is shared by all servers of a process."""
+"""The registry of Kinds. All servers of a process share its built-in part."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Registry:
             self._of_kind.setdefault((resource.group, resource.version, resource.kind), kind)
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
-        """The Kind served there, or None."""
+        """Return the Kind at this group, version and plural, or None."""
         kind = self._kinds.get((group, version, plural))
         if kind is None and self._base is not None:
             return self._base.find(group, version, plural)
         return kind
 
     def serves(self, group: str, version: str) -> bool:
-        """Whether anything is served in a group and version."""
+        """Report whether a version of a group is served."""
         return (group, version) in self._groups or (
             self._base is not None and self._base.serves(group, version)
         )
 
     def has_group(self, group: str) -> bool:
-        """Whether anything is served in a group."""
+        """Report whether a group is served."""
         return any(one == group for one, _ in self._groups) or (
             self._base is not None and self._base.has_group(group)
         )
@@ -50,25 +50,25 @@ class Registry:
         yield from self._kinds.values()
 
     def of_kind(self, group: str, version: str, kind: str) -> Kind | None:
-        """The Kind whose objects say this apiVersion and kind."""
+        """Return the Kind of objects with this apiVersion and kind."""
         found = self._base.of_kind(group, version, kind) if self._base is not None else None
         return found or self._of_kind.get((group, version, kind))
 
     def in_table(self, table: str) -> Kind | None:
-        """The Kind in whose version a table's objects are stored."""
+        """Return the Kind of a table's storage version."""
         for one in self:
             if one.table == table and one.storage == one.resource:
                 return one
         return None
 
     def with_custom(self, kinds: Iterable[Kind]) -> Registry:
-        """The built-in kinds and these custom ones."""
+        """Return a registry with the built-in kinds and these custom ones."""
         return Registry(kinds, self._base if self._base is not None else self)
 
 
 @cache
 def builtin_registry() -> Registry:
-    """Kubernetes' own resources."""
+    """Return the registry of Kubernetes' own resources."""
     from kapy.apiserver.resources.builtin import KINDS
 
     return Registry(KINDS)

@@ -1,7 +1,7 @@
-"""JSON data restored as one of Go's structs, as Go does it without a decoder of JSON.
+"""Conversion of JSON data to Go's structs without a JSON decoder.
 
-kube-apiserver makes an object of the result of a strategic merge patch like this. What does not
-fit is told in other words than a decoder's, and numbers that are too large are cut.
+kube-apiserver builds an object from the result of a strategic merge patch this way. Its error
+messages differ from a decoder's, and numbers that are too large are truncated.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ _GO_KINDS: Final = {
 
 
 def restored(value: Any, kind: str, named: str = "") -> Any:
-    """The value as a decoder takes it. kind: as `structs.json` spells types. named: Go's name of
-    a leaf type. Raises Misfit with Go's words."""
+    """Return the value in the form that a decoder accepts.
+
+    kind: a type as `structs.json` writes it. named: Go's name of a leaf type. Raises Misfit with
+    Go's message.
+    """
     if value is None:
         return None
     if kind.startswith("[]"):
@@ -70,7 +73,7 @@ def _bytes(value: Any) -> Any:
 
 
 def _leaf(value: Any, kind: str, named: str) -> Any:
-    """A value that is no container, or one that reads itself."""
+    """Convert a scalar, or a value of a type with its own unmarshaller."""
     found = type_of(value)
     if kind in _THEMSELVES:
         decoder(kind, named)(value, None, [])

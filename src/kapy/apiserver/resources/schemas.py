@@ -1,4 +1,4 @@
-"""The structure of a kind's objects: what the server prunes, defaults, validates and merges by."""
+"""Schemas of kinds, by which the server prunes, defaults, validates and merges objects."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kapy.kube.schema import Structural, scale_errors
 
 
 class ObjectSchema:
-    """An object of a kind of Kubernetes' own, whose struct is `struct` ("" when not known).
+    """The schema of a built-in kind. struct: its Go struct, "" if unknown.
 
-    The field tracker is made when it is first needed: it knows the merge types of every served
-    version.
+    The field tracker is created at its first use, because it needs the types of all served
+    versions.
     """
 
     __slots__ = ("_make_tracker", "_tracker", "struct")
@@ -34,7 +34,7 @@ class ObjectSchema:
 
     @property
     def tracker(self) -> Tracker:
-        """Ownership of fields, over all versions of the kind."""
+        """Return the field ownership tracker for all versions of the kind."""
         if self._tracker is None:
             self._tracker = self._make_tracker()
         return self._tracker
@@ -47,11 +47,10 @@ class ObjectSchema:
         live: Document | None = None,
         keep_nulls: bool = False,
     ) -> Document:
-        """The object pruned and with defaults; paths of unknown fields are added to `unknown`.
+        """Return the object pruned and defaulted; add paths of unknown fields to `unknown`.
 
-        live: an earlier result that `document` was made from and may share parts with.
-        keep_nulls: nulls that may not stand are kept, for validation to find. Raises Misfit when
-        a field has the wrong type.
+        live: an object decoded earlier with which `document` may share parts. keep_nulls: keep
+        invalid nulls for validation to report. Raises Misfit if a field has a wrong type.
         """
         del keep_nulls
         if not self.struct:
@@ -62,23 +61,25 @@ class ObjectSchema:
         return decoded
 
     def with_metadata(self, document: Document, unknown: list[str]) -> Document:
-        """The object with its metadata as Go's struct keeps it. Raises Misfit."""
+        """Decode the metadata of the object as Go's struct. Raises Misfit."""
         found = document.get("metadata")
         if found is None:
             return document
         return {**document, "metadata": _read_metadata(found, {}, unknown)}
 
     def filled(self, document: Document) -> Document:
-        """The object with the defaults of what it lacks, as it is read from the store."""
+        """Add missing defaults, as for an object read from the store."""
         return document
 
     def defaulted(self, document: Document) -> Document:
-        """The object as a webhook that is asked next sees it: of a custom kind with defaults, and
-        with what the schema does not know. Raises Misfit."""
+        """Return the object as the next webhook sees it. Raises Misfit.
+
+        A custom object has defaults, but its unknown fields are not pruned.
+        """
         return self.decoded(document, [])
 
     def pruned(self, document: Document) -> Document:
-        """The object without what this version does not know or let be null, after a conversion."""
+        """Remove fields and nulls that this version does not allow, after a conversion."""
         return document
 
     def errors(
@@ -88,19 +89,20 @@ class ObjectSchema:
         warnings: list[str] | None = None,
         known: Sequence[FieldError] = (),
     ) -> list[FieldError]:
-        """What breaks the schema (what `old` already broke may be let through, with warnings).
+        """Return the schema errors.
 
-        known: what is wrong with the metadata.
+        Errors that `old` already had may be accepted with warnings. known: the errors of the
+        metadata.
         """
         del document, old, warnings, known
         return []
 
 
 def _decoded_again(struct: str, value: Document, unknown: list[str], live: Document) -> Document:
-    """An object that was made of `live`, which was decoded before it was stored.
+    """Decode an object derived from `live`, which was decoded before it was stored.
 
-    What is the same object in the metadata of both is not decoded again. So the owners that nobody
-    changed stay the same object, which is compared and stored without a look into it.
+    Metadata values that are identical objects in both are not decoded again. Unchanged
+    managedFields thus stay the same object, which is fast to compare and store.
     """
     decode, given, settled = decoder(struct), value.get("metadata"), live["metadata"]
     if not isinstance(given, dict):
@@ -114,10 +116,10 @@ def _decoded_again(struct: str, value: Document, unknown: list[str], live: Docum
 
 
 class CustomSchema(ObjectSchema):
-    """An object of a CRD, in one version.
+    """The schema of a custom kind in one version.
 
-    The schema is compiled when an object is first written: a server starts with many definitions
-    of which it needs few at once.
+    It is compiled at the first write, because a server may start with many definitions of which it
+    uses few.
     """
 
     __slots__ = ("_compiled", "_made", "_preserve", "_scale", "openapi")
@@ -199,7 +201,7 @@ _metadata = decoder("meta.v1.ObjectMeta")
 
 
 def _check_embedded(path: Path, name: str, found: Any) -> None:
-    """The metadata and type of an embedded object have the types of any. Raises Misfit."""
+    """Check that metadata and type of an embedded object have valid types. Raises Misfit."""
     why = "must be a string"
     if name != "metadata":
         if isinstance(found, str):
@@ -217,8 +219,10 @@ def _check_embedded(path: Path, name: str, found: Any) -> None:
 
 
 def with_fit_metadata(document: Document) -> Document:
-    """An applied custom object without what the server itself writes to its metadata, where that
-    has another type: whoever applies it has no say in it."""
+    """Drop server-set metadata of a wrong type from an applied custom object.
+
+    The server overwrites these fields anyway.
+    """
     meta = document.get("metadata") or {}
     wrong = [key for key in _WRITTEN if meta.get(key) is not None and not _fits(key, meta[key])]
     if not wrong:
@@ -238,7 +242,7 @@ def _fits(field: str, value: Any) -> bool:
 
 
 def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Document:
-    """The metadata as Go's struct keeps it; what is shared with `settled` is not looked at."""
+    """Decode the metadata as Go's struct; values shared with `settled` are not decoded again."""
     whole = found
     if settled and isinstance(found, dict):
         found = {key: value for key, value in found.items() if settled.get(key, whole) is not value}
@@ -246,7 +250,7 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
     try:
         metadata: Document = _metadata(found, None, misplaced)
     except Misfit:
-        # kube-apiserver names the first by name, of metadata that it sorted.
+        # kube-apiserver sorts metadata by name and reports the first error.
         _metadata(sorted_by_name(found), None, [])
         raise
     if len(misplaced) > 1:

@@ -1,8 +1,8 @@
-"""What is special about writing a resource.
+"""The behaviour of a resource on writes.
 
-A Strategy is stateless and shared by all servers. The writers (kapy.apiserver.verbs)
-call it in kube-apiserver's order: `default` on the decoded object, admission's
-defaulting, `prepare_*`, `validate`, admission's validation, the store.
+A Strategy is stateless and shared by all servers. The verbs (kapy.apiserver.verbs) call it in
+kube-apiserver's order: `default` on the decoded object, mutating admission, `prepare_*`,
+`validate`, validating admission, the store.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from kapy.kube.qualified_names import dns_subdomain_errors
 
 
 class Strategy:
-    """A resource with nothing special, and the hooks for those that have.
+    """The default behaviour of a resource, with hooks for special rules.
 
-    generation: `metadata.generation` counts changes of everything but metadata and status.
-    status: `status` is a subresource, written only through it. unconditional: an update without
-    a resourceVersion is allowed. status_at_birth: a new object may bring its status along.
-    created_by_update: an update of what is not there creates it.
-    qualified_finalizers: a finalizer has a domain, or is one of Kubernetes' own. metadata_last:
-    metadata is looked at when nothing else is wrong. nothing: lists, as paths, that are null in
-    the store when they are empty. looks, looks_at_status: how often an update of the kind, and of
-    its status, has the metadata checked again, and its change: the errors repeat. status_alone: an
-    update of the status changes no metadata. annotations_count: `metadata.generation` counts
-    changes of annotations, too.
+    generation: `metadata.generation` counts changes outside metadata and status. status: `status`
+    is a subresource, written only through it. unconditional: an update may omit the
+    resourceVersion. status_at_birth: a new object keeps its status. created_by_update: an update
+    creates a missing object. qualified_finalizers: a finalizer must have a domain or be one of
+    Kubernetes' own. metadata_last: metadata is validated only if everything else is valid. nothing:
+    paths of lists that are stored as null if empty. looks, looks_at_status: how often an update of
+    the kind, and of its status, validates the metadata and its change; the errors repeat.
+    status_alone: a status update changes no metadata. annotations_count: `metadata.generation`
+    counts changes of annotations, too.
     """
 
     generation = False
@@ -42,45 +41,47 @@ class Strategy:
     looks_at_status: tuple[int, int] = (0, 1)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        """What is wrong with a name; `prefix`: it is a generateName."""
+        """Return the errors of a name; prefix: it is a generateName."""
         if prefix:
             name = masked(name)
         return dns_subdomain_errors(name)
 
     def default(self, document: Document) -> None:
-        """Fill in what depends on the object alone, when it is decoded; the writer owns it."""
+        """Set defaults of a decoded object in place, from the object alone."""
 
     def allocate(self, document: Document, old: Document | None, table: Table) -> None:
-        """Give out what objects of the kind share, before the object is prepared and checked.
+        """Allocate shared values (such as IPs) before the object is prepared and validated.
 
         `document` as for `prepare_create`. Raises Invalid.
         """
 
     def prepare_create(self, document: Document, table: Table) -> None:
-        """Fill in what only the server knows. table: the other objects of the kind.
+        """Set fields that only the server knows. table: the other objects of the kind.
 
         `document` is private to this write, but its parts may be shared: replace, do not change.
         """
 
     def prepare_update(self, document: Document, old: Document) -> None:
-        """The same before an update; what the subresource protects has been reset already."""
+        """Set such fields before an update; fields that only a subresource writes are already
+        reset.
+        """
 
     def prepare_status(self, document: Document, old: Document) -> None:
-        """The same before an update of the status subresource."""
+        """Set such fields before an update of the status subresource."""
 
     def stored(self, document: Document) -> Document:
-        """The object as the store keeps it."""
+        """Return the object in its stored form."""
         for path in self.nothing:
             document = _emptied(document, path)
         return document
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        """What is wrong with an object (and, with `old`, with the change)."""
+        """Return the errors of an object or, with `old`, of its update."""
         del document, old
         return []
 
     def warnings(self, document: Document, old: Document | None) -> list[str]:
-        """What is allowed but unwise."""
+        """Return warnings about valid but problematic fields."""
         del document, old
         return []
 
@@ -97,5 +98,5 @@ def _emptied(document: Document, path: tuple[str, ...]) -> Document:
 
 
 def masked(prefix: str) -> str:
-    """A generateName with its last separator replaced, so that it can be checked as a name."""
+    """Return a generateName with its last separator replaced, so that it validates as a name."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,8 +1,8 @@
-"""Kubernetes' own types: an object decoded and encoded again, exactly as Go's structs do it.
+"""Kubernetes' own types, decoded and encoded exactly like Go's structs.
 
 `structs.json` holds the facts (field, type, omitempty …) of every struct. Decoding checks types,
-drops what is unknown, drops empty optional values and adds the zero values of the others, so that
-what is stored equals what kube-apiserver stores.
+drops unknown fields and empty optional values, and adds the zero values of the other fields. So
+stored objects equal those of kube-apiserver.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kapy.kube import Document, quantity
 from kapy.kube.errors import KapyError, TooLarge
 
 MOST_UNKNOWN = 100
-"""Unknown fields that are told, as Go's strict decoder has it."""
+"""The most unknown fields that Go's strict decoder reports."""
 
 Path: TypeAlias = "tuple[Any, str | int] | None"
 Decode: TypeAlias = Callable[[Any, Path, list[str]], Any]
@@ -31,18 +31,18 @@ Decode: TypeAlias = Callable[[Any, Path, list[str]], Any]
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 _INLINE_NAMES = {"Volume": "Source", "Probe": "Handler"}
-"""Of structs that stand within others: what their names have after those of the others."""
+"""Embedded structs: the suffix of their type names after the outer struct's name."""
 
 
 @cache
 def _inline() -> dict[str, tuple[str, ...]]:
-    """The fields of structs that stand within others, by the name of the other struct."""
+    """Return the fields of embedded structs by the name of the outer struct."""
     volume = facts()["structs"]["core.v1.Volume"]
     return {"Volume": tuple(one for one in volume if one != "name"), "Probe": _HANDLERS}
 
 
 class Misfit(KapyError):
-    """A value of the wrong type; the message is that of Go's decoder."""
+    """A value has a wrong type; the message is that of Go's decoder."""
 
     def __init__(self, value: str, wanted: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Misfit(KapyError):
         self._fields: list[str] = []
 
     def inside(self, struct: str, field: str) -> None:
-        """Note the field that the value is in, from the innermost outwards."""
+        """Add the enclosing field to the error's path; called from the innermost field outwards."""
         self._struct = self._struct or struct
         if struct in _INLINE_NAMES and field in _inline()[struct]:
             field = f"{struct}{_INLINE_NAMES[struct]}.{field}"
@@ -65,7 +65,7 @@ class Misfit(KapyError):
 
 
 class Malformed(Misfit):
-    """A string that cannot be what it should be (a time, a quantity, base64)."""
+    """A string is malformed for its type (a time, a quantity, base64)."""
 
     def __init__(self, text: str) -> None:
         super().__init__("", "")
@@ -76,7 +76,7 @@ class Malformed(Misfit):
 
 
 def spelled(path: Path) -> str:
-    """A path as messages show it: `spec.containers[0].name`."""
+    """Return a path as messages show it: `spec.containers[0].name`."""
     if path is None:
         return ""
     before = spelled(path[0])
@@ -86,7 +86,7 @@ def spelled(path: Path) -> str:
 
 
 def described(value: Any) -> str:
-    """The name of a JSON value's type in errors of Go's encoding/json."""
+    """Return the name of a JSON value's type in errors of Go's encoding/json."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -96,7 +96,7 @@ def described(value: Any) -> str:
 
 
 class Field(NamedTuple):
-    """One field: how it is decoded, and what becomes of an empty or an absent one."""
+    """One field: its decoder, and how empty and absent values are treated."""
 
     decode: Decode
     drop_empty: bool
@@ -105,20 +105,20 @@ class Field(NamedTuple):
 
 @cache
 def facts() -> Document:
-    """The data file: `kinds` (struct by "group/version/kind") and `structs`."""
+    """Return the data file: `kinds` (struct by "group/version/kind") and `structs`."""
     file = resources.files("kapy.apiserver.resources.builtin") / "structs.json"
     data: Document = msgspec.json.decode(file.read_bytes())
     return data
 
 
 def struct_of(group: str, version: str, kind: str) -> str | None:
-    """The name of the struct of a kind, None when it is not known."""
+    """Return the name of a kind's struct, None if it is unknown."""
     name: str | None = facts()["kinds"].get(f"{group}/{version}/{kind}")
     return name
 
 
 def field_type(kind: str, field: str) -> str:
-    """The type of a field of a type, "" when it is not known."""
+    """Return the type of a field, "" if it is unknown."""
     if kind.startswith("{}"):
         return kind[2:]
     fact = facts()["structs"].get(kind, {}).get(field)
@@ -126,7 +126,7 @@ def field_type(kind: str, field: str) -> str:
 
 
 def sorted_by_name(value: Any) -> Any:
-    """JSON data with the fields of all objects sorted."""
+    """Return JSON data with the fields of all objects sorted."""
     if isinstance(value, dict):
         return {key: sorted_by_name(value[key]) for key in sorted(value)}
     if isinstance(value, list):
@@ -135,7 +135,7 @@ def sorted_by_name(value: Any) -> Any:
 
 
 def in_go_order(value: Any, kind: str) -> Any:
-    """A value with its fields in the order of Go's structs, those of maps by name."""
+    """Return a value with its fields in the order of Go's structs, and map keys sorted."""
     if isinstance(value, list):
         return [in_go_order(one, kind.removeprefix("[]")) for one in value]
     if not isinstance(value, dict):
@@ -153,7 +153,7 @@ _COLLECTIONS = {
     "v1.JSONSchemaDefinitions": "{}",
     "v1.JSONSchemaDependencies": "{}",
 }
-"""Go's names of types that are lists or maps themselves, and not what is in them."""
+"""Go's names of named list and map types."""
 
 
 def _go_name(kind: str, named: str) -> str:
@@ -175,7 +175,7 @@ def _go_name(kind: str, named: str) -> str:
 
 @cache
 def decoder(kind: str, named: str = "") -> Decode:
-    """The decoder of a type as `structs.json` spells it. named: Go's name of the leaf type."""
+    """Return the decoder of a type as `structs.json` writes it. named: Go's name of a leaf type."""
     if kind.startswith("[]"):
         return _list(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind.startswith("{}"):
@@ -186,7 +186,7 @@ def decoder(kind: str, named: str = "") -> Decode:
 
 
 class _Struct:
-    """The decoder of one struct; its fields are looked up when the first object comes."""
+    """The decoder of one struct; its fields are compiled at the first object."""
 
     __slots__ = ("_fields", "_name", "_short", "_wanted", "_zeros")
 
@@ -199,11 +199,11 @@ class _Struct:
 
     @property
     def least(self) -> int:
-        """Bytes of JSON of an empty one."""
+        """Return the size of an empty struct in bytes of JSON."""
         return len(msgspec.json.encode(self({}, None, [])))
 
     def _compile(self) -> dict[str, Field]:
-        """The fields, kept when all are there: a large request may ask on another thread."""
+        """Compile the fields and store them at once, because another thread may do the same."""
         fields = {key: _field(fact) for key, fact in facts()["structs"][self._name].items()}
         self._zeros = [(key, one.zero) for key, one in fields.items() if one.zero is not None]
         self._fields = fields
@@ -252,9 +252,9 @@ _SCHEMA = "apiextensions.v1.JSONSchemaProps"
 
 
 def _schema_or(other: str, kind: str) -> Decode:
-    """The decoder of a JSON schema that may be something else instead (`other`).
+    """Return the decoder of a JSON schema or an alternative type (`other`).
 
-    Go reads it by itself: what is unknown within is dropped and not told.
+    Go uses an own unmarshaller here: unknown fields inside are dropped and not reported.
     """
     schema = decoder(_SCHEMA)
 
@@ -306,8 +306,10 @@ _MANY = 10_000
 
 
 def _check_room(element: Decode, count: int) -> None:
-    """Refuse so many items that even empty ones, with their zero values, would be too large: of
-    each two bytes of a body some structs make a hundred. Raises TooLarge."""
+    """Refuse a list whose items would be too large even if empty. Raises TooLarge.
+
+    Zero values can turn two bytes of a body into a hundred.
+    """
     if isinstance(element, _Struct) and count * element.least > MOST_SHOWN:
         raise TooLarge(
             f"Request entity too large: {count} items would have more than {MOST_SHOWN} bytes "
@@ -316,7 +318,7 @@ def _check_room(element: Decode, count: int) -> None:
 
 
 def _null(element: Decode, kind: str) -> Any:
-    """What Go makes of null in a list or a map."""
+    """Return the value that Go decodes from a null in a list or a map."""
     if element is _as_it_is or kind in ("time", "microtime"):
         return None
     return _ZEROS.get(kind, str)() if kind in _LEAVES else element({}, None, [])
@@ -360,7 +362,7 @@ def _integer(bits: int) -> Callable[[str], Decode]:
 
 
 def _not_whole(value: Any) -> str:
-    """A value that is no whole number, as Go calls it; it shows numbers."""
+    """Return Go's description of a value that is not an integer; it shows numbers."""
     if not isinstance(value, float):
         return described(value)
     return f"number {value:g}" if value != int(value) else f"number {value}"
@@ -409,7 +411,9 @@ def _time(fraction: bool) -> Callable[[str], Decode]:  # noqa: FBT001
 
 
 def _not_microseconds(value: str) -> tuple[str, str] | None:
-    """What of a time is not read, and as what it should be, if its fraction has not six digits."""
+    """Return the unparsed rest of a time and the expected layout, unless it has six fraction
+    digits.
+    """
     rest = value[19:]
     digits = len(rest) - len(rest.lstrip(".0123456789")) - 1
     if digits == 6:
@@ -459,7 +463,7 @@ def _bytes(wanted: str) -> Decode:
 
 
 def _of_numbers(values: list[Any]) -> str:
-    """Bytes that are given one by one: Go reads them, too."""
+    """Decode bytes from a list of numbers, which Go accepts, too."""
     for one in values:
         if type(one) is not int and one is not None:
             raise Misfit(described(one), "uint8")

@@ -1,4 +1,4 @@
-"""A Server on the network: ASGI on uvicorn's protocol, TLS, client certificates, streams."""
+"""HTTP serving of a Server: ASGI on uvicorn's protocol, TLS, client certificates, streams."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ __all__ = ["Application", "Listener", "listen", "serve_connection", "server_cont
 
 
 def __getattr__(name: str) -> Any:
-    # Programs that listen for other things do not need the whole server.
+    # Other listeners import only what they need, without the whole server.
     if name == "Application":
         from kapy.apiserver.serving.asgi import Application
 

@@ -1,4 +1,4 @@
-"""Accepting connections: never more than there is room for, and whatever goes wrong with one."""
+"""Accepting connections up to a limit, with errors isolated to one connection."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from kapy.apiserver.serving.connection_limit import (
 _log = logging.getLogger(__name__)
 
 BACKLOG: Final = 1024
-"""Connections that the kernel keeps until they are accepted."""
+"""The backlog: connections that the kernel queues until they are accepted."""
 HANDSHAKE_SECONDS: Final = 10.0
-"""How long a TLS handshake may take. A timer, as nothing else tells that a client stopped."""
+"""The timeout of a TLS handshake."""
 PAUSE_SECONDS: Final = 0.1
-"""How long nothing is accepted when the system has no descriptor left: nothing tells when it has
-one again."""
+"""The pause in accepting when the system has no free file descriptor; nothing signals that one is
+free again.
+"""
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 Admit = Callable[[socket.socket, Visit], Awaitable[None]]
-"""Makes a connection of an accepted socket; returns when the handshake is done."""
+"""Creates a connection from an accepted socket; returns when the handshake is done."""
 
 
 class _Socket(socket.socket):
-    """A socket that tells when it is closed."""
+    """A socket that notifies its Visit when it is closed."""
 
     visit: Visit | None = None
 
@@ -45,14 +46,16 @@ class _Socket(socket.socket):
 
 
 class Acceptor:
-    """Accepts connections. limit: None for the process' own."""
+    """The loop that accepts connections. limit: the connection limit, None for the process-wide
+    one.
+    """
 
     def __init__(self, limit: ConnectionLimit | None = None) -> None:
         self.limit = limit or process_limit()
         self._told = float("-inf")
 
     async def accept(self, listening: socket.socket, admit: Admit) -> NoReturn:
-        """Accept connections until cancelled; those that are made then live on."""
+        """Accept connections until cancelled; existing connections stay open."""
         loop = asyncio.get_running_loop()
         async with asyncio.TaskGroup() as group:
             while True:
@@ -72,10 +75,10 @@ class Acceptor:
                 sock.settimeout(0)
                 sock.visit = visit
                 visit.task = group.create_task(_admitted(sock, visit, admit))
-                await asyncio.sleep(0)  # others have a turn, and what was ended is closed
+                await asyncio.sleep(0)  # run other tasks, so that closed connections are released
 
     async def _wait_out(self, error: OSError) -> None:
-        """The system has no descriptor left, or the client is gone already."""
+        """Wait if the system has no free file descriptor; ignore a client that has gone."""
         if error.errno not in _EXHAUSTED:
             await asyncio.sleep(0)
             return
@@ -93,7 +96,7 @@ class Acceptor:
 
 
 async def _admitted(sock: _Socket, visit: Visit, admit: Admit) -> None:
-    """Whatever goes wrong with one connection must not end the others."""
+    """Set up one connection; its errors must not affect other connections."""
     try:
         await admit(sock, visit)
     except Exception as error:
@@ -129,7 +132,7 @@ async def connect(
 
 
 async def bound(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen at an address, one for each family that it has. Raises OSError."""
+    """Return listening sockets for an address, one for each address family. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -137,7 +140,7 @@ async def bound(host: str, port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, _, address in dict.fromkeys(found):
-            if sockets and not port:  # the families share the port that the first one got
+            if sockets and not port:  # all families share the first one's port
                 address = (address[0], sockets[0].getsockname()[1], *address[2:])
             sockets.append(_listening(family, kind, protocol, address))
     except BaseException:

@@ -1,4 +1,4 @@
-"""The ASGI side of a Server: who asks, whether there is room, and how the answer goes out."""
+"""The ASGI application of a Server: authentication, limits, and sending of responses."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 _YAML: Final = "application/yaml"
 CUT_SECONDS: Final = 5.0
-"""How long the reader of a watch that the server ended may take to read what is on its way. A
-timer: nothing else tells that somebody does not read any more."""
+"""Seconds that the reader of an ended watch gets to read buffered data. A timer, because nothing
+signals that a client no longer reads.
+"""
 
 
 class Application:
     """One Server as an ASGI application.
 
-    `stop` ends all streams, so that open watches do not hold up the end of the process.
+    `stop` ends all streams, so that open watches do not delay the shutdown.
     """
 
     def __init__(self, server: Server, authentication: Authentication | None = None) -> None:
@@ -47,7 +48,7 @@ class Application:
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
+        """Handle one HTTP request."""
         headers = wire.headers_of(scope)
         name = headers.get("audit-id") or new_uid(self._server.plane.rng)
         arrival = wire.arrival_of(scope, name, perf_counter())
@@ -76,21 +77,21 @@ class Application:
         request_log.answered(request, reply.status, seconds, stream=stream)
 
     async def _as_yaml(self, reply: Reply, request: Request) -> Reply:
-        """The same answer as YAML, which is made beside the event loop when it is large."""
+        """Convert a reply to YAML, outside the event loop if it is large."""
         user = request.user or ANONYMOUS
         try:
             if is_longer(reply.body, LARGE_YAML):
                 made = await self._server.plane.large.run(user, partial(wire.yaml_of, reply.body))
             else:
                 made = wire.yaml_of(reply.body)
-        except Exception as error:  # there is no room, or it cannot be encoded
+        except Exception as error:  # too many large requests, or encoding failed
             return failure(error, request)
         return replace(reply, body=made, headers={**reply.headers, "content-type": _YAML})
 
     async def _answer(
         self, scope: Scope, request: Request, arrival: Arrival, receive: Receive
     ) -> Reply | None:
-        """The answer; None when the client went away. Written down, if somebody wants that."""
+        """Return the reply, None if the client disconnected. Writes audit events if enabled."""
         audit = self._server.audit
         try:
             user = self._authentication.user(
@@ -105,7 +106,7 @@ class Application:
         trail = None if audit is None else audit.begin(request)
         try:
             found = await self._admitted(scope, request, user, receive, trail)
-        except BaseException:  # the task is cancelled: every request that began ends in the log
+        except BaseException:  # the task was cancelled: every request must end in the log
             if audit is not None and trail is not None:
                 audit.cut_off(trail)
             raise
@@ -117,7 +118,7 @@ class Application:
         return found
 
     def _unknown(self, request: Request, error: Exception) -> Reply:
-        """The answer to somebody of whom it is not known who it is. Written down, too."""
+        """Return the reply to a request that could not be authenticated. Writes an audit event."""
         reply, audit = failure(error, request), self._server.audit
         if audit is not None and (trail := audit.begin(request)) is not None:
             if isinstance(error, Unauthorized):
@@ -129,7 +130,7 @@ class Application:
     async def _admitted(
         self, scope: Scope, request: Request, user: User, receive: Receive, trail: Trail | None
     ) -> Reply | None:
-        """The answer to somebody who is known, if there is room for the request."""
+        """Return the reply to an authenticated request, if the limits allow it."""
         server = self._server
         room: Room | None = None
         try:
@@ -157,11 +158,11 @@ class Application:
                 room.leave()
 
     async def _send(self, send: Send, scope: Scope, reply: Reply, request: Request) -> int:
-        """Send a whole answer; how many bytes its body has."""
+        """Send a whole reply; return the size of its body."""
         name = "" if request.arrival is None else request.arrival.audit_id
         try:
             begin, content = wire.messages_of(scope, reply, name)
-        except Exception as error:  # it cannot be encoded: nothing was sent yet
+        except Exception as error:  # encoding failed: nothing was sent yet
             begin, content = wire.messages_of(scope, failure(error, request), name)
         await send(begin)
         await send({"type": "http.response.body", "body": content})
@@ -182,7 +183,9 @@ class Application:
         await send({"type": "http.response.body", "body": b""})
 
     async def _handed_over(self, reply: PortForward | Execution, scope: Scope) -> None:
-        """Let the request's connection carry streams from here on, until either side ends it."""
+        """Turn the request's connection into streams (exec, port-forward) until either side
+        ends it.
+        """
         connection: Ports | CommandConnection
         if isinstance(reply, PortForward):
             assert reply.connect is not None
@@ -219,7 +222,7 @@ class Application:
             await stream.aclose()
 
     async def stop(self) -> None:
-        """Refuse what comes from now on, and end all watches."""
+        """Refuse new requests and end all watches."""
         self._stopping = True
         for stream in list(self._streams):
             await stream.aclose()
@@ -256,7 +259,7 @@ _STOPPING: Final = Reply(
 
 
 class _Abandonment:
-    """Ends the connection of somebody who does not read to the end."""
+    """Closes the connection of a client that does not read to the end."""
 
     def __init__(self, scope: Scope) -> None:
         self._abort = scope.get("state", {}).get("abort")
@@ -272,7 +275,7 @@ class _Abandonment:
 
 
 async def _until_gone(receive: Receive, stream: Lasting) -> None:
-    """End a watch when its client has gone."""
+    """End a watch when its client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     await stream.aclose()

@@ -1,10 +1,9 @@
-"""How many connections may be open, and which one ends where there is no room for a new one.
+"""The limit of open connections, and the choice of one to close when it is reached.
 
-A stranger is a connection whose client has not shown who it is: it is in the TLS handshake, has
-sent nothing, or is anonymous. Where there is no room, strangers end first: of the address that has
-most of them, the oldest. So a new connection always gets in, and a flood of idle ones only pushes
-itself out. Users other than administrators do not get all the room: an administrator gets in
-however many watches the others have open.
+A connection is unauthenticated (a "stranger") while it is in the TLS handshake, has sent nothing,
+or is anonymous. At the limit, such connections are closed first: the oldest one of the address that
+has most of them. So a flood of idle connections displaces only itself. Users other than
+administrators may not use all connections, so that an administrator can always connect.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ from kapy.kube.http import ANONYMOUS, User
 _log = logging.getLogger(__name__)
 
 MOST: Final = 10_000
-"""Connections that may be open, however many descriptors there are: each takes memory."""
+"""The most open connections, however many file descriptors exist, because each takes memory."""
 STRANGERS: Final = 1024
-"""Connections that may be open of clients that have not shown who they are."""
+"""The most open unauthenticated connections."""
 TELL_SECONDS: Final = 60.0
-"""How often it is logged that connections were ended."""
+"""The minimum interval of log messages about closed connections."""
 
 
 @runtime_checkable
 class Occupied(Protocol):
-    """A protocol that knows what its connection does."""
+    """A protocol that knows the state of its connection."""
 
     @property
     def was_asked(self) -> bool:
-        """Whether a whole request ever came."""
+        """Report whether a complete request has ever arrived."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way."""
+        """Report whether a request is in progress."""
 
 
 class Visit:
-    """One connection, from its beginning on. source: the client's address, without its port."""
+    """One connection from its accept to its end. source: the client's address without port."""
 
     __slots__ = ("_limit", "protocol", "source", "task", "transport", "user")
 
@@ -57,13 +56,13 @@ class Visit:
         self.protocol: Any = None
 
     def introduce(self, user: User) -> bool:
-        """Tell who the client is; False where there is no room for this user."""
+        """Record the authenticated user; return False if the limit for users is reached."""
         if user is self.user or user is ANONYMOUS or user.name == ANONYMOUS.name:
             return True
         return self._limit.know(self, user)
 
     def leave(self) -> None:
-        """The connection is closed."""
+        """Record that the connection is closed."""
         self._limit.leave(self)
 
     def end(self) -> None:
@@ -76,17 +75,17 @@ class Visit:
 
     @property
     def was_asked(self) -> bool:
-        """Whether a whole request ever came."""
+        """Report whether a complete request has ever arrived."""
         return isinstance(self.protocol, Occupied) and self.protocol.was_asked
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way."""
+        """Report whether a request is in progress."""
         return isinstance(self.protocol, Occupied) and self.protocol.is_busy
 
 
 class ConnectionLimit:
-    """The connections of a process, or of some of its listeners. most: how many may be open."""
+    """The connections of a process or of some of its listeners. most: the limit."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -101,11 +100,13 @@ class ConnectionLimit:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return self._count + len(self._known)
 
     def enter(self, source: str) -> Visit | None:
-        """Count a new connection, after room was made for it; None where there is none."""
+        """Count a new connection, closing another one if needed; return None if none can be
+        closed.
+        """
         if self._count >= self._strangers and not self._end_one(self._idle_strangers()):
             self._end_one(self._busy_strangers())
         if self.open >= self.most and not self.make_room():
@@ -116,7 +117,7 @@ class ConnectionLimit:
         return visit
 
     def make_room(self) -> bool:
-        """End the connection that is missed least; False where all are in use."""
+        """Close the least useful connection; return False if all are in use."""
         return (
             self._end_one(self._idle_strangers())
             or self._end_one(self._idle_users())
@@ -124,7 +125,7 @@ class ConnectionLimit:
         )
 
     def know(self, visit: Visit, user: User) -> bool:
-        """A stranger has shown who it is; False where users have all the room that they get."""
+        """Record the user of a connection; return False if the limit for users is reached."""
         admin = SUPERUSERS in user.groups
         known = self._known.get(visit)
         if known is not None and known.name == user.name:
@@ -140,7 +141,7 @@ class ConnectionLimit:
         return True
 
     def leave(self, visit: Visit) -> None:
-        """Count a connection no more."""
+        """Remove a closed connection from the count."""
         user = self._known.pop(visit, None)
         if user is not None:
             if SUPERUSERS not in user.groups:
@@ -175,7 +176,9 @@ class ConnectionLimit:
         return True
 
     def _sources(self) -> list[dict[Visit, None]]:
-        """The strangers of each address, of who has most of them first."""
+        """Return the unauthenticated connections by address, the address with most of them
+        first.
+        """
         return sorted(self._unknown.values(), key=len, reverse=True)
 
     def _idle_strangers(self) -> Iterable[Visit]:
@@ -197,9 +200,9 @@ class ConnectionLimit:
 
 @cache
 def process_limit() -> ConnectionLimit:
-    """The limit that all listeners of this process share, made when the first one needs it.
+    """Return the limit shared by all listeners of this process, created at the first use.
 
-    It raises the process' soft limit of open descriptors to the hard one.
+    It raises the process' soft limit of file descriptors to the hard limit.
     """
     descriptors = raise_descriptor_limit()
     reserve = min(max(descriptors // 4, 64), 1024)

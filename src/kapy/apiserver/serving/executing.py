@@ -1,8 +1,7 @@
-"""Commands in containers: a request that becomes a SPDY connection with the command's streams.
+"""The subresource `exec`: a request that becomes a SPDY connection with the command's streams.
 
-Whoever runs pods answers a request for `pods/exec` with `Execution`. The connection then carries
-one stream for each of input, output, errors and sizes of the terminal that the client asks for, and
-one for how the command ended (`v4.channel.k8s.io`).
+The component that runs pods answers with `Execution`. The connection then carries the requested
+streams (input, output, errors, terminal size) and one for the exit status (`v4.channel.k8s.io`).
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from kapy.kube.http import Reply, Request
 
 PROTOCOL: Final = "v4.channel.k8s.io"
 STREAMS_SECONDS: Final = 30.0
-"""Seconds in which a client opens the streams that it has asked for."""
+"""Seconds within which a client must open its streams."""
 _LONGEST_SIZE: Final = 1024
 _MOST_SIDE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """A command to run, and the streams that its client wants."""
+    """A command to run, and the requested streams."""
 
     command: Sequence[str]
     stdin: bool
@@ -41,7 +40,7 @@ class CommandRequest:
 
     @property
     def streams(self) -> frozenset[str]:
-        """The types of the streams that the client opens."""
+        """Return the types of the streams that the client opens."""
         wanted = {
             "stdin": self.stdin,
             "stdout": self.stdout,
@@ -53,8 +52,11 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandStreams:
-    """The client's side of a command. output, errors: take what it writes, and wait until there is
-    room for more. input: None where it reads nothing. sizes: rows and columns of the terminal."""
+    """The client's streams of a command.
+
+    output, errors: send data and wait for flow control. input: None if not requested. sizes: rows
+    and columns of the terminal.
+    """
 
     output: Callable[[bytes], Awaitable[None]]
     errors: Callable[[bytes], Awaitable[None]]
@@ -64,25 +66,25 @@ class CommandStreams:
 
 
 RunCommand = Callable[[Sequence[str], CommandStreams], Awaitable[int]]
-"""Runs a command to its end; its exit code. Raises KapyError."""
+"""Runs a command to its end and returns its exit code. Raises KapyError."""
 
 
 @dataclass(slots=True)
 class Execution(Reply):
-    """An answer that is a connection to a command."""
+    """A reply that turns the connection into streams of a command."""
 
     wanted: CommandRequest | None = None
     run: RunCommand | None = field(default=None)
 
 
 def is_execution(request: Request) -> bool:
-    """Whether a request asks for a command, as a SPDY connection."""
+    """Report whether a request is for `exec` over SPDY."""
     upgrade = request.headers.get("upgrade", "").lower()
     return request.path.endswith("/exec") and upgrade == "spdy/3.1"
 
 
 def command_of(request: Request) -> CommandRequest:
-    """The command that a request asks for. Raises BadRequest."""
+    """Parse the command of a request. Raises BadRequest."""
     offered = request.headers.get("x-stream-protocol-version", "").replace(" ", "").split(",")
     if PROTOCOL not in offered:
         raise BadRequest(f"commands are run by the protocol {PROTOCOL}, which the client lacks")
@@ -102,7 +104,7 @@ def command_of(request: Request) -> CommandRequest:
 
 
 def head() -> bytes:
-    """The head of the answer, after which nothing but SPDY is spoken."""
+    """Return the head of the 101 response, after which the connection speaks SPDY."""
     return (
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
         f"X-Stream-Protocol-Version: {PROTOCOL}\r\n\r\n"
@@ -110,7 +112,7 @@ def head() -> bytes:
 
 
 class CommandConnection(SpdyProtocol):
-    """The connection of one client to one command."""
+    """The SPDY connection of one client to one command."""
 
     def __init__(self, wanted: CommandRequest) -> None:
         super().__init__(client=False)
@@ -130,11 +132,11 @@ class CommandConnection(SpdyProtocol):
         self._complete.set()
 
     async def aclose(self) -> None:
-        """End it."""
+        """Close the connection."""
         self.close()
 
     async def serve(self, run: RunCommand) -> None:
-        """Run the command until it ends, or the client is gone."""
+        """Run the command until it ends or the client disconnects."""
         try:
             async with asyncio.timeout(STREAMS_SECONDS):
                 await self._complete.wait()
@@ -185,7 +187,7 @@ async def _pieces(channel: Channel) -> AsyncIterator[bytes]:
 
 
 async def _sizes(channel: Channel) -> AsyncIterator[tuple[int, int]]:
-    """The sizes of a terminal, each a JSON object on a line."""
+    """Yield the terminal sizes, which arrive as JSON objects, one a line."""
     rest = b""
     async for data in _pieces(channel):
         *lines, rest = (rest + data).split(b"\n")

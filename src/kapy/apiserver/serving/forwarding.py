@@ -1,8 +1,7 @@
-"""Ports of pods, forwarded: a request that becomes a SPDY connection (kubelets do this elsewhere).
+"""The subresource `portforward`: a request that becomes a SPDY connection to a pod's ports.
 
-Whoever runs pods answers a request for `pods/portforward` with `PortForward`; the connection that
-the request came on then carries streams, in pairs: the bytes of one connection to a port, and what
-went wrong with it.
+The component that runs pods answers with `PortForward`. The connection then carries pairs of
+streams: the data of one connection to a port, and its errors.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from kapy.kube.http import Reply, Request
 PROTOCOL: Final = "portforward.k8s.io"
 
 Connect = Callable[[int, ByteStream], Awaitable[None]]
-"""Talks on a connection to a port until it ends. What it raises as OSError the client is told."""
+"""Serves a connection to a port until it ends. The client receives the message of an OSError."""
 
 
 @dataclass(slots=True)
 class PortForward(Reply):
-    """An answer that is a connection to the ports of a pod."""
+    """A reply that turns the connection into streams to the ports of a pod."""
 
     connect: Connect | None = None
 
 
 def is_port_forward(request: Request) -> bool:
-    """Whether a request asks for ports of a pod, as a connection."""
+    """Report whether a request is for `portforward` over SPDY."""
     upgrade = request.headers.get("upgrade", "").lower()
     return request.path.endswith("/portforward") and upgrade == "spdy/3.1"
 
 
 def head() -> bytes:
-    """The head of the answer, after which nothing but SPDY is spoken."""
+    """Return the head of the 101 response, after which the connection speaks SPDY."""
     return (
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
         f"X-Stream-Protocol-Version: {PROTOCOL}\r\n\r\n"
@@ -50,7 +49,7 @@ class _Pair(NamedTuple):
 
 
 class Ports(SpdyProtocol):
-    """The connection of one client to the ports of one pod."""
+    """The SPDY connection of one client to the ports of one pod."""
 
     def __init__(self) -> None:
         super().__init__(client=False)
@@ -58,7 +57,7 @@ class Ports(SpdyProtocol):
         self._pairs: asyncio.Queue[_Pair | None] = asyncio.Queue()
 
     async def serve(self, connect: Connect) -> None:
-        """Talk on all connections, until the client is gone."""
+        """Serve all port connections until the client disconnects."""
         async with asyncio.TaskGroup() as group:
             tasks = set()
             while (pair := await self._pairs.get()) is not None:
@@ -69,7 +68,7 @@ class Ports(SpdyProtocol):
                 task.cancel()
 
     async def aclose(self) -> None:
-        """End it."""
+        """Close the connection."""
         self.close()
 
     def opened(self, headers: Mapping[str, str], channel: Channel) -> None:

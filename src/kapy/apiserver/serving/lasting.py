@@ -1,4 +1,4 @@
-"""Answers that last: what a server writes for as long as its client stays."""
+"""Streaming responses, which the server writes until the client disconnects."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Lasting(Protocol):
-    """A stream that either side may end (a watch, say)."""
+    """A stream that either side may end, such as a watch."""
 
     def lines(self) -> AsyncIterator[bytes]:
-        """What is written, a line for each thing."""
+        """Yield the data to send, one line for each item."""
 
     def when_closed(self, told: Callable[[], None] | None) -> None:
-        """Tell when the server ends it, while its reader may not read any more."""
+        """Set a callback for when the server ends the stream, even if the client no longer
+        reads.
+        """
 
     async def aclose(self) -> None:
-        """End it."""
+        """End the stream."""

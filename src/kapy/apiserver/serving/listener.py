@@ -1,4 +1,4 @@
-"""Listening: connections on our own sockets."""
+"""Listeners: serving of an application on this process' sockets."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from kapy.apiserver.serving.connection_limit import ConnectionLimit, Visit
 from kapy.apiserver.serving.protocol import PeerProtocol
 
 KEEP_ALIVE = 120
-"""Seconds that an idle connection is kept open; a timer, as nothing else tells that it is idle."""
+"""Seconds after which an idle connection is closed."""
 
 GRACE = 5.0
 """Seconds that requests in flight get when the listener stops."""
 
 
 class Application(Protocol):
-    """What is served, as ASGI 3 says."""
+    """The ASGI 3 application that is served."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request."""
+        """Handle one request."""
 
     async def stop(self) -> None:
-        """End streams: nothing new is answered any more."""
+        """End all streams and refuse new requests."""
 
 
 class Listener:
-    """The connections of one Application, whoever accepted them."""
+    """The connections of one Application, from any number of sockets."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -43,16 +43,16 @@ class Listener:
         self._config = _config(application)
 
     def protocol(self, visit: Visit | None = None) -> PeerProtocol:
-        """A protocol for one connection."""
+        """Return a protocol for one connection."""
         return PeerProtocol(self._config, self._state, {}, visit=visit)
 
     async def stop(self) -> None:
-        """End watches, let requests in flight finish for a moment, close the connections."""
+        """Drain, then close the connections."""
         await self.drain()
         await self.abort()
 
     async def drain(self) -> None:
-        """Refuse new requests, end watches, and let requests in flight finish for a moment."""
+        """Refuse new requests, end watches, and give requests in flight time to finish."""
         await self.application.stop()
         busy = list(self._state.tasks)
         for connection in list(self._state.connections):
@@ -61,7 +61,7 @@ class Listener:
             await asyncio.wait(busy, timeout=GRACE)
 
     async def abort(self) -> None:
-        """End all connections."""
+        """Close all connections at once."""
         for connection in list(self._state.connections):
             transport: Any = getattr(connection, "transport", None)
             if transport is not None:
@@ -97,10 +97,10 @@ async def listen(
     sock: socket.socket | None = None,
     limit: ConnectionLimit | None = None,
 ) -> Any:
-    """Serve an application while the context is open; yields the (host, port) it listens on.
+    """Serve an application while the context is open; yields the (host, port).
 
-    Raises OSError when the address is taken. sock: a bound socket instead of host and port. limit:
-    of connections, None for the process' own.
+    Raises OSError if the address is in use. sock: a bound socket instead of host and port. limit:
+    of connections, None for the process-wide one.
     """
     listener = Listener(application)
     acceptor = Acceptor(limit)
@@ -119,7 +119,7 @@ async def listen(
             try:
                 yield address[0], address[1]
             finally:
-                await listener.drain()  # probes are answered meanwhile: it is not ready any more
+                await listener.drain()  # probes still get answers, and readyz fails
     finally:
         for one in listening:
             one.close()
@@ -135,8 +135,8 @@ def _begun(sock: socket.socket) -> socket.socket:
 async def serve_connection(
     sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, visit: Visit
 ) -> None:
-    """Serve one connection that was accepted already: many servers can share one listening socket.
+    """Serve one accepted connection; several servers can share one listening socket.
 
-    Returns when the handshake is done; the connection lives on until either side closes it.
+    Returns when the handshake is done; the connection then lives until either side closes it.
     """
     await connect(sock, visit, lambda: listener.protocol(visit), tls)

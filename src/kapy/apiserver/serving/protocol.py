@@ -1,7 +1,7 @@
-"""HTTP/1.1 on one connection: who the peer is, and what no client may do to the server.
+"""HTTP/1.1 on one connection: the client certificate, timeouts and size limits.
 
-What the bytes of a request can get wrong before there is a request is answered here, with a Status,
-and ends the connection: heads that are no HTTP, that are too large, or that do not come in time.
+Errors before a request is complete are answered here with a Status and close the connection:
+malformed, too large or slow request heads.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from kapy.kube import Document
 from kapy.kube.http import User
 
 HEAD_LIMIT: Final = 1 << 20
-"""Bytes that the head of a request may have, as with Go's server."""
+"""The most bytes of a request's head, as in Go's server."""
 
 URL_LIMIT: Final = (1 << 16) - 1
-"""Bytes that a URL may have."""
+"""The most bytes of a URL."""
 
 FIRST_SECONDS: Final = 10.0
-"""How long the first head may take to come where the client showed no certificate. A timer."""
+"""The timeout in seconds for the first request head of a client without a certificate."""
 HEAD_SECONDS: Final = 32.0
 BODY_SECONDS: Final = 60.0
-"""How long a request's head and body may take to come, as with kube-apiserver. Timers, as nothing
-else tells that a client stopped sending."""
+"""Timeouts in seconds for a request's head and body, as in kube-apiserver."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9a-fA-F]{2})")
 _VERSIONS: Final = ("1.0", "1.1")
 
 
 class PeerProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that tells the application who the client certificate names."""
+    """HTTP/1.1 that passes the user of the client certificate to the application."""
 
     _refusal: tuple[int, str] | None = None
     _begun = _headed = False
@@ -65,17 +64,19 @@ class PeerProtocol(HttpToolsProtocol):
         self._watch("head", HEAD_SECONDS if peer is not None else FIRST_SECONDS)
 
     def introduce(self, user: User) -> bool:
-        """Tell who the client is; False where there is no room for connections of this user."""
+        """Record the authenticated user; return False if the connection limit for users is
+        reached.
+        """
         return self._visit is None or self._visit.introduce(user)
 
     @property
     def was_asked(self) -> bool:
-        """Whether a whole request ever came."""
+        """Report whether a complete request has ever arrived."""
         return self.cycle is not None and (self.cycle.response_complete or not self.cycle.more_body)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way."""
+        """Report whether a request is in progress."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -83,7 +84,7 @@ class PeerProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def hand_over(self, protocol: asyncio.Protocol, head: bytes) -> None:
-        """Let another protocol have the connection, after this head of an answer."""
+        """Send this response head and hand the connection to another protocol."""
         self._unwatch()
         self._unset_keepalive_if_required()
         self.connections.discard(self)
@@ -97,7 +98,7 @@ class PeerProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self.cycle.keep_alive = False  # nothing but HTTP/1.1 is spoken here
+            self.cycle.keep_alive = False  # only HTTP/1.1 is supported
         except httptools.HttpParserError:
             self._refuse(*self._refusal or (400, "the request is not well-formed HTTP/1.1"))
             return
@@ -107,7 +108,7 @@ class PeerProtocol(HttpToolsProtocol):
             self._unwatch()
 
     def _unfinished(self, size: int) -> None:
-        """More of the request must come: not too much of it, and soon."""
+        """Check the size of an incomplete request and start its timeout."""
         if self._headed:
             self._watch("body", BODY_SECONDS)
             return
@@ -146,12 +147,15 @@ class PeerProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def _wrong(self, why: str, code: int = 400) -> ValueError:
-        """What ends the parsing; the parser does not let it through as it is."""
+        """Record the refusal and return the exception that stops the parser.
+
+        The parser does not pass on the exception itself.
+        """
         self._refusal = code, why
         return ValueError(why)
 
     def _refuse(self, code: int, why: str) -> None:
-        """Say what is wrong, if no other answer is under way, and end the connection."""
+        """Send an error, unless another response is in progress, and close the connection."""
         self._unwatch()
         busy = self.cycle is not None and not self.cycle.response_complete
         if not busy or (self._headed and not self.cycle.response_started):
@@ -167,7 +171,7 @@ class PeerProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _watch(self, what: str, seconds: float) -> None:
-        """Give the client some time for a part of its request, from its beginning on."""
+        """Start the timeout of a part of the request, counted from its beginning."""
         if self._watchdog is not None:
             if self._watched == what:
                 return
@@ -187,10 +191,10 @@ class PeerProtocol(HttpToolsProtocol):
 
 
 class _Joined(asyncio.Transport):
-    """A transport that sends the head of an answer together with its body.
+    """A transport that sends a response's head together with its body.
 
-    One packet and one system call instead of two, which is a third of what a GET costs. An answer
-    whose length is not known (a watch) is not waited for.
+    One packet and system call instead of two save a third of the cost of a GET. A response of
+    unknown length (a watch) is not delayed.
     """
 
     __slots__ = ("_head", "_transport")

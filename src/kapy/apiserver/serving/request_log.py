@@ -1,7 +1,6 @@
-"""One line for each request over the network, in the words of kube-apiserver's log.
+"""The request log: one line for each request over the network, like kube-apiserver's.
 
-A request is said at level INFO, one that took long at WARNING. Nothing is said of bodies, nor of
-what a query may give away.
+The level is INFO, for slow requests WARNING. Bodies and sensitive query parameters are not logged.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from kapy.kube.http import Request
 _log = logging.getLogger("kapy.apiserver.requests")
 
 SLOW: Final = 1.0
-"""Seconds from which on a request (no watch) took long."""
+"""Seconds after which a request that is not a watch counts as slow."""
 
 _AUDIT_ID_LIMIT: Final = 64
 _SECRET: Final = re.compile(r"token|password|passwd|secret|credential|api_?key", re.IGNORECASE)
 
 
 def answered(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
-    """Say that a request was answered. stream: a watch ended, which may take its time."""
+    """Log an answered request. stream: a watch ended, which is never slow."""
     slow = seconds > SLOW and not stream
     level = logging.WARNING if slow else logging.INFO
     if not _log.isEnabledFor(level):
@@ -50,7 +49,7 @@ def _fields(request: Request, status: int, seconds: float) -> dict[str, str | in
 
 
 def without_secrets(uri: str) -> str:
-    """A request's URI in which the values of parameters that sound secret are `***`."""
+    """Return a request's URI with the values of sensitive parameters replaced by `***`."""
     path, mark, query = uri.partition("?")
     return f"{path}{mark}{'&'.join(map(_shown, query.split('&')))}"
 

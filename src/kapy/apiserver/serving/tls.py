@@ -1,4 +1,4 @@
-"""TLS contexts from PEM in memory: private keys do not touch the disk where that can be had."""
+"""TLS contexts from PEM in memory; private keys are not written to disk if the system allows it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from contextlib import contextmanager
 def server_context(
     certificate: bytes, key: bytes, client_ca: bytes | None = None
 ) -> ssl.SSLContext:
-    """A server's context: TLS 1.2 or later; client certificates of `client_ca` are accepted.
+    """Return a server's TLS context: TLS 1.2 or later, optional client certificates.
 
-    A client may also come without a certificate (and show a token, or be anonymous).
+    client_ca: the CA of client certificates. A client without a certificate may use a token.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -27,14 +27,14 @@ def server_context(
 
 
 def show(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Show this certificate on connections that begin from now on. Raises ssl.SSLError."""
+    """Use this certificate for new connections. Raises ssl.SSLError."""
     with _file(certificate + b"\n" + key) as path:
         context.load_cert_chain(path)
 
 
 @contextmanager
 def _file(content: bytes) -> Iterator[str]:
-    """A path under which OpenSSL can read `content`, which nobody else can."""
+    """Yield a path from which OpenSSL can read `content`; other users cannot read it."""
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("certificate", os.MFD_CLOEXEC)
         try:

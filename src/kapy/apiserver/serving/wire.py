@@ -1,4 +1,4 @@
-"""From ASGI's messages to requests, and from replies to messages: bytes, no decisions."""
+"""Conversion between ASGI messages and requests or replies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by name in lower case; what comes several times is joined by commas."""
+    """Return the headers by lower-case name; repeated headers are joined by commas."""
     given = scope["headers"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
     if len(headers) == len(given):
@@ -39,9 +39,9 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 def query_of(scope: Scope) -> dict[str, str]:
-    """The first value of each query parameter; of `dryRun`, the only list, all, one a line.
+    """Return the first value of each query parameter; for `dryRun` all values, one a line.
 
-    As in Go, a pair with a semicolon or with an escape that is none counts as absent.
+    As in Go, a pair with a semicolon or an invalid escape is ignored.
     """
     raw: bytes = scope["query_string"]
     query: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _unescaped(text: bytes) -> bytes:
 
 
 def arrival_of(scope: Scope, audit_id: str, received: float) -> Arrival:
-    """How the request came."""
+    """Return the connection details of the request."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope["query_string"]
     uri = (b"%b?%b" % (raw, query) if query else raw).decode("latin-1")
@@ -75,7 +75,7 @@ def arrival_of(scope: Scope, audit_id: str, received: float) -> Arrival:
 
 
 async def body_of(headers: Mapping[str, str], receive: Receive) -> bytes | None:
-    """The whole body; None when the client went away. Raises TooLarge, before more is kept."""
+    """Read the whole body; return None if the client disconnected. Raises TooLarge early."""
     length = headers.get("content-length")
     if length is None and "transfer-encoding" not in headers:
         return b""
@@ -103,7 +103,7 @@ def _too_large() -> TooLarge:
 
 
 def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, bytes]:
-    """The message that begins a whole answer, and the bytes of its body as they are sent."""
+    """Return the start message of a response, and its encoded body."""
     body = reply.body
     if isinstance(body, bytes):
         content, kind = body, reply.headers.get("content-type", "").encode()
@@ -114,25 +114,25 @@ def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, byt
 
 
 def line_of(event: Any) -> bytes:
-    """One event of a stream."""
+    """Encode one event of a stream as a line."""
     return event if isinstance(event, bytes) else _encode(event) + b"\n"
 
 
 def wants_yaml(headers: Mapping[str, str], reply: Reply) -> bool:
-    """Whether the client wants the answer as YAML."""
+    """Report whether the client wants the response as YAML."""
     accept = headers.get("accept", "")
     return "yaml" in accept and negotiation.wants_yaml(accept, failed=reply.status >= 400)
 
 
 def yaml_of(document: Any) -> bytes:
-    """A document as YAML."""
+    """Encode a document as YAML."""
     from kapy.kube import yaml
 
     return yaml.dump(document).encode()
 
 
 def start(reply: Reply, kind: bytes, audit_id: str, length: int | None) -> dict[str, Any]:
-    """The message that begins an answer. length: None for a stream."""
+    """Return the start message of a response. length: None for a stream."""
     out: list[tuple[bytes, bytes]] = [(b"audit-id", audit_id.encode("latin-1"))]
     if kind:
         out.append((b"content-type", kind))

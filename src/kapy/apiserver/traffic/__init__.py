@@ -1,5 +1,5 @@
-"""What goes in and out of one server, counted for `/metrics` and bounded.
+"""Metrics and limits of the requests to one server.
 
-Everything is counted in plain numbers while requests are answered (`counts`, `hooks`); a scrape
-turns them into families with kube-apiserver's names (`families`). `inflight` is the bound.
+Requests update plain numbers (`counts`, `hooks`). A scrape of `/metrics` converts them to metric
+families with kube-apiserver's names (`families`). `inflight` limits concurrent requests.
 """

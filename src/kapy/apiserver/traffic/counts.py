@@ -1,4 +1,4 @@
-"""The numbers of requests and watches, as cheap to keep as can be."""
+"""Counters of requests and watches, optimized for cheap updates."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _APPLY: Final = "application/apply-patch+"
 _VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
 _METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
 _OF_ONE: Final = frozenset({"apply", "delete", "get", "patch", "update"})
-"""Verbs that are about the object that the path names."""
-_MANY: Final = 1000  # kinds come and go with their definitions
+"""Verbs for the object that the path names."""
+_MANY: Final = 1000  # custom kinds come and go
 
 ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
-"""Seconds that the present request has waited for webhooks: not the server's own."""
+"""Seconds that the current request has waited for webhooks, which do not count for the SLI."""
 
 
 class Label(NamedTuple):
-    """What requests are counted by; `scope` is resource, namespace, cluster or nothing."""
+    """The labels of request metrics; `scope` is resource, namespace, cluster or empty."""
 
     verb: str
     dry_run: str
@@ -47,11 +47,11 @@ class Label(NamedTuple):
 
 
 class Tally:
-    """The numbers of requests of one label.
+    """The counters of one label set.
 
-    codes: how many were answered with which status. durations: of those that waited for no webhook.
-    waits: of the others, with and without the time of webhooks. sizes: bytes of answers over the
-    network. open: watches that go on. refused: requests that found no room, on top of `codes`.
+    codes: requests by response status. durations: of requests without webhook calls. waits: of the
+    other requests, including and excluding webhook time. sizes: response bytes over the network.
+    open: active watches. refused: requests over the limit, also counted in `codes`.
     """
 
     __slots__ = ("codes", "durations", "open", "refused", "sizes", "waits")
@@ -65,13 +65,13 @@ class Tally:
         self.refused = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """One more."""
+        """Count a request."""
         codes = self.codes
         codes[status] = codes.get(status, 0) + 1
         self.durations.observe(seconds)
 
     def waited(self, status: int, seconds: float, webhooks: float) -> None:
-        """One more, in which webhooks took some of the seconds."""
+        """Count a request that waited for webhooks for some of the seconds."""
         self.codes[status] = self.codes.get(status, 0) + 1
         if self.waits is None:
             self.waits = Histogram(DURATION_BUCKETS), Histogram(SLI_BUCKETS)
@@ -80,22 +80,22 @@ class Tally:
         own.observe(seconds - webhooks)
 
     def watched(self, seconds: float) -> None:
-        """A watch that went on for so long is over."""
+        """Count a watch that has ended."""
         self.open -= 1
         self.answered(200, seconds)
 
     def sent(self, size: int) -> None:
-        """An answer had so many bytes."""
+        """Record the size of a response."""
         if self.sizes is None:
             self.sizes = Histogram(RESPONSE_BUCKETS)
         self.sizes.observe(size)
 
     def all_durations(self) -> Histogram:
-        """How long requests took."""
+        """Return the durations of requests including webhook time."""
         return _sum(self.durations, self.waits[0]) if self.waits else self.durations
 
     def own_durations(self) -> Histogram:
-        """How long requests took without the time of webhooks."""
+        """Return the durations of requests excluding webhook time."""
         found = Histogram(SLI_BUCKETS)
         found.sum = self.durations.sum
         finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS) + 1
@@ -111,7 +111,7 @@ def _sum(one: Histogram, other: Histogram) -> Histogram:
 
 
 class Events:
-    """The events that watchers of one resource got."""
+    """The watch events of one resource that were sent."""
 
     __slots__ = ("count", "sizes")
 
@@ -120,13 +120,13 @@ class Events:
         self.sizes = Histogram(EVENT_BUCKETS)
 
     def sent(self, size: int) -> None:
-        """One more. size: bytes of JSON."""
+        """Count an event. size: bytes of JSON."""
         self.count += 1
         self.sizes.observe(size)
 
 
 class Audited:
-    """What became of audit events. levels: requests by the level that the policy gave them."""
+    """Counters of audit events. levels: requests by audit level."""
 
     __slots__ = ("events", "levels", "lost")
 
@@ -136,15 +136,14 @@ class Audited:
         self.levels: Counter[str] = Counter()
 
     def lose(self, count: int) -> None:
-        """So many events could not be written."""
+        """Count events that could not be written."""
         self.lost += count
 
 
 class Traffic:
-    """All numbers of one server.
+    """All counters of one server.
 
-    changes: committed writes by table. cut: watches that ended because
-    their readers were too slow, by table.
+    changes: committed writes by table. cut: watches closed because of slow readers, by table.
     """
 
     __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks")
@@ -159,7 +158,9 @@ class Traffic:
         self.audit = Audited()
 
     def tally(self, request: Request, route: Route | None, verb: str) -> Tally:
-        """Where a request is counted. verb: Kubernetes', of what is no resource the method."""
+        """Return the counters for a request. verb: Kubernetes' verb, or the method if no
+        resource.
+        """
         if route is None:
             return self._tally(_page(request))
         kind = route.kind
@@ -167,7 +168,7 @@ class Traffic:
             verb = "apply"
         about_one = route.name if verb in _OF_ONE else verb == "create"
         plain = about_one and "dryRun" not in request.query
-        if plain:  # most requests: found without looking closely
+        if plain:  # most requests take this fast path
             found = self._plain.get((kind, verb, route.subresource))
             if found is not None:
                 return found
@@ -189,25 +190,25 @@ class Traffic:
         return found
 
     def events_of(self, api_version: str, resource: str) -> Events:
-        """Where the events of a resource's watches are counted."""
+        """Return the counters for watch events of a resource."""
         found = self.events.get((api_version, resource))
         if found is None:
             found = self.events[api_version, resource] = Events()
         return found
 
     def changed(self, one: Happening) -> None:
-        """A write was committed."""
+        """Count a committed write."""
         self.changes[one.table] += 1
 
     def tallies(self) -> list[tuple[Label, Tally]]:
-        """All numbers of requests."""
+        """Return all request counters with their labels."""
         return [
             (Label(_shown(verb), *rest), tally) for (verb, *rest), tally in self._tallies.items()
         ]
 
 
 def scope_of(verb: str, namespace: str, name: str) -> str:
-    """What a request for a resource is about: one object, a namespace, or all of a cluster."""
+    """Return the scope of a resource request: `resource`, `namespace` or `cluster`."""
     if name or verb == "create":
         return "resource"
     return "namespace" if namespace else "cluster"

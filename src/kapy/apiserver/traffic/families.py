@@ -1,4 +1,4 @@
-"""The families that a server shows at `/metrics`: kube-apiserver's names, labels and buckets."""
+"""The metric families at `/metrics`, with kube-apiserver's names, labels and buckets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONVERSION: Final = ("result", "failure_type")
 
 
 class Families:
-    """What one server tells. directory: where its files are, None: it has none."""
+    """The metrics of one server. directory: its data directory, None if it has none."""
 
     def __init__(
         self, traffic: Traffic, store: Store, inflight: InFlight, directory: Path | None
@@ -35,18 +35,18 @@ class Families:
         self._directory = directory
 
     def with_process(self) -> Iterator[Metric]:
-        """This server's families, and those of its process."""
+        """Yield the metrics of this server and of its process."""
         from prometheus_client import ProcessCollector
 
         yield from self.collect()
         yield from ProcessCollector(registry=None).collect()
 
     def describe(self) -> Iterable[Metric]:
-        """No names in advance: registering must not collect."""
+        """Return no names: registration must not collect."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The families, as they are now."""
+        """Yield the current metrics."""
         yield from self._requests()
         yield from self._bounds()
         yield from self._storage()

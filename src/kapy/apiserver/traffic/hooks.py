@@ -1,4 +1,4 @@
-"""The numbers of webhooks that a server asked."""
+"""Counters of webhook calls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CONVERSION_BUCKETS: Final = tuple(0.001 * 2**power for power in range(15))
 CONVERSION_CALL_BUCKETS: Final = (
     *(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0),
 )
-_HIGHEST: Final = 600  # codes beyond are no HTTP, and would be labels without end
+_HIGHEST: Final = 600  # higher codes are not HTTP and would create unlimited labels
 
 
 class HookCounts:
-    """Keys are label values in the order of the families that show them."""
+    """Counters of webhook calls. Keys are label values in the order of the metric's labels."""
 
     __slots__ = (
         "calls",
@@ -40,24 +40,26 @@ class HookCounts:
     def asked(
         self, name: str, role: str, operation: str, seconds: float, *, code: int, rejected: bool
     ) -> None:
-        """An admission webhook answered (or failed to). role: `admit` or `validating`."""
+        """Count a call of an admission webhook. role: `admit` or `validating`."""
         said = "true" if rejected else "false"
         self.requests[name, role, operation, str(min(code, _HIGHEST)), said] += 1
         _seen(self.durations, (name, role, operation, said), ADMISSION_BUCKETS, seconds)
 
     def rejected(self, name: str, role: str, operation: str, error: str, code: int) -> None:
-        """An admission webhook refused a write, or its failure did."""
+        """Count a write refused by an admission webhook or because of its failure."""
         self.rejections[name, role, operation, error, str(min(code, _HIGHEST))] += 1
 
     def passed(self, name: str, role: str) -> None:
-        """A webhook failed, and its failurePolicy let the write pass."""
+        """Count a webhook failure that its failurePolicy ignored."""
         self.fail_open[name, role] += 1
 
     def converted(
         self, definition: str, versions: tuple[str, str], seconds: float, failure: str
     ) -> None:
-        """A conversion webhook was asked. versions: from, to. failure: kube-apiserver's word for
-        what went wrong, "" for nothing."""
+        """Count a call of a conversion webhook.
+
+        versions: from and to. failure: kube-apiserver's failure type, "" for success.
+        """
         key = ("failure" if failure else "success", failure)
         self.conversion_calls[key] += 1
         _seen(self.calls, key, CONVERSION_CALL_BUCKETS, seconds)

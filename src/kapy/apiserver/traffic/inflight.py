@@ -1,8 +1,8 @@
-"""How many requests may be under way at once: the rest is refused, and asked to come again.
+"""The limit of concurrent requests; further requests receive 429 and should retry.
 
-kube-apiserver's rule without priority and fairness: reads and writes are counted apart, watches
-not at all, and members of `system:masters` are answered even when there is no room. Requests in
-process are the controllers' (of `system:masters`): they are neither counted nor refused.
+This is kube-apiserver's rule without priority and fairness. Reads and writes have separate limits,
+watches have none, and members of `system:masters` are never refused. In-process requests come from
+controllers and are not counted.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _PAGES: Final = tuple(f"/{page}" for page in PAGES)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Requests that may be under way at once; 0: no bound."""
+    """The most concurrent requests; 0 means no limit."""
 
     reading: int = 400
     mutating: int = 200
 
 
 class Room:
-    """Requests of one kind."""
+    """The concurrent requests of one type (reading or mutating)."""
 
     __slots__ = ("_peak", "limit", "now")
 
@@ -39,7 +39,7 @@ class Room:
         self._peak = 0
 
     def enter(self, user: User) -> bool:
-        """Whether the request takes room, which `leave` gives back. Raises TooManyRequests."""
+        """Count a request; return whether `leave` must be called for it. Raises TooManyRequests."""
         if self.limit and self.now >= self.limit:
             if SUPERUSERS in user.groups:
                 return False
@@ -54,17 +54,17 @@ class Room:
         return True
 
     def leave(self) -> None:
-        """A request that took room is answered."""
+        """Uncount a finished request."""
         self.now -= 1
 
     def peak(self) -> int:
-        """The highest number since somebody asked last."""
+        """Return the highest number since the last call."""
         found, self._peak = self._peak, self.now
         return found
 
 
 class InFlight:
-    """The requests over the network that one server is answering."""
+    """The network requests that one server is processing."""
 
     __slots__ = ("mutating", "reading")
 
@@ -73,7 +73,7 @@ class InFlight:
         self.mutating = Room(limits.mutating)
 
     def enter(self, request: Request, user: User) -> Room | None:
-        """The room that a request takes, None when it needs none. Raises TooManyRequests."""
+        """Count a request; return its Room, None if it is not limited. Raises TooManyRequests."""
         if is_long_running(request) or is_probe(request):
             return None
         room = self.reading if request.method in ("GET", "HEAD") else self.mutating
@@ -81,7 +81,7 @@ class InFlight:
 
 
 def is_long_running(request: Request) -> bool:
-    """Whether the answer is a stream that goes on: a watch."""
+    """Report whether the response is a long-running stream: a watch."""
     if request.method != "GET" or not request.path.startswith("/api"):
         return False
     if "watch" not in request.query and "/watch" not in request.path:
@@ -90,5 +90,5 @@ def is_long_running(request: Request) -> bool:
 
 
 def is_probe(request: Request) -> bool:
-    """Whether somebody asks how the server is: that is answered whatever happens."""
+    """Report whether a request is a health probe, which is never refused."""
     return request.path.startswith(_PAGES) and request.path[1:].partition("/")[0] in PAGES

@@ -1,8 +1,8 @@
-"""Large requests: what they compute is done on threads, so that the event loop stays free.
+"""Computations of large requests, run in threads to keep the event loop responsive.
 
-Python runs one thread at a time, so threads make nothing faster. They let the event loop take its
-turn every few milliseconds. How many work at once is bounded, and each user has one place, so that
-nobody waits for more than one computation of each of the others.
+Python runs one thread at a time, so this makes nothing faster, but the event loop gets its turn
+every few milliseconds. The number of threads is limited. Each user has one place, so that a request
+waits for at most one computation of each other user.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from kapy.kube.http import User
 Result = TypeVar("Result")
 
 LARGE: Final = 32 * 1024
-"""Bytes of JSON that are too many to be worked on between two other requests."""
+"""The size in bytes of JSON above which a request counts as large."""
 
 LARGE_YAML: Final = 8 * 1024
-"""The same of YAML, which takes many times as long."""
+"""The same limit for YAML, which takes much longer."""
 
 PLACES: Final = 2
-"""Computations that are done at once."""
+"""The most concurrent computations."""
 
 WAITING: Final = 32
-"""Computations of one user that may wait for a place; beyond that requests are refused."""
+"""The most waiting computations of one user; further requests are refused."""
 
 SWITCH_SECONDS: Final = 0.001
-"""How long a thread computes before the event loop has its turn (Python's own: 5 ms)."""
+"""How long a thread computes before the event loop gets its turn (Python's default: 5 ms)."""
 
 OLD: Final = 500
-"""How rarely meanwhile all objects are looked through for cycles of garbage, which stops every
-thread: a large document is a million objects of which none is garbage."""
+"""The generation-2 threshold of the garbage collector meanwhile. A full collection stops every
+thread and finds nothing in a large document, which may have a million objects.
+"""
 
 
 class LargeWork:
-    """The places for the computations of large requests of one server."""
+    """The threads and the queue for large requests of one server."""
 
     __slots__ = ("_before", "_busy", "_threads", "_waiting")
 
@@ -54,25 +55,25 @@ class LargeWork:
         self._before: tuple[float, tuple[int, int, int]] = (0.0, (0, 0, 0))
 
     async def run(self, user: User, work: Callable[[], Result]) -> Result:
-        """What `work` gives, which must not change anything that others see.
+        """Run `work` in a thread and return its result; it must not change shared state.
 
-        Raises TooManyRequests when too many computations of the user wait already.
+        Raises TooManyRequests if too many computations of the user are waiting.
         """
         await self._enter(user)
         if self._threads is None:
             self._threads = ThreadPoolExecutor(PLACES, "large-request")
         loop = asyncio.get_running_loop()
         working = loop.run_in_executor(self._threads, copy_context().run, work)
-        # A place is free when the thread is, though whoever asked may have gone before that.
+        # The place is free when the thread ends, even if the requester has gone before.
         working.add_done_callback(lambda done: self._end(user, done))
         try:
             return await asyncio.shield(working)
         finally:
-            del working  # a failure holds this frame, and would be held by it
+            del working  # breaks a reference cycle between the failure and this frame
 
     def _end(self, user: User, done: asyncio.Future[Any]) -> None:
         if not done.cancelled():
-            done.exception()  # nobody may be waiting for it any more
+            done.exception()  # retrieve the error: the requester may have gone
         self._leave(user)
 
     async def _enter(self, user: User) -> None:
@@ -109,7 +110,7 @@ class LargeWork:
             gc.set_threshold(*self._before[1])
         queue = self._waiting.pop(user.name, None)
         if queue:
-            self._waiting[user.name] = queue  # after all others who wait
+            self._waiting[user.name] = queue  # behind all other users
         for name in list(self._waiting):
             if len(self._busy) >= PLACES:
                 return
@@ -117,7 +118,7 @@ class LargeWork:
                 self._let_in(name)
 
     def _let_in(self, name: str) -> None:
-        """Give the first who waits of a user a place; the user's others come after all others."""
+        """Start a user's first waiting computation; the user's others queue behind other users."""
         queue = self._waiting.pop(name)
         while queue:
             turn = queue.popleft()
@@ -129,7 +130,7 @@ class LargeWork:
             self._waiting[name] = queue
 
     def close(self) -> None:
-        """Begin nothing more; what is being computed ends by itself."""
+        """Start no further computations; running ones end by themselves."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None

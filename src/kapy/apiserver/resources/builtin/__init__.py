@@ -1,4 +1,4 @@
-"""Kubernetes' own resources, as data; what is special about some stands beside."""
+"""Kubernetes' own resources as data, and the strategies of kinds with special rules."""
 
 from __future__ import annotations
 

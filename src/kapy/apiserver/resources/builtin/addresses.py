@@ -1,6 +1,6 @@
-"""IP addresses and ranges in objects, as kube-apiserver takes them.
+"""IP addresses and ranges in objects, validated like in kube-apiserver.
 
-Fields that are older than strict rules allow leading zeros (`010.1.1.1`).
+Fields that predate strict validation accept leading zeros (`010.1.1.1`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MULTICAST: Final = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network(
 
 
 def address_of(text: str) -> Address | None:
-    """The address that a text is, leading zeros ignored; None when it is none."""
+    """Parse an IP address, ignoring leading zeros; return None if it is invalid."""
     try:
         found = ipaddress.ip_address(_without_zeros(text))
     except ValueError:
@@ -34,7 +34,7 @@ def address_of(text: str) -> Address | None:
 
 
 def network_of(text: str) -> Network | None:
-    """The range that a text is; None when it is none."""
+    """Parse a CIDR range; return None if it is invalid."""
     host, slash, bits = text.partition("/")
     if not slash or not re.fullmatch("[0-9]+", bits) or (len(bits) > 1 and bits[0] == "0"):
         return None
@@ -49,24 +49,24 @@ def _without_zeros(text: str) -> str:
 
 
 def is_ipv6(text: str) -> bool:
-    """Whether a text is an address of version 6."""
+    """Report whether a text is an IPv6 address."""
     return isinstance(address_of(text), ipaddress.IPv6Address)
 
 
 def ip_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """The errors of an address in an old field. known: what stood there before."""
+    """Return the errors of an address with legacy validation. known: accepted old values."""
     good = text in known or address_of(text) is not None
     return [] if good else [invalid(path, text, _IP)]
 
 
 def cidr_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """The errors of a range in an old field. known: what stood there before."""
+    """Return the errors of a range with legacy validation. known: accepted old values."""
     good = text in known or network_of(text) is not None
     return [] if good else [invalid(path, text, _CIDR)]
 
 
 def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
-    """The errors of an address in a new field: it is in its canonical form."""
+    """Yield the errors of an address with strict validation: it must have its canonical form."""
     found = address_of(text)
     if found is None:
         yield invalid(path, text, _IP)
@@ -80,7 +80,7 @@ def strict_ip_errors(text: str, path: str) -> Iterator[FieldError]:
 
 
 def endpoint_ip_errors(text: str, path: str) -> Iterator[FieldError]:
-    """The errors of an address that others are sent to."""
+    """Yield the errors of an endpoint address."""
     found = address_of(text)
     if found is None:
         yield invalid(path, text, "must be a valid IP address")

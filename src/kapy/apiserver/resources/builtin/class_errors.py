@@ -46,7 +46,7 @@ def ingress_class_errors(document: Document, old: Document | None) -> Iterator[F
 
 
 def _prefixed_path_errors(text: str, path: str) -> Iterator[FieldError]:
-    """The errors of a domain and a path, as `acme.io/foo`."""
+    """Yield the errors of a domain-prefixed path such as `acme.io/foo`."""
     host, slash, rest = text.partition("/")
     if not text:
         yield required(path)

@@ -1,4 +1,4 @@
-"""Validation of the addresses that a Service has in its cluster."""
+"""Validation of a Service's cluster IPs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PATH: Final = "spec.clusterIPs"
 
 
 def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldError]:
-    """The errors of addresses, families and policy of a Service's spec.
+    """Yield the errors of cluster IPs, IP families and the family policy.
 
-    before: the old spec, {} of none.
+    before: the old spec, {} for a new Service.
     """
     if spec.get("type") == "ExternalName":
         return
@@ -39,7 +39,7 @@ def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldEr
 
 
 def address_change_errors(spec: Document, old: Document) -> Iterator[FieldError]:
-    """The errors of the addresses of a Service that had others before (in the spec `old`)."""
+    """Yield the errors of changed cluster IPs. old: the old spec."""
     if not old or "ExternalName" in (spec.get("type"), old.get("type")):
         return
     addresses: list[str] = spec.get("clusterIPs") or []

@@ -1,4 +1,4 @@
-"""Validation of containers: their ports, variables, mounts and resources."""
+"""Validation of containers: ports, environment variables, mounts and resources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKey
 def container_errors(
     container: Document, path: str, volumes: Container[str]
 ) -> Iterator[FieldError]:
-    """The errors of a container of any kind. volumes: the names of the pod's."""
+    """Yield the errors of a container of any kind. volumes: the names of the pod's volumes."""
     name = container.get("name") or ""
     if not name:
         yield required(f"{path}.name")
@@ -40,7 +40,7 @@ def container_errors(
 
 
 def one_of(holder: Document, field: str, known: list[str], path: str) -> Iterator[FieldError]:
-    """The errors of a field that has one of a few values."""
+    """Yield the errors of a field that must have one of the known values."""
     value, where = holder.get(field) or "", f"{path}.{field}"
     if not value:
         yield required(where)
@@ -125,7 +125,7 @@ def _resources(resources: Document, path: str) -> Iterator[FieldError]:
 
 
 def _against(name: str, amount: str, limits: Document, path: str) -> Iterator[FieldError]:
-    """The errors of what a container asks for, beside its limit."""
+    """Yield the errors of a resource request compared with its limit."""
     limit: Any = limits.get(name)
     if limit is None:
         if not may_be_overcommitted(name):

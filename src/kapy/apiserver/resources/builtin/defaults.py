@@ -1,7 +1,7 @@
-"""Defaults of Kubernetes' own kinds, as `kubectl create` gets them back.
+"""Defaults of Kubernetes' own kinds.
 
-Each function fills in one struct of a private document in place. `DEFAULTS` names the one of each
-kind; what a field's default is stands in Kubernetes' API reference.
+Each function sets the defaults of one struct in place, so the document must be private. `DEFAULTS`
+maps kinds to functions. Kubernetes' API reference documents the values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MODE = 0o644
 
 
 def _set(document: Document, **values: Any) -> None:
-    """Fill in fields that are absent."""
+    """Set fields that are absent."""
     for name, value in values.items():
         if document.get(name) is None:
             document[name] = value
@@ -104,7 +104,7 @@ def _volume(volume: Document) -> None:
 
 
 def pod_spec(spec: Document) -> None:
-    """A pod's spec, of a pod or of a template."""
+    """Set the defaults of a pod spec, in a pod or in a template."""
     _set(
         spec,
         dnsPolicy="ClusterFirst",
@@ -371,7 +371,7 @@ def _definition(document: Document) -> None:
 
 
 def _claimed(document: Document) -> None:
-    """Kinds whose defaults are only those of their template."""
+    """Set the defaults of a kind that has only those of its pod template."""
     template = document.get("template") or {}
     if isinstance(template.get("spec"), dict):
         pod_spec(template["spec"])

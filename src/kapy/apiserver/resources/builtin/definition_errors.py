@@ -1,7 +1,7 @@
 """Validation of a CustomResourceDefinition.
 
-kube-apiserver keeps what all versions have in common beside `spec.versions`, and its errors name
-fields there; `definition_versions` tells of that.
+kube-apiserver's internal type keeps what all versions share outside `spec.versions`, and its errors
+name those fields; see `definition_versions`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _PRESERVE_SENTENCE: Final = (
 
 
 def definition_errors(document: Document, old: Document | None) -> list[FieldError]:
-    """The errors of a definition (and with `old` of the change), in kube-apiserver's words."""
+    """Return the errors of a definition or, with `old`, of its update."""
     spec, status = document["spec"], document.get("status") or {}
     found: list[FieldError] = FieldErrors()
-    if old is not None and spec == old["spec"]:  # of metadata or of the status
+    if old is not None and spec == old["spec"]:  # only metadata or status changes
         found += name_errors(status.get("acceptedNames") or {}, "status.acceptedNames")
         return [*found, *_approval_errors(document, old)]
     if old is None:
@@ -63,7 +63,7 @@ def definition_errors(document: Document, old: Document | None) -> list[FieldErr
 
 
 def is_established(document: Document) -> bool:
-    """Whether the definition's kind is served for good: then its names stay."""
+    """Report whether the definition is Established, after which its names cannot change."""
     return any(
         one.get("type") == "Established" and one.get("status") == "True"
         for one in (document.get("status") or {}).get("conditions") or ()
@@ -102,7 +102,7 @@ def _spec_errors(spec: Document, old: Document | None) -> Iterator[FieldError]:
 
 
 class _Demanded:
-    """What is asked of the schemas of a definition, after those of the old one."""
+    """The checks for the schemas of a definition, which depend on the old definition's schemas."""
 
     def __init__(self, versions: Versions, spec: Document, old: Document | None) -> None:
         self._versions = versions
@@ -121,18 +121,18 @@ class _Demanded:
     def _weakened(self, schemas: Sequence[Document]) -> Demands:
         structural = all(map(is_structural, schemas))
         demands = demands_after(schemas, structural, all(map(has_pruned_defaults, schemas)))
-        # What cannot do without structure asks for it again: pruning first of all.
+        # A feature that needs a structural schema, above all pruning, requires it again.
         return demands if self._preserves else replace(demands, structural=True)
 
     def of(self, version: str) -> Demands:
-        """What is asked of the schema of a version."""
+        """Return the checks for the schema of a version."""
         schema = self._versions.schema_of(version)
         if schema is not None and self._before.get(version) == schema:
             return replace(self._demands, cheap_rules=False)
         return self._demands
 
     def missing_schema_errors(self) -> Iterator[FieldError]:
-        """Every version has a schema, or at least every served one."""
+        """Yield an error for each version (or each served version) without a schema."""
         text = "" if self._all_schemas else "because otherwise all fields are pruned"
         for index, version in enumerate(self._versions.listed):
             if _schema(version) is not None:
@@ -173,7 +173,7 @@ def _version_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldErr
 
 
 def _shared_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
-    """The errors of what all versions have in common."""
+    """Yield the errors of what all versions share."""
     shared = versions.shared
     schema = (shared.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
@@ -212,8 +212,9 @@ def _group_errors(group: str) -> Iterator[FieldError]:
 
 
 def _approval_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Groups of Kubernetes' own community need somebody's approval, or the word that there is
-    none."""
+    """Yield the errors of the API approval annotation, required for groups of the Kubernetes
+    project.
+    """
     group = document["spec"].get("group", "")
     if not any(group == one or group.endswith(f".{one}") for one in _PROTECTED):
         return
@@ -250,7 +251,7 @@ def _approval(told: str) -> str:
 
 
 def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
-    """A version that objects may be stored in stays."""
+    """Yield an error if a version in status.storedVersions was removed."""
     known: list[str] = status.get("storedVersions") or []
     if not known:
         text = "must have at least one stored version"

@@ -10,14 +10,14 @@ from kapy.kube.qualified_names import dns_1035_label_errors
 
 
 def missing_name_errors(names: Document) -> Iterator[FieldError]:
-    """What a definition must say in `spec.names`."""
+    """Yield errors for missing fields in `spec.names`."""
     for field in ("plural", "singular", "kind", "listKind"):
         if not names.get(field):
             yield required(f"spec.names.{field}")
 
 
 def name_errors(names: Document, path: str) -> Iterator[FieldError]:
-    """Of the names in `spec` or `status`; what is empty is no name."""
+    """Yield the errors of the names in `spec` or `status`; empty names are skipped."""
     for field in ("plural", "singular"):
         yield from _label_errors(names.get(field, ""), f"{path}.{field}")
     for field in ("kind", "listKind"):

@@ -1,7 +1,7 @@
-"""The schemas of definitions, each looked at once in a process.
+"""Validated schemas of CustomResourceDefinitions, cached per process.
 
-Looking at one takes milliseconds, and the same kinds are installed again and again: by planes on
-paper and in tests, by whoever creates a definition and then writes its status.
+Validation takes milliseconds, and the same schemas are validated repeatedly: by in-memory planes,
+by tests, and when a client creates a definition and then writes its status.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from kapy.kube.schema import Demands, RuleChecker, has_rules, look_at, unknown_f
 
 _MOST: Final = 4096
 _sound: Final[dict[bytes, tuple[str, ...]]] = {}
-"""The unknown formats of schemas in which nothing is wrong, by digest."""
+"""The unknown formats of valid schemas, by the schema's digest."""
 
 
 def problems(schema: Document, path: str, demands: Demands, *, status: bool) -> list[FieldError]:
-    """What is wrong with a schema that stands at `path`. status: its version has a status
-    subresource."""
+    """Return the errors of the schema at `path`.
+
+    status: its version has a status subresource.
+    """
     digest = _digest(schema, status=status)
     if digest in _sound:
         return []
@@ -60,12 +62,12 @@ def _rule_checker(schema: Document) -> RuleChecker | None:
 
 
 def is_structural(schema: Document) -> bool:
-    """Whether nothing is wrong with the structure of a schema."""
+    """Report whether a schema is structural."""
     return _is_known(schema) or look_at(schema, "", demands=_ONLY_STRUCTURE).sound
 
 
 def has_pruned_defaults(schema: Document) -> bool:
-    """Whether no default of a structural schema has unknown fields."""
+    """Report whether no default in a structural schema has unknown fields."""
     if _is_known(schema):
         return True
     found = look_at(schema, "", demands=replace(_ONLY_STRUCTURE, pruned_defaults=True))
@@ -78,7 +80,7 @@ _ONLY_STRUCTURE: Final = Demands(
 
 
 def formats_nobody_checks(schema: Document) -> tuple[str, ...]:
-    """Formats of a schema that mean nothing here, each once."""
+    """Return the formats in a schema that the server does not validate."""
     known = next((_sound[one] for one in _digests(schema) if one in _sound), None)
     return tuple(unknown_formats(schema)) if known is None else known
 

@@ -1,7 +1,7 @@
-"""What a CustomResourceDefinition says of its versions.
+"""The versions of a CustomResourceDefinition in kube-apiserver's internal form.
 
-kube-apiserver moves what all versions have in common out of them: the scale paths of a definition
-with one version are in `spec.subresources`, its schema is in `spec.validation`.
+There, fields that all versions share are moved out of them. For example, a definition with one
+version has its scale paths in `spec.subresources` and its schema in `spec.validation`.
 """
 
 from __future__ import annotations
@@ -27,25 +27,28 @@ _SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selecta
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions of a definition. listed: as the definition lists them; absent: it does not."""
+    """The versions of a definition.
+
+    listed: `spec.versions`. absent: the field is missing.
+    """
 
     listed: tuple[Document, ...]
     absent: bool = False
 
     @classmethod
     def of(cls, spec: Document) -> Versions:
-        """The versions of a definition's spec."""
+        """Read the versions from a definition's spec."""
         listed = spec.get("versions")
         return cls(tuple(listed or ()), listed is None)
 
     @cached_property
     def names(self) -> list[str]:
-        """Their names."""
+        """Return the names of the versions."""
         return [one.get("name", "") for one in self.listed]
 
     @cached_property
     def shared(self) -> Document:
-        """What all of them have in common."""
+        """Return the fields that all versions share."""
         if not self.listed:
             return {}
         first = self.listed[0]
@@ -56,22 +59,22 @@ class Versions:
         }
 
     def own(self, version: Document) -> Document:
-        """What a version does not share with all others."""
+        """Return the fields of a version that not all versions share."""
         return {field: version.get(field) for field in _SHARED if field not in self.shared}
 
     def schemas(self) -> list[Document]:
-        """Their schemas."""
+        """Return the schemas of the versions."""
         found = (self.schema_of(one) for one in self.names)
         return [one for one in found if one is not None]
 
     def schema_of(self, name: str) -> Document | None:
-        """The schema of a version."""
+        """Return the schema of a version."""
         version = next((one for one in self.listed if one.get("name", "") == name), {})
         found: Document | None = (version.get("schema") or {}).get("openAPIV3Schema")
         return found
 
     def has_status(self, name: str) -> bool:
-        """Whether a version has a status subresource."""
+        """Report whether a version has a status subresource."""
         version = next((one for one in self.listed if one.get("name", "") == name), {})
         return (version.get("subresources") or {}).get("status") is not None
 
@@ -86,7 +89,7 @@ class Versions:
         )
 
     def shown(self) -> Shown:
-        """The versions as an error shows them: with Go's names, and without what they share."""
+        """Return the versions in the form that errors show: Go's field names, no shared fields."""
         return Shown.of(None if self.absent else [self._shown(one) for one in self.listed])
 
     def _shown(self, version: Document) -> Document:
@@ -105,7 +108,7 @@ class Versions:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two versions say the same; an empty list says nothing."""
+    """Report whether two values are equal; an empty list equals an absent one."""
     return bool(one == other) or (one in (None, []) and other in (None, []))
 
 
@@ -151,7 +154,7 @@ def _shown_fields(fields: Sequence[Document] | None) -> Any:
 
 
 def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldError]:
-    """The errors of the paths of a scale subresource."""
+    """Yield the errors of a scale subresource's paths."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -202,7 +205,7 @@ def column_errors(column: Document, path: str) -> Iterator[FieldError]:
 def selectable_errors(
     fields: Sequence[Document], schema: Document | None, path: str, *, shared: bool
 ) -> Iterator[FieldError]:
-    """The errors of fields that a field selector may name. shared: all versions have them."""
+    """Yield the errors of selectableFields. shared: all versions have the same ones."""
     if schema is None:
         if not shared:
             text = "may only be set when `version.schema.openAPIV3Schema` is not included"
@@ -224,7 +227,7 @@ def selectable_errors(
 def _field_errors(
     value: str, schema: Document, path: str, seen: set[tuple[str, ...]]
 ) -> Iterator[FieldError]:
-    """The errors of one selectable field. seen: the fields that were selectable before."""
+    """Yield the errors of one selectable field. seen: the paths of the fields before it."""
     where = f"{path}.jsonPath"
     if not value:
         yield required(where)
@@ -248,7 +251,7 @@ def _field_errors(
 
 
 def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:
-    """The errors of the warning about a deprecated version."""
+    """Yield the errors of a version's deprecation warning."""
     warning = version.get("deprecationWarning")
     if warning is None:
         return

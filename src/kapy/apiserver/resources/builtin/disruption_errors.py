@@ -20,7 +20,7 @@ _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "exp
 
 
 def budget_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a budget's spec, and of a status that is written."""
+    """Yield the errors of a budget's spec, and of a status update."""
     spec = document.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         text = "minAvailable and maxUnavailable cannot be both set"
@@ -55,7 +55,7 @@ def _amount_errors(amount: int | str, path: str) -> Iterator[FieldError]:
 
 
 def _shown(spec: Document) -> Shown:
-    """A spec as Go prints its struct."""
+    """Return a spec in the form in which Go prints its struct."""
     return Shown.of(
         {
             "MinAvailable": spec.get("minAvailable"),

@@ -32,7 +32,7 @@ _MOST_HINTS: Final = 8
 
 
 def endpoints_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of Endpoints; subsets that were there before are let be."""
+    """Yield the errors of Endpoints; unchanged subsets are not validated again."""
     subsets = document.get("subsets") or []
     if old is not None and subsets == (old.get("subsets") or []):
         return
@@ -71,7 +71,7 @@ def _port_errors(port: Document, path: str, *, named: bool) -> Iterator[FieldErr
 
 
 def slice_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of an EndpointSlice; endpoints that were there before are let be."""
+    """Yield the errors of an EndpointSlice; unchanged endpoints are not validated again."""
     kind = document.get("addressType") or ""
     if not kind:
         yield required("addressType")
@@ -129,7 +129,10 @@ def _too_many(path: str, count: int, most: int) -> FieldError:
 
 
 def _typed_errors(kind: str, address: str, path: str, at: int) -> Iterator[FieldError]:
-    """The errors of an address of a type; those of the other version are of the whole list."""
+    """Yield the errors of an address of this type.
+
+    An address of the wrong IP version is reported for the whole list.
+    """
     where = f"{path}[{at}]"
     if kind == "FQDN":
         yield from _domain_errors(address, where)

@@ -1,4 +1,4 @@
-"""Events in their two forms: of the core group, and of events.k8s.io."""
+"""Conversion of Events between the core group and events.k8s.io."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _OLD: Final = {new: old for old, new in _NEW.items()}
 
 
 def as_core(event: Document) -> Document:
-    """An event of events.k8s.io as one of the core group."""
+    """Convert an Event of events.k8s.io to the core group."""
     return {_OLD.get(key, key): value for key, value in event.items()} | {"apiVersion": "v1"}
 
 
 def as_new(event: Document) -> Document:
-    """An event of the core group as one of events.k8s.io."""
+    """Convert an Event of the core group to events.k8s.io."""
     named = {_NEW.get(key, key): value for key, value in event.items()}
     return named | {"apiVersion": "events.k8s.io/v1"}

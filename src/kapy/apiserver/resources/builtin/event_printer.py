@@ -1,4 +1,4 @@
-"""Columns of events, in whichever of their two forms they come."""
+"""Table columns of Events of both API groups."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _event(document: Document) -> Iterable[Any]:
 
 
 def _source(document: Document) -> str:
-    """Who reports it, and from where."""
+    """Return the component that reports the Event, and its host."""
     source = document.get("source") or {}
     component, host = source.get("component", ""), source.get("host", "")
     if not component:

@@ -1,4 +1,4 @@
-"""Events: of the core group and of events.k8s.io, which is the stricter one."""
+"""Strategies of Events in the core group and, with stricter validation, in events.k8s.io."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN: Final = {
     "related": _REFERENCE,
     "source": {"Component": "component", "Host": "host"},
 }
-"""Go's names of the fields of what an event has."""
+"""Go's field names of nested objects in an Event."""
 _TEXTS: Final = (
     *("reason", "message", "type", "action"),
     *("reportingController", "reportingInstance"),
@@ -54,7 +54,11 @@ _FIXED: Final = (
 
 
 class EventStrategy(BuiltIn):
-    """Events: about an object of their namespace; with an eventTime, also by whom and why."""
+    """Events of the core group.
+
+    An Event refers to an object in its own namespace. With an eventTime it also needs a reporting
+    component and a reason.
+    """
 
     qualified_finalizers = False
     metadata_last = True
@@ -68,7 +72,7 @@ class EventStrategy(BuiltIn):
 
 
 class NewEventStrategy(BuiltIn):
-    """Events of events.k8s.io: most of one may not change."""
+    """Events of events.k8s.io, in which most fields are immutable."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         event = as_core(document)
@@ -83,7 +87,7 @@ class NewEventStrategy(BuiltIn):
 
 
 def _immutable(field: str, value: Any) -> FieldError:
-    """A field as Go's own form of an event has it."""
+    """Return the error for a changed immutable field, in Go's internal form of an Event."""
     if field == _COMPONENT:
         field = "reportingController"
     if members := _SHOWN.get(field):
@@ -98,7 +102,7 @@ _NAMED: Final = {_COMPONENT: "reportingController"}
 
 
 def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:
-    """What holds for both forms; fields are named as the core group names them."""
+    """Yield the errors of both forms; field names are those of the core group."""
     about = (event.get("involvedObject") or {}).get("namespace") or ""
     namespace = event["metadata"].get("namespace", "")
     timed = bool(event.get("eventTime"))
@@ -135,7 +139,7 @@ def _series_errors(event: Document) -> Iterator[FieldError]:
 
 
 def _strict_errors(event: Document) -> Iterator[FieldError]:
-    """What holds for new events of events.k8s.io only."""
+    """Yield the additional errors of new Events in events.k8s.io."""
     yield from _series_errors(event)
     if not event.get("eventTime"):
         yield required("eventTime")

@@ -1,6 +1,6 @@
-"""Jobs: their selectors, which the server makes, and what is wrong with them.
+"""Jobs: generated selectors and validation.
 
-Not checked: rules of `podFailurePolicy` and `successPolicy`, and the status.
+Not validated: rules of `podFailurePolicy` and `successPolicy`, and the status.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIXED: Final = (
 
 
 def generated(spec: Document, meta: Document) -> Document:
-    """The spec of a Job with the labels and the selector by which its pods are found."""
+    """Return the spec of a Job with generated labels and selector for its pods."""
     template = spec.get("template") or {}
     found = template.get("metadata") or {}
     labels = {**_expected(meta), **(found.get("labels") or {})}
@@ -115,7 +115,7 @@ def _restart_errors(pod: Document, spec: Document) -> Iterator[FieldError]:
 
 
 def _index_errors(spec: Document) -> Iterator[FieldError]:
-    """The errors of what concerns Jobs that number their pods."""
+    """Yield the errors of fields for Indexed Jobs."""
     mode, failed = spec.get("completionMode"), spec.get("maxFailedIndexes")
     per_index, completions = spec.get("backoffLimitPerIndex"), spec.get("completions")
     if failed is not None and per_index is None:

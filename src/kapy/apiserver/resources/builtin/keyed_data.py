@@ -35,7 +35,7 @@ def _key_errors(field: str, keys: Iterable[str]) -> Iterator[FieldError]:
 
 
 def _frozen_errors(document: Document, old: Document, *fields: str) -> Iterator[FieldError]:
-    """What may not change once an object says `immutable: true`."""
+    """Yield errors for changes of an object with `immutable: true`."""
     if not old.get("immutable"):
         return
     text = "field is immutable when `immutable` is set"
@@ -47,7 +47,7 @@ def _frozen_errors(document: Document, old: Document, *fields: str) -> Iterator[
 
 
 class ConfigMapStrategy(BuiltIn):
-    """ConfigMaps: well-named keys, no more than a megabyte."""
+    """ConfigMaps: validated keys, at most one megabyte of data."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         found: list[FieldError] = FieldErrors()
@@ -72,7 +72,7 @@ def _too_much(field: str) -> FieldError:
 
 
 class SecretStrategy(BuiltIn):
-    """Secrets: a type that stays, stringData that becomes data."""
+    """Secrets: immutable type; stringData is merged into data."""
 
     def default(self, document: Document) -> None:
         if not document.get("type"):
@@ -142,7 +142,7 @@ def _json_errors(key: str, value: str) -> Iterator[FieldError]:
 
 
 def _go_sentence(error: ValueError) -> str:
-    """What Go says of the commonest ways not to be JSON; the rest of a secret is not shown."""
+    """Return Go's message for common JSON errors, without the content of the secret."""
     if not isinstance(error, json.JSONDecodeError):
         return "invalid character"
     if not error.doc[error.pos :]:

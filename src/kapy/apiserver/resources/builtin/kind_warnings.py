@@ -1,4 +1,4 @@
-"""Warnings about what is allowed in Kubernetes' own kinds, but unwise."""
+"""Warnings about valid but problematic fields of Services and Nodes."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ _RELATIONS: Final = (
     ("min", "default", "default", "min", "min value {} is greater than default value {}"),
     ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )  # fmt: skip
-"""What may not be more than what; the field that is to blame, and the one that is shown."""
+"""Pairs of values of which the first may not exceed the second, the field to report, the field
+whose value is shown, and the message.
+"""
 
 
 def _relation_errors(name: str, amounts: dict[str, str], path: str) -> Iterator[FieldError]:
@@ -130,7 +132,7 @@ _PAIRS: Final = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminatin
 
 
 def quota_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a ResourceQuota, and of a status that is written."""
+    """Yield the errors of a ResourceQuota, and of a status update."""
     spec = document.get("spec") or {}
     yield from _hard_errors(spec.get("hard") or {}, "spec.hard")
     yield from _scope_errors(spec)
@@ -154,7 +156,7 @@ def _hard_errors(hard: dict[str, str], path: str) -> Iterator[FieldError]:
 
 
 def _misapplied(scope: str, hard: dict[str, str]) -> int:
-    """How many of the resources a scope cannot be applied to."""
+    """Return the number of resources in `hard` to which a quota scope does not apply."""
     counted = _COUNTED.get(_SCOPES.get(scope, ""))
     if counted is None:
         return 0
@@ -215,7 +217,7 @@ def _operator_errors(operator: str, values: list[str], path: str) -> Iterator[Fi
 
 
 def _shown(selector: Document) -> Shown:
-    """A selector as Go prints its struct."""
+    """Return a selector in the form in which Go prints its struct."""
     expressions: Any = selector.get("matchExpressions")
     shown = [
         {

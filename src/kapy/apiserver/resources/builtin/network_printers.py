@@ -1,4 +1,4 @@
-"""Columns of Services and of what stands beside them."""
+"""Table columns of Services and other network kinds."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _endpoints(document: Document) -> Iterable[Any]:
 
 
 _SHOWN = 3
-"""How many of a list are shown before the rest is only counted."""
+"""The number of list items to show before the rest is only counted."""
 
 
 def _few(names: list[str]) -> str:

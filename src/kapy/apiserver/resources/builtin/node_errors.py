@@ -1,4 +1,4 @@
-"""Validation of a Node, and with what is changed of one."""
+"""Validation of Nodes and of Node updates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def node_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a Node; those of taints come twice on an update, as from kube-apiserver."""
+    """Yield the errors of a Node.
+
+    An update reports errors of taints twice, like kube-apiserver.
+    """
     spec = document.get("spec") or {}
     for _ in range(1 if old is None else 2):
         yield from _taint_errors(spec.get("taints") or ())
@@ -48,7 +51,7 @@ def _resource_errors(status: Document) -> Iterator[FieldError]:
 
 
 def _range_errors(ranges: list[str]) -> Iterator[FieldError]:
-    """The errors of the addresses of a node's pods: a range for each version at most."""
+    """Yield the errors of podCIDRs: at most one range for each IP family."""
     path = "spec.podCIDRs"
     wrong = [one for at, text in enumerate(ranges) for one in cidr_errors(text, f"{path}[{at}]")]
     yield from wrong

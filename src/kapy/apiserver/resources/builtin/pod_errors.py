@@ -1,6 +1,6 @@
-"""Validation of the spec of a pod, or of a template for pods.
+"""Validation of pod specs in pods and templates.
 
-Not checked: security contexts, affinity, topology, claims of devices, and what volumes are of.
+Not validated: security contexts, affinity, topology spread, device claims, and volume sources.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
 
 
 def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
-    """The errors of the images of a pod, which a template may have with blanks around them."""
+    """Yield the errors of images in a pod; in a template they may have surrounding whitespace."""
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
             image = container.get("image") or ""
@@ -60,7 +60,7 @@ def image_errors(spec: Document, path: str) -> Iterator[FieldError]:
 
 
 def _volumes(spec: Document, path: str, names: set[str]) -> Iterator[FieldError]:
-    """The errors of volumes; the names of the good ones are added to `names`."""
+    """Yield the errors of volumes; add the names of valid ones to `names`."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         where, name = f"{path}[{index}].name", volume.get("name") or ""
         found = [invalid(where, name, text) for text in dns_label_errors(name)] if name else []

@@ -1,4 +1,6 @@
-"""What is allowed in pods, but unwise: ports and variables that stand twice, parts of bytes."""
+"""Warnings about valid but problematic pod specs: duplicate ports and variables, fractional
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from kapy.kube.go_quoted import go_quoted
 
 
 def pod_warnings(spec: Document, path: str) -> Iterator[str]:
-    """Of a pod's spec."""
+    """Yield the warnings about a pod spec."""
     containers = list(_containers(spec, path))
     for container, where in containers:
         yield from _fractions(container, where)
@@ -66,7 +68,7 @@ def _ports(containers: list[tuple[Document, str]]) -> Iterator[str]:
 
 
 def _conflict(one: tuple[str, int], other: tuple[str, int]) -> str:
-    """How two ports of the same number are in each other's way."""
+    """Return how two ports with the same number conflict, "" if they do not."""
     if one == other:
         return "duplicate"
     if not one[1] or not other[1]:

@@ -1,4 +1,4 @@
-"""Numbers, names and protocols of ports."""
+"""Validation of port numbers, names and protocols."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _RANGE: Final = "must be between 1 and 65535, inclusive"
 
 
 def number_errors(number: int, path: str) -> list[FieldError]:
-    """The errors of the number of a port."""
+    """Return the errors of a port number."""
     return [] if 1 <= number <= 65535 else [invalid(path, number, _RANGE)]
 
 
 def number_or_name_errors(port: int | str, path: str) -> list[FieldError]:
-    """The errors of a port that is a number, or the name that a container has for it."""
+    """Return the errors of a port given as a number or as a container port's name."""
     if isinstance(port, int):
         return number_errors(port, path)
     return [invalid(path, port, text) for text in port_name_errors(port)]
 
 
 def port_name_errors(name: str) -> list[str]:
-    """The errors of the name of a port."""
+    """Return the errors of a port name."""
     return list(_name_errors(name))
 
 
@@ -51,7 +51,7 @@ def protocol_errors(protocol: Any, path: str) -> list[FieldError]:
 
 
 def app_protocol_errors(protocol: str | None, path: str) -> list[FieldError]:
-    """The errors of an application's protocol."""
+    """Return the errors of an appProtocol."""
     if protocol is None:
         return []
     return [invalid(path, protocol, text) for text in qualified_name_errors(protocol)]

@@ -1,4 +1,4 @@
-"""How a kind is printed: its columns, and the cells of an object.
+"""Table columns and cells of a kind.
 
 `Age` is filled in by kapy.apiserver.tables; the cells here are those of the other columns.
 """
@@ -19,22 +19,22 @@ AGE: Title = ("Age", "string", 0, "")
 
 
 class Since(NamedTuple):
-    """A cell: how long ago a moment was."""
+    """A cell with the time since a moment."""
 
     moment: str | None
 
 
 class Lasting(NamedTuple):
-    """A cell: the time between two moments, or since the first one."""
+    """A cell with the time between two moments, or since the first one."""
 
     start: str | None
     end: str | None
 
 
 class Printer(NamedTuple):
-    """The columns of a kind after the name, and the cells of all but the age.
+    """The columns of a kind after the name, and all cells except the age.
 
-    named: whether the name comes first; those that show it elsewhere make its cell.
+    named: the name is the first column; other kinds produce its cell themselves.
     """
 
     columns: tuple[Title, ...]
@@ -43,8 +43,10 @@ class Printer(NamedTuple):
 
 
 def titles(*names: str) -> tuple[Title, ...]:
-    """Columns; after the name `+` stands for wide output only, `#` for whole numbers, `?` for
-    true and false, and else they are strings."""
+    """Return columns from names with suffixes.
+
+    `+`: wide output only. `#`: integer. `?`: boolean. The default type is string.
+    """
     return tuple(AGE if name == "Age" else _title(name) for name in names)
 
 
@@ -66,7 +68,7 @@ def status_of(document: Document) -> Document:
 
 
 def selector(wanted: Any) -> str:
-    """A label selector, or `<none>`."""
+    """Return a label selector as text, `<none>` if it is empty."""
     if not wanted:
         return NONE
     try:
@@ -76,12 +78,12 @@ def selector(wanted: Any) -> str:
 
 
 def labels(wanted: Any) -> str:
-    """A map of labels, or `<none>`."""
+    """Return a map of labels as text, `<none>` if it is empty."""
     return ",".join(f"{key}={value}" for key, value in sorted((wanted or {}).items())) or NONE
 
 
 def containers(template: Document) -> tuple[str, str]:
-    """The names and the images of a pod template's containers."""
+    """Return the names and the images of a pod template's containers."""
     found = (template.get("spec") or {}).get("containers") or []
     names = ",".join(one.get("name", "") for one in found)
     return names, ",".join(one.get("image", "") for one in found)

@@ -1,4 +1,4 @@
-"""The columns that `kubectl get` shows for Kubernetes' own kinds, and how their cells are made."""
+"""The printers of Kubernetes' own kinds: columns and cells of `kubectl get`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
 def priority_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a class; with `old`, of what may not change."""
+    """Yield the errors of a class or, with `old`, of its update."""
     policy = document.get("preemptionPolicy")
     if old is not None:
         if document.get("value", 0) != old.get("value", 0):
@@ -40,7 +40,7 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
 
 
 def _unknown(name: str, value: int, *, default: bool) -> str:
-    """Why a class is none of the system's, "" when it is one."""
+    """Return the reason why a class is not a valid system class, "" if it is."""
     if name not in _SYSTEM:
         return f"{name} is not a known system priority class"
     if value != _SYSTEM[name]:

@@ -1,4 +1,4 @@
-"""Validation of the probes of a container, and with what runs when it starts or stops."""
+"""Validation of a container's probes and lifecycle handlers."""
 
 from __future__ import annotations
 

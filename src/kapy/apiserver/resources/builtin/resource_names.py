@@ -1,4 +1,4 @@
-"""Names of resources in limits and quotas, and amounts of them."""
+"""Names and quantities of resources in limits and quotas."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 
 def is_quota_name(name: str) -> bool:
-    """Whether quotas know a resource."""
+    """Report whether a quota can count a resource."""
     return name in _QUOTA or name.startswith((_HUGE, f"requests.{_HUGE}"))
 
 
 def may_be_overcommitted(name: str) -> bool:
-    """Whether more of a resource may be promised than there is."""
+    """Report whether a resource may be overcommitted."""
     return _is_native(name) and not name.startswith(_HUGE)
 
 
@@ -54,7 +54,7 @@ def resource_name_errors(name: str, path: str) -> list[FieldError]:
 
 
 def container_resource_errors(name: str, path: str) -> list[FieldError]:
-    """The errors of the name of a resource that containers ask for."""
+    """Return the errors of a resource name in a container's requests or limits."""
     found = resource_name_errors(name, path)
     if "/" not in name:
         if name not in _CONTAINER and not name.startswith(_HUGE):
@@ -65,7 +65,7 @@ def container_resource_errors(name: str, path: str) -> list[FieldError]:
 
 
 def quota_resource_errors(name: str, path: str) -> list[FieldError]:
-    """The errors of the name of a resource that is counted."""
+    """Return the errors of a resource name in a quota."""
     found = resource_name_errors(name, path)
     if "/" not in name and not is_quota_name(name):
         found.append(invalid(path, name, "must be a standard resource for quota"))
@@ -73,7 +73,7 @@ def quota_resource_errors(name: str, path: str) -> list[FieldError]:
 
 
 def amount_errors(name: str, amount: str, path: str) -> Iterator[FieldError]:
-    """The errors of how much of a resource there is."""
+    """Yield the errors of a quantity of a resource."""
     value = quantity.parse(amount)
     if value < 0:
         yield invalid(path, amount, "must be greater than or equal to 0")

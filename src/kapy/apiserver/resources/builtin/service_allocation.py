@@ -1,7 +1,6 @@
-"""What a Service is given: addresses, families of addresses, node ports.
+"""Allocation of a Service's cluster IPs, IP families and node ports.
 
-As in kube-apiserver this happens before anything else of the Service is looked at. A management
-plane has one range of addresses, of version 4.
+As in kube-apiserver, this precedes the validation. A plane has one IPv4 range.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _POLICY: Final = "spec.ipFamilyPolicy"
 
 
 def allocate(document: Document, old: Document | None, table: Table) -> None:
-    """Give a new or changed Service what it needs; the document has a spec of its own afterwards.
+    """Allocate what a new or changed Service needs; the document gets its own copy of the spec.
 
-    Raises Invalid when it cannot have what it asks for.
+    Raises Invalid if a requested value is not available.
     """
     spec, before = {**(document.get("spec") or {})}, (old or {}).get("spec") or {}
     document["spec"] = spec
@@ -43,7 +42,7 @@ def allocate(document: Document, old: Document | None, table: Table) -> None:
 
 
 def needs_node_ports(spec: Document) -> bool:
-    """Whether a Service is reached at ports of all nodes."""
+    """Report whether a Service needs node ports."""
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
@@ -53,7 +52,7 @@ def _refuse(name: str, errors: list[FieldError]) -> None:
 
 
 def _keep(spec: Document, before: Document) -> None:
-    """What a writer left out that was given before stays."""
+    """Keep allocated values that the client left out of an update."""
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         for field in ("clusterIP", "clusterIPs"):
             if not spec.get(field) and before.get(field):
@@ -74,7 +73,7 @@ def _is_checked(spec: Document) -> bool:
 
 
 def _normalize(spec: Document, before: Document) -> None:
-    """One of `clusterIP` and `clusterIPs` follows the other."""
+    """Make `clusterIP` and `clusterIPs` consistent."""
     one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if not before:
         if one and not many:
@@ -116,7 +115,7 @@ def _settle_families(spec: Document, before: Document, name: str) -> None:
 def _first_only(
     spec: Document, before: Document, addresses: list[str], families: list[str]
 ) -> tuple[list[str], list[str]]:
-    """The first address and family, where a Service is to have one only from now on."""
+    """Reduce address and family to the first one if the Service becomes single-stack."""
     if addresses == (before.get("clusterIPs") or []) and len(addresses) > 1:
         spec["clusterIPs"] = addresses = addresses[:1]
     if families == (before.get("ipFamilies") or []):
@@ -153,7 +152,7 @@ def _give_address(spec: Document, name: str, table: Table) -> None:
         return
     address = _free_address(table)
     if not name:
-        # kube-apiserver stores each address as an object that names its Service.
+        # kube-apiserver stores each address as an IPAddress object that names its Service.
         text = (
             f'failed to allocate IP: IPAddress.networking.k8s.io "{address}" is invalid: '
             "spec.parentRef.name: Required value"
@@ -163,7 +162,7 @@ def _give_address(spec: Document, name: str, table: Table) -> None:
 
 
 def _free_address(table: Table) -> str:
-    """An address of 10.96.0.0/12 that no Service has; the first is that of `kubernetes`."""
+    """Return a free address of 10.96.0.0/12; the first one belongs to `kubernetes`."""
     taken = {(one.get("spec") or {}).get("clusterIP") for one in table.scan("")}
     number = len(taken) + 1
     while True:
@@ -194,7 +193,7 @@ def _give_node_ports(spec: Document, before: Document, name: str, table: Table) 
 
 
 class _Ports:
-    """Node ports of all Services. own: those of the Service itself, which it may keep."""
+    """The node ports of all Services. own: those of this Service, which it may keep."""
 
     def __init__(self, table: Table, own: set[Any]) -> None:
         self._own = own
@@ -202,7 +201,7 @@ class _Ports:
         self.taken: set[Any] = self._others | own
 
     def problems(self, number: int) -> list[str]:
-        """Why a port that a Service asks for cannot be had."""
+        """Return the reasons why a requested node port is not available."""
         if number in self._own:
             return []
         if number not in NODE_PORTS:
@@ -212,7 +211,7 @@ class _Ports:
         return ["provided port is already allocated"] if number in self._others else []
 
     def free(self) -> int:
-        """A port that no Service has."""
+        """Return a free node port."""
         return next(one for one in NODE_PORTS if one not in self.taken)
 
 

@@ -1,4 +1,4 @@
-"""Validation of a Service, in kube-apiserver's words."""
+"""Validation of Services with kube-apiserver's messages."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _ONLY_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def service_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """The errors of a Service; with `old`, of what may not change."""
+    """Yield the errors of a Service or, with `old`, of its update."""
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
     if wrong := list(cluster_address_errors(spec, before)):
-        yield from wrong  # addresses are given out before anything else is looked at
+        yield from wrong  # allocation comes first
         return
     yield from address_change_errors(spec, before)
     if not ports and not is_headless(spec) and kind != "ExternalName":
@@ -73,7 +73,7 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
 
 
 def is_headless(spec: Document) -> bool:
-    """Whether a Service has no address of its own."""
+    """Report whether a Service is headless."""
     return bool(spec.get("clusterIPs") == ["None"] or spec.get("clusterIP") == "None")
 
 
@@ -124,7 +124,7 @@ def _affinity_errors(spec: Document) -> Iterator[FieldError]:
 
 
 def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]:
-    """The errors of numbers that no two ports may share."""
+    """Yield the errors of duplicate port numbers."""
     for index, port in enumerate(ports):
         if kind == "ClusterIP" and port.get("nodePort"):
             text = "may not be used when `type` is 'ClusterIP'"
@@ -144,7 +144,7 @@ def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]
 
 
 def _shown(port: Document) -> Shown:
-    """A port as Go prints what two of them may not share."""
+    """Return the fields that identify a duplicate port, in the form in which Go prints them."""
     return Shown.of(
         {
             "Name": "",
@@ -158,7 +158,7 @@ def _shown(port: Document) -> Shown:
 
 
 def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[FieldError]:
-    """The errors of what is for load balancers only."""
+    """Yield the errors of fields that only load balancers may have."""
     balanced = kind == "LoadBalancer"
     ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
     if ranges and not balanced:
@@ -213,7 +213,7 @@ def _traffic_errors(spec: Document, kind: str) -> Iterator[FieldError]:
 
 
 def is_externally_accessible(spec: Document) -> bool:
-    """Whether others than pods are meant to reach a Service."""
+    """Report whether clients outside the cluster can reach a Service."""
     kind = spec.get("type")
     outside = kind == "ClusterIP" and bool(spec.get("externalIPs"))
     return kind in ("LoadBalancer", "NodePort") or outside

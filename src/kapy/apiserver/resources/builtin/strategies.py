@@ -1,4 +1,4 @@
-"""Which of Kubernetes' own kinds are written in a way of their own."""
+"""Strategies of Kubernetes' own kinds with special rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
 class NamespaceStrategy(BuiltIn):
-    """Namespaces: a finalizer of their own, a phase, a label with their name."""
+    """Namespaces: the finalizer `kubernetes`, a phase, and a label with the name."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return dns_label_errors(masked(name) if prefix else name)
@@ -139,7 +139,7 @@ def _storing(document: Document) -> list[str]:
 
 
 class NodeStrategy(BuiltIn):
-    """Nodes: a kubelet registers its node with the status that it has."""
+    """Nodes: a kubelet may create its Node with a status."""
 
     status_at_birth = True
 
@@ -162,14 +162,14 @@ class NodeStrategy(BuiltIn):
 
 
 def _without_source(document: Document) -> None:
-    """A node's `configSource` is of kubelets that are no more."""
+    """Remove the obsolete `configSource` of a Node."""
     spec = document.get("spec") or {}
     if "configSource" in spec:
         document["spec"] = {key: one for key, one in spec.items() if key != "configSource"}
 
 
 class RoleStrategy(BuiltIn):
-    """Roles: any name that can be part of a path (`system:node`)."""
+    """Roles: a name may be any path segment (`system:node`)."""
 
     nothing = (("rules",),)
 
@@ -189,7 +189,7 @@ class BindingStrategy(RoleStrategy):
 
 
 class LeaseStrategy(BuiltIn):
-    """Leases. Coordinated leader election is not there, and its fields are dropped."""
+    """Leases: the fields of coordinated leader election are dropped."""
 
     qualified_finalizers = False
 
@@ -214,7 +214,7 @@ def _without_coordination(document: Document) -> None:
 
 
 class CheckedStrategy(BuiltIn):
-    """A kind with rules, and nothing else that is special."""
+    """A kind that has validation but no other special rules."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
@@ -231,7 +231,7 @@ class RuntimeClassStrategy(CheckedStrategy):
 
 
 class BudgetStrategy(CheckedStrategy):
-    """PodDisruptionBudgets, whose names are only what a path may have."""
+    """PodDisruptionBudgets: a name may be any path segment."""
 
     looks_at_status = (0, 0)
 
@@ -243,7 +243,7 @@ class BudgetStrategy(CheckedStrategy):
 
 
 class LimitRangeStrategy(CheckedStrategy):
-    """LimitRanges, which need no name."""
+    """LimitRanges: a missing name is generated."""
 
     nothing = (("spec", "limits"),)
 
@@ -254,7 +254,7 @@ class LimitRangeStrategy(CheckedStrategy):
 
 
 class EndpointSliceStrategy(CheckedStrategy):
-    """EndpointSlices. The topology of their first version is kept only where it was."""
+    """EndpointSlices: the topology of v1beta1 is kept only in objects that already have it."""
 
     nothing = (("endpoints",), ("ports",))
 
@@ -281,7 +281,7 @@ def _without_topology(document: Document) -> list[Document] | None:
 
 
 class AccountStrategy(BuiltIn):
-    """ServiceAccounts, which name Secrets and say no more of them."""
+    """ServiceAccounts: references to Secrets keep only the name."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -319,7 +319,7 @@ _CHECKS: dict[tuple[str, str], Check] = {
 
 
 class WebhooksStrategy(BuiltIn):
-    """Webhook configurations. Their rules are imported when the first one is written."""
+    """Webhook configurations: their validation is imported at the first write."""
 
     qualified_finalizers = False
 

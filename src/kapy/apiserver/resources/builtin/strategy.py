@@ -1,4 +1,4 @@
-"""What all of Kubernetes' own kinds have in common when they are written."""
+"""Common behaviour of Kubernetes' own kinds on writes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CONDITIONAL: Final = frozenset(
         "volumeattachments",
     )
 )
-"""What is updated only by those who say which revision they saw."""
+"""Kinds whose updates require a resourceVersion."""
 
 _COMPARED: Final = (0, 1)
 _CHECKED: Final = (1, 0)
@@ -73,11 +73,11 @@ _LOOKS: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("scheduling.k8s.io", "priorityclasses"): _COMPARED,
     ("storage.k8s.io", "csidrivers"): _COMPARED,
 }
-"""How often the updates of a kind look at metadata again, and at its change, when not once."""
+"""How often updates of a kind, and of its status, validate the metadata, if not once each."""
 
 
 class BuiltIn(Strategy):
-    """A kind with the flags of its row."""
+    """A built-in kind with the flags of its row."""
 
     def __init__(self, row: Row) -> None:
         self.generation = "g" in row.flags
@@ -96,7 +96,7 @@ class BuiltIn(Strategy):
             self._fill(document)
 
     def prepare_create(self, document: Document, table: Table) -> None:
-        """A new object has the status that nobody reported yet."""
+        """Reset the status of a new object to its zero value."""
         del table
         if self.status and self._struct:
             zero = decoder(self._struct)({}, None, [])

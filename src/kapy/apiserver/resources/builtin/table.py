@@ -1,4 +1,4 @@
-"""The resources of Kubernetes that a management cluster, a workload cluster or kubectl meets."""
+"""The built-in resources that management clusters, workload clusters and kubectl need."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ Path = tuple[str, ...]
 
 
 class Row(NamedTuple):
-    """One resource. flags: `g` metadata.generation is counted, `s` status is a subresource.
+    """One resource.
 
-    deprecation: the warning that every request gets."""
+    flags: `g`: metadata.generation is maintained. `s`: status is a subresource. deprecation: the
+    warning in each response.
+    """
 
     group: str
     version: str

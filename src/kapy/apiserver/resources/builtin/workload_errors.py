@@ -1,4 +1,4 @@
-"""Validation of Deployments and their kin, and with the templates in them."""
+"""Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and pod templates."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ _STRATEGIES: Final = ["Recreate", "RollingUpdate"]
 def workload_errors(
     document: Document, old: Document | None, kind: str, *, counted: bool
 ) -> Iterator[FieldError]:
-    """The errors of a Deployment, ReplicaSet, StatefulSet or DaemonSet (`kind` in messages).
-
-    counted: it has replicas.
-    """
+    """Yield the errors of a workload. kind: its kind in messages. counted: it has replicas."""
     spec = document.get("spec") or {}
     selector, template = spec.get("selector"), spec.get("template") or {}
     if counted:
@@ -51,7 +48,7 @@ def workload_errors(
 
 
 def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    """The errors of numbers that may be absent."""
+    """Yield errors for negative values of optional numbers."""
     for field in fields:
         number = spec.get(field)
         if number is not None and number < 0:
@@ -59,7 +56,7 @@ def not_negative(spec: Document, fields: tuple[str, ...], path: str) -> Iterator
 
 
 def template_errors(template: Document, path: str) -> Iterator[FieldError]:
-    """The errors of a template for pods."""
+    """Yield the errors of a pod template."""
     meta = template.get("metadata") or {}
     yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
     yield from annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
@@ -95,7 +92,7 @@ def _deployment_errors(spec: Document) -> Iterator[FieldError]:
 
 
 def _label_errors(selector: Document | None, template: Document) -> Iterator[FieldError]:
-    """The template's labels are those that the selector looks for."""
+    """Yield an error if the selector does not match the template's labels."""
     labels = (template.get("metadata") or {}).get("labels")
     try:
         chosen = selector_of(selector)

@@ -1,4 +1,4 @@
-"""Columns of pods and of what makes pods."""
+"""Table columns of pods and workloads."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _job(document: Document) -> Iterable[Any]:
 
 
 _JOB_STATES = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
-"""Conditions of a Job, the first that holds is shown."""
+"""Conditions of a Job; the first one that is True is shown."""
 
 
 def _job_state(done: Document) -> str:

@@ -1,4 +1,4 @@
-"""Services, Pods and what makes pods: what the server gives out, and what it refuses."""
+"""Strategies of Services, Pods and workloads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kapy.kube.qualified_names import dns_label_errors
 
 
 class ServiceStrategy(BuiltIn):
-    """Services: cluster addresses and node ports are given out."""
+    """Services: cluster IPs and node ports are allocated."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return dns_label_errors(masked(name) if prefix else name)
@@ -40,8 +40,10 @@ class ServiceStrategy(BuiltIn):
         allocate(document, old, table)
 
     def prepare_update(self, document: Document, old: Document) -> None:
-        """A Service that becomes of another type loses what it was given for the old one, unless
-        the same write changes it, which is refused then."""
+        """Drop allocated values that the new type of a Service does not have.
+
+        Values that the same write changes stay, so that validation refuses them.
+        """
         spec, before = {**(document.get("spec") or {})}, old.get("spec") or {}
         document["spec"] = spec
         if spec.get("type") == "ExternalName" != before.get("type"):
@@ -80,13 +82,13 @@ _TOLERATIONS: tuple[Document, ...] = tuple(
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 )
-"""What kube-apiserver's DefaultTolerationSeconds admission adds."""
+"""The tolerations that kube-apiserver's DefaultTolerationSeconds admission adds."""
 
 _QOS = ("cpu", "memory")
 
 
 class PodStrategy(BuiltIn):
-    """Pods: pending until somebody says otherwise, with the class of their resources."""
+    """Pods: the initial phase Pending, and the QoS class."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         del table
@@ -107,7 +109,7 @@ class PodStrategy(BuiltIn):
 
 
 def _qos(spec: Document) -> str:
-    """The quality of service that a pod's requests and limits give it."""
+    """Return the QoS class for a pod's requests and limits."""
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     parts = [one.get("resources") or {} for one in containers]
     asked = [part for one in parts for part in (one.get("requests"), one.get("limits"))]
@@ -123,7 +125,7 @@ def _qos(spec: Document) -> str:
 
 
 class WorkloadStrategy(BuiltIn):
-    """Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector, and a template for it."""
+    """Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector and a matching template."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
@@ -139,7 +141,7 @@ class WorkloadStrategy(BuiltIn):
 
 
 def template_warnings(document: Document, old: Document | None) -> list[str]:
-    """Of the template of a kind of pods, when it is new or the wish for pods changed."""
+    """Return the warnings about a new or changed pod template."""
     meta = document["metadata"]
     if old is not None and meta.get("generation") == old["metadata"].get("generation"):
         return []
@@ -148,7 +150,7 @@ def template_warnings(document: Document, old: Document | None) -> list[str]:
 
 
 class JobStrategy(BuiltIn):
-    """Jobs: the server makes the selector by which the pods of one are found."""
+    """Jobs: the server generates the selector of a Job's pods."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
