@@ -3,15 +3,15 @@
 from typing import Any, NamedTuple, TypeAlias
 
 Document: TypeAlias = dict[str, Any]
-"""One API object exactly as it travels: the source of truth; typed views are lenses over it.
+"""One API object as JSON data; typed views are derived from it.
 
-Documents that were read from a server, a cache or a transport are shared: never change one in
-place. `msgspec.convert` or `copy.deepcopy` gives a private copy.
+Documents from a server, a cache or a transport are shared: never change one in place.
+`msgspec.convert` or `copy.deepcopy` gives a private copy.
 """
 
 
 class Key(NamedTuple):
-    """Namespace ("" when cluster-scoped) and name of an object; all that a work queue carries."""
+    """Namespace ("" for cluster-scoped objects) and name of an object; the key in work queues."""
 
     namespace: str
     name: str
@@ -21,6 +21,6 @@ class Key(NamedTuple):
 
     @classmethod
     def of(cls, document: Document) -> "Key":
-        """The key of a document (its `metadata.namespace` and `metadata.name`)."""
+        """Return the key of a document (its `metadata.namespace` and `metadata.name`)."""
         metadata = document["metadata"]
         return cls(metadata.get("namespace", ""), metadata["name"])

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 
 def age(passed: timedelta) -> str:
-    """`47s`, `3m5s`, `12m`, `4h30m`, `25h`, `3d4h`, `40d`, `3y20d`, `9y`: two units at most."""
+    """Return a duration in at most two units: `47s`, `3m5s`, `12m`, `4h30m`, `3d4h`, `3y20d`."""
     seconds = int(passed.total_seconds())
     if seconds < -1:
         return "<invalid>"

@@ -1,4 +1,4 @@
-"""What others depend on is created first: Namespaces, definitions, storage, identities.
+"""The creation order of kinds: Namespaces, definitions, storage and identities come first.
 
 Upstream: `util/resource` (SortForCreate), which took it from Helm's order.
 """
@@ -25,5 +25,5 @@ _RANKS: Final = {kind: rank for rank, kind in enumerate(_FIRST)}
 
 
 def creation_rank(kind: str) -> int:
-    """Where a kind stands; those that nothing depends on stand together at the end."""
+    """Return the rank of a kind; kinds outside the list share the last rank."""
     return _RANKS.get(kind, len(_RANKS))

@@ -1,4 +1,4 @@
-"""Whole numbers in text that may have any number of digits."""
+"""Parsing of integers of any length from untrusted text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _BEYOND: Final = 10**_MOST
 
 
 def whole(text: str) -> int:
-    """The number that digits are; of more than 40 of them, one that is beyond all bounds.
+    """Return the number; for more than 40 digits, return one beyond all bounds.
 
-    Python refuses to read more than 4,300 digits, with an exception that nobody expects of a
-    number which a pattern has found; and what is compared with a bound need not be read.
+    Python raises an exception for more than 4,300 digits, which code that matched a pattern does
+    not expect. Such numbers are only compared with bounds, so their value is not needed.
     """
     if len(text) <= _MOST:
         return int(text)

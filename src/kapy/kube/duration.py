@@ -1,4 +1,4 @@
-"""Go's durations as text ("1h30m", "1.5s"), which is how `metav1.Duration` travels."""
+"""Go durations as text ("1h30m", "1.5s"), the format of `metav1.Duration`."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ _CANONICAL = re.compile(
 )
 _LONGEST = 2**63
 _COUNTING = 20
-"""Digits of a fraction that can make a nanosecond."""
+"""The most digits of a fraction that can affect a nanosecond."""
 
 
 def parse(text: str) -> timedelta:
-    """The duration that `text` says, to the microsecond. Raises ValueError with Go's sentence."""
+    """Parse a duration to the microsecond. Raises ValueError with Go's message."""
     nanos = _nanoseconds(text)
     return timedelta(microseconds=abs(nanos) // 1000 * (-1 if nanos < 0 else 1))
 
 
 def text(duration: timedelta) -> str:
-    """The duration as Go prints it: `1h0m0s`, `1.5s`, `250ms`, `0s`."""
+    """Return the duration in Go's format: `1h0m0s`, `1.5s`, `250ms`, `0s`."""
     return _text(duration // timedelta(microseconds=1) * 1000)
 
 
 def canonical(text: str) -> str:
-    """The duration as Go prints it, to the nanosecond. Raises ValueError with Go's sentence."""
+    """Normalize a duration to Go's format, to the nanosecond. Raises ValueError with Go's
+    message.
+    """
     if _CANONICAL.fullmatch(text):
         return text  # as most are
     return _text(_nanoseconds(text))

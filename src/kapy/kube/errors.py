@@ -38,14 +38,14 @@ class KapyError(Exception):
 
 
 class Unreachable(KapyError):
-    """No answer came: the outcome of a write is unknown."""
+    """The server did not answer: the outcome of a write is unknown."""
 
 
 class ApiError(KapyError):
     """An API server answered with a Status of kind Failure.
 
-    message: the server's sentence. details: `status.details` as it travels, or None.
-    retry_after: seconds from the Retry-After header, or None.
+    message: the server's message. details: `status.details`, or None. retry_after: seconds from the
+    Retry-After header, or None.
     """
 
     code: ClassVar[int] = 500
@@ -119,7 +119,7 @@ class MethodNotAllowed(ApiError):
 
 
 class NotAcceptable(ApiError):
-    """None of the media types asked for can be had (406)."""
+    """The server supports none of the accepted media types (406)."""
 
     code = 406
     reason = "NotAcceptable"
@@ -168,7 +168,7 @@ class Invalid(ApiError):
 
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
-        """One error from all that is wrong with an object, in kube-apiserver's words."""
+        """Return one error for all field errors of an object, with kube-apiserver's message."""
         from kapy.kube.field_errors import MOST_ERRORS  # dataclasses: commands start without
 
         causes = _causes(errors)
@@ -186,7 +186,7 @@ class Invalid(ApiError):
 
 
 def _causes(errors: Sequence[FieldError]) -> list[Document]:
-    """The causes of a Status: all errors, as long as they are not too many or too long."""
+    """Return the causes of a Status: the errors, up to a limit of number and length."""
     from kapy.kube.field_errors import MOST_ERRORS, MOST_TEXT
 
     causes: list[Document] = []
@@ -201,7 +201,7 @@ def _causes(errors: Sequence[FieldError]) -> list[Document]:
 
 
 class TooManyRequests(ApiError):
-    """The server asks for patience (429)."""
+    """The server limits requests; retry later (429)."""
 
     code = 429
     reason = "TooManyRequests"
@@ -212,8 +212,9 @@ class ServerError(ApiError):
 
 
 REFUSED: Final = (BadRequest, Forbidden, Invalid)
-"""Writes that certainly were not done, and will not be if they are asked for again. What failed
-otherwise may have been done: what it needs must stay."""
+"""Errors after which a write was certainly not executed and will not succeed on a retry. After any
+other error it may have been executed, so that its dependencies must stay.
+"""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     cls.code: cls
@@ -235,7 +236,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 
 def error_of(code: int, status: Document, *, retry_after: float | None = None) -> ApiError:
-    """The exception for a Failure `Status` that a server answered with HTTP `code`."""
+    """Return the exception for a Failure `Status` with this HTTP code."""
     cls = _BY_CODE.get(code, ServerError)
     if code == 409 and status.get("reason") == "AlreadyExists":
         cls = AlreadyExists

@@ -1,4 +1,4 @@
-"""What is wrong with a field, in kube-apiserver's words (`k8s.io/apimachinery` `field.Error`)."""
+"""Field errors with kube-apiserver's messages (`k8s.io/apimachinery` `field.Error`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapy.kube.go_quoted import go_quoted
 
 
 class _Nothing:
-    """Marks a field error that has no value to show."""
+    """Marks a field error without a value."""
 
 
 NO_VALUE: Final = _Nothing()
@@ -35,11 +35,11 @@ _PREFIX: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with one field.
+    """One error of one field.
 
-    type: the cause's reason as a Status carries it (`FieldValueInvalid` …). field: the path
-    (`spec.pools[0].name`). detail: the sentence. value: the offending value, `NO_VALUE` if the
-    message shows none.
+    type: the reason in a Status cause (`FieldValueInvalid` …). field: the path
+    (`spec.pools[0].name`). detail: the message. value: the invalid value, `NO_VALUE` if the message
+    shows none.
     """
 
     type: str
@@ -48,14 +48,14 @@ class FieldError:
     value: object = NO_VALUE
 
     def body(self) -> str:
-        """The message without the field, as a Status cause carries it."""
+        """Return the message without the field, as in a Status cause."""
         text = _PREFIX.get(self.type, self.type)
         if self.value is not NO_VALUE:
             text = f"{text}: {_shown(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def cause(self) -> Document:
-        """This error as an element of `status.details.causes`."""
+        """Return this error as an element of `status.details.causes`."""
         return {"reason": self.type, "message": self.body(), "field": self.field}
 
     def __str__(self) -> str:
@@ -63,24 +63,25 @@ class FieldError:
 
 
 class Shown(str):
-    """A value whose text stands in the message as it is: a Go struct, with its order of fields."""
+    """A value with a fixed text in messages: a Go struct with its field order."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, value: object) -> Shown:
-        """The value as JSON, its keys in the order that they are in."""
+        """Return the value as JSON with its keys in the given order."""
         return cls(_as_go(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 MOST_ERRORS: Final = 1000
 MOST_TEXT: Final = 256 * 1024
-"""How many errors of one object are told, and how many characters they may have together: a body
-of 3 MiB can have a million of them, each with a path and a value of any length."""
+"""The most errors of one object to report, and their most characters: a body of 3 MiB can have a
+million errors, each with a path and a value of any length.
+"""
 
 
 def first(texts: Iterable[str]) -> Iterator[str]:
-    """The first of many sentences, as long as they are not too many or too long."""
+    """Return the first of many messages, up to a limit of number and length."""
     room = MOST_TEXT
     for text in islice(texts, MOST_ERRORS):
         yield text
@@ -90,7 +91,7 @@ def first(texts: Iterable[str]) -> Iterator[str]:
 
 
 class EnoughErrors(Exception):
-    """So many errors were found that no more are looked for. errors: those that were."""
+    """The limit of errors was reached, so validation stops. errors: the errors found so far."""
 
     def __init__(self, errors: list[FieldError]) -> None:
         super().__init__()
@@ -98,14 +99,14 @@ class EnoughErrors(Exception):
 
 
 class FieldErrors(list[FieldError]):
-    """Errors while they are looked for. Adding one raises EnoughErrors when it is the last."""
+    """A list that collects errors. Adding the last allowed one raises EnoughErrors."""
 
-    # Each write makes some, and nearly all stay empty: making one runs no Python.
+    # Every write creates some and nearly all stay empty, so creation runs no Python code.
     _text: int = 0
 
     @classmethod
     def of(cls, errors: Iterable[FieldError]) -> FieldErrors:
-        """All of them. Raises EnoughErrors."""
+        """Collect all errors. Raises EnoughErrors."""
         found = cls()
         found.extend(errors)
         return found
@@ -153,39 +154,42 @@ _HTML: Final = str.maketrans(
 
 
 def _as_go(text: str) -> str:
-    """JSON as Go writes it, which is safe within HTML."""
+    """Return JSON as Go writes it, with HTML characters escaped."""
     return text.translate(_HTML)
 
 
 def invalid(field: str, value: object, detail: str) -> FieldError:
-    """The value is of the right type but breaks a rule."""
+    """Return the error for a value of the right type that violates a rule."""
     return FieldError("FieldValueInvalid", field, detail, value)
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """The field is not there, and must be."""
+    """Return the error for a missing required field."""
     return FieldError("FieldValueRequired", field, detail)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """The field may not be set, or may not change."""
+    """Return the error for a field that may not be set or changed."""
     return FieldError("FieldValueForbidden", field, detail)
 
 
 def duplicate(field: str, value: object) -> FieldError:
-    """The value stands in the list already."""
+    """Return the error for a duplicate value in a list."""
     return FieldError("FieldValueDuplicate", field, "", value)
 
 
 def not_supported(
     field: str, value: object, supported: list[str], *, ordered: bool = False
 ) -> FieldError:
-    """The value is none of the known ones, which the message lists. ordered: as they stand."""
+    """Return the error for an unknown value; the message lists the known ones.
+
+    ordered: keep their order.
+    """
     known = ", ".join(json.dumps(one) for one in (supported if ordered else sorted(supported)))
     return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
 
 
 def together(errors: Sequence[FieldError] | Sequence[str]) -> str:
-    """Several errors in one line, as Go's aggregates put them."""
+    """Join several errors in one line like Go's aggregate errors."""
     lines = [str(error) for error in errors]
     return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

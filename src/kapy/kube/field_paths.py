@@ -1,7 +1,6 @@
-"""Paths of fields that nobody has to spell until something is wrong there.
+"""Field paths that are formatted only when an error needs them.
 
-A walk over a document that spelled the path of everything it sees would take as long as all paths
-are: below one long key, that is the square of the document's size.
+Formatting the path of every visited field would cost quadratic time in documents with long keys.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 Path: TypeAlias = "str | tuple[Any, str | int]"
-"""A spelled path, or one and what stands below it: an index, or text with all its signs."""
+"""A formatted path, or a pair of a parent path and an index or a text with its punctuation."""
 
 
 def spelled(path: Path) -> str:
-    """A path as messages show it: `spec.containers[0].name`."""
+    """Return a path as messages show it: `spec.containers[0].name`."""
     parts: list[str] = []
     while isinstance(path, tuple):
         path, last = path
@@ -24,5 +23,5 @@ def spelled(path: Path) -> str:
 
 
 def member(path: Path, name: str) -> Path:
-    """The path of a member of an object."""
+    """Return the path of an object's member."""
     return (path, f".{name}") if path else name

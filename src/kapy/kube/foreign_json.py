@@ -1,8 +1,8 @@
-"""JSON that somebody else wrote: decoded, or refused with one exception, whatever is wrong.
+"""Decoding of untrusted JSON with a single exception type.
 
-`msgspec` raises three: DecodeError, UnicodeDecodeError for a text that is no UTF-8, RecursionError
-for deep nesting. And what it accepts can be nested so deeply that code which walks through the
-value recursively fails much later. All JSON from outside the program is decoded here.
+`msgspec` raises three: DecodeError, UnicodeDecodeError for invalid UTF-8, RecursionError for deep
+nesting. It also accepts values nested so deeply that recursive code fails later. All JSON from
+outside the program is decoded here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any, Final
 import msgspec
 
 DEPTH: Final = 300
-"""How many levels a value may have: Kubernetes' own kinds need 30, and recursion copes with it."""
+"""The most levels of a value: Kubernetes' own kinds need 30, and recursion can handle this
+depth.
+"""
 
 _LARGE: Final = 1 << 17
 _PIECE: Final = 1 << 20
@@ -24,7 +26,7 @@ _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class BadJson(ValueError):
-    """The text is no JSON, or is nested too deeply; the message says which."""
+    """The text is not valid JSON or nested too deeply; the message says which."""
 
 
 class TooDeep(BadJson):
@@ -35,7 +37,7 @@ class TooDeep(BadJson):
 
 
 def decoded(text: bytes | str) -> Any:
-    """The value of a text. Raises BadJson."""
+    """Decode a text. Raises BadJson."""
     try:
         value = unchecked(text)
     except RecursionError:
@@ -47,10 +49,10 @@ def decoded(text: bytes | str) -> Any:
 
 
 def unchecked(text: bytes | str) -> Any:
-    """The value of a text. Raises ValueError and RecursionError.
+    """Decode a text without the depth check. Raises ValueError and RecursionError.
 
-    The garbage collector waits meanwhile: nothing of the value is garbage, and looking at a
-    million lists again and again takes ten times as long as decoding them.
+    The cyclic garbage collector is paused: decoding creates no garbage, and repeated collections
+    over a million lists take ten times as long as the decoding.
     """
     if len(text) < _LARGE or not gc.isenabled():
         return _decode(text)
@@ -62,9 +64,10 @@ def unchecked(text: bytes | str) -> Any:
 
 
 def in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iterator[Any]:
-    """The value of a text, at last; None before, after each megabyte of the list at a path.
+    """Decode a text in pieces: yield None after each megabyte of the list at a path, then the
+    value.
 
-    Whoever decodes lists of many megabytes does something else between. Raises BadJson.
+    The caller can run other tasks between the pieces of a large list. Raises BadJson.
     """
     if len(text) < _PIECE:
         yield decoded(text)
@@ -75,7 +78,7 @@ def in_pieces(text: bytes, path: Sequence[str] = ("items",)) -> Iterator[Any]:
         inner = bytes(fields.pop(name))
         elements = [] if below else _elements(inner)
     except (ValueError, KeyError, RecursionError):
-        yield decoded(text)  # no list: what is wrong with it is said as of any other value
+        yield decoded(text)  # not a list: report the error as for any other value
         return
     found: Any = None
     for found in in_pieces(inner, below) if below else _list_in_pieces(elements):
@@ -98,9 +101,9 @@ def _list_in_pieces(elements: list[msgspec.Raw]) -> Iterator[Any]:
 
 
 def check_depth(text: bytes | str, value: Any) -> None:
-    """Refuse what recursion could not walk through later. text: what `value` was decoded from.
+    """Check that a value is not too deep for recursion. Raises TooDeep.
 
-    Raises TooDeep.
+    text: the text that `value` was decoded from.
     """
     brackets = (
         text.count(b"{") + text.count(b"[")
@@ -112,7 +115,7 @@ def check_depth(text: bytes | str, value: Any) -> None:
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether a value has more levels than DEPTH. Needs no recursion itself."""
+    """Report whether a value has more levels than DEPTH, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH):
         level = [

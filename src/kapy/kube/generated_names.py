@@ -1,7 +1,7 @@
-"""Names that look generated (a prefix and five characters) but that a retry computes again.
+"""Deterministic names that look generated (a prefix and five characters).
 
-Whoever creates an object for a slot derives its name from what the slot is: a lost response then
-leads to the same name again, never to a second object.
+A controller derives an object's name from its purpose (the slot). A retry after a lost response
+then uses the same name and never creates a second object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LONGEST_NAME: Final = 63
 
 
 def suffix(*slot: object, length: int = LENGTH) -> str:
-    """Characters derived from what identifies the slot (owner UID, slot, attempt, …)."""
+    """Return characters derived from what identifies the slot (owner UID, slot, attempt, …)."""
     text = "\0".join(map(str, slot))
     number = int.from_bytes(sha256(text.encode()).digest())
     characters = []
@@ -28,10 +28,10 @@ def suffix(*slot: object, length: int = LENGTH) -> str:
 
 
 def generated_name(prefix: str, *slot: object, longest: int = LONGEST_NAME) -> str:
-    """`prefix` (which usually ends with a dash; cut if need be) and the slot's suffix."""
+    """Return `prefix` (which usually ends with a dash; cut if needed) and the slot's suffix."""
     return ending(prefix, suffix(*slot), longest=longest)
 
 
 def ending(base: str, characters: str, *, longest: int = LONGEST_NAME) -> str:
-    """`base`, cut to leave room (in bytes, as Go counts), and the characters."""
+    """Return `base`, cut to leave room (in bytes, as Go counts), and the characters."""
     return base.encode()[: longest - LENGTH].decode(errors="replace") + characters

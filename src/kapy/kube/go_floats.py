@@ -12,7 +12,7 @@ _LARGEST_FIXED: Final = 1e21
 
 
 def printed(value: float) -> str:
-    """A float64 as %v prints it: the fewest digits, with an exponent from 1e+06 on."""
+    """Return a float64 as %v prints it: the fewest digits, with an exponent from 1e+06 on."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -31,11 +31,11 @@ def printed(value: float) -> str:
 
 _LEAST: Final = -4
 _LIMIT: Final = 6
-"""Exponents of ten from and below which a number has no exponent."""
+"""The exponents of ten between which a number is printed without an exponent."""
 
 
 def as_json(value: Any) -> Any:
-    """JSON data whose floats without a fraction are whole, as encoding/json writes them."""
+    """Return JSON data with integral floats as integers, as encoding/json writes them."""
     return mapped(value, _whole)
 
 

@@ -1,4 +1,4 @@
-"""Text in quotes, as Go shows it."""
+"""Quoted strings in Go's format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f"
 
 
 def go_quoted(text: str) -> str:
-    """A string as Go's `%q` shows it."""
+    """Return a string as Go's `%q` prints it."""
     out = []
     for character in text:
         code = ord(character)

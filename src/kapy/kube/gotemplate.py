@@ -31,19 +31,19 @@ _LONGEST: Final = 1 << 20
 
 
 class BadTemplate(KapyError, ValueError):
-    """The text is no template; the message says where and why, much as Go does."""
+    """The text is not a valid template; the message has place and reason, much like Go's."""
 
 
 class CannotRender(KapyError, ValueError):
-    """The template asks for what the data cannot give, or for too much."""
+    """Rendering failed: the data lacks a value, or the template exceeds a limit."""
 
 
 class Overrun(CannotRender):
-    """The template does more than it was allowed to do this time."""
+    """The template exceeds the work limit of this rendering."""
 
 
 class Unsteady(CannotRender):
-    """The template makes something else each time it is rendered."""
+    """The output of the template differs between renderings."""
 
 
 class Template:
@@ -52,16 +52,17 @@ class Template:
     def __init__(
         self, template: CountedTemplate, *, changes_data: bool, volatile: tuple[str, ...]
     ) -> None:
-        """changes_data: whether it may change what it is given, and so needs a copy. volatile: the
-        functions that it may call and that give something else each time."""
+        """changes_data: the template may change its input, which is therefore copied. volatile: the
+        functions that it may call and that return a different value at each call.
+        """
         self._template = template
         self._changes_data = changes_data
         self._volatile = volatile
 
     def rendered(self, data: Mapping[str, Any], *, work: Work | None = None) -> str:
-        """The text that the template makes of `data`. Raises CannotRender.
+        """Render the template with `data`. Raises CannotRender.
 
-        work: what it may do and has done; without it, what may be done on the event loop.
+        work: the work limit and counter; the default is the limit for the event loop.
         """
         work = work or Work(QUICK)
         text = self._rendered(data, work)
@@ -101,11 +102,11 @@ def parsed(
     strict: bool = False,
     functions: tuple[tuple[str, Callable[..., Any]], ...] = (),
 ) -> Template:
-    """The template that a text is. Raises BadTemplate.
+    """Parse a template. Raises BadTemplate.
 
-    name: what errors call it. sprig: with sprig's functions that depend on nothing but their
-    arguments. strict: a key that a map does not have is an error, not `<no value>`. functions:
-    further ones, by name, which depend on nothing but their arguments and are quick.
+    name: its name in errors. sprig: allow sprig's deterministic functions. strict: a missing map
+    key is an error, not `<no value>`. functions: additional functions by name, which must be
+    deterministic and fast.
     """
     import gotpl
 
@@ -140,8 +141,10 @@ _LONG_NUMBER: Final = re.compile(rf"[0-9_]{{{_MOST_DIGITS + 1}}}")
 
 
 def _has_long_number(source: str) -> bool:
-    """Whether an action has a number that gotpl's pattern would search for ever: it takes twice as
-    long for each further digit."""
+    """Report whether an action has a number so long that gotpl's pattern would hang.
+
+    Each further digit doubles the time of the search.
+    """
     if not _LONG_NUMBER.search(source):
         return False
     actions = (part.partition("}}")[0] for part in source.split("{{")[1:])
@@ -149,7 +152,7 @@ def _has_long_number(source: str) -> bool:
 
 
 def _is_too_long(source: str) -> bool:
-    """Whether parsing would take too long, which is what stands within braces."""
+    """Report whether the actions (the text in braces) would take too long to parse."""
     if len(source) <= _MOST_ACTIONS:
         return False
     actions = source.split("{{")[1:]

@@ -1,8 +1,8 @@
-"""The one place that reaches into gotpl: templates whose work is counted.
+"""The only module that uses gotpl's internals: templates whose work is counted.
 
-gotpl bounds output, loops and calls, but counts neither the instructions between them nor how often
-a template calls itself. Its own counter is replaced by one that charges all of it. Importing this
-imports gotpl.
+gotpl limits output, loops and calls, but counts neither the instructions between them nor recursive
+template calls. This module replaces its counter by one that charges all of it. Importing it imports
+gotpl.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ _ASKED: Final = (
     *("Major", "Minor", "Patch", "Prerelease", "Metadata", "Original", "Compare"),
     *("Cert", "Key"),
 )
-"""What templates may ask the two things for that are neither data nor functions: versions and
-certificates."""
+"""The attributes of versions and of certificates that templates may read."""
 
 
 class _Counter(ExecutionBudgetState):
-    """Charges what gotpl tells of to the work in hand. body: instructions of the whole template."""
+    """Charges gotpl's operations to the current work. body: the instructions of the whole
+    template.
+    """
 
     __slots__ = ("_body", "_work", "_written")
 
@@ -58,7 +59,7 @@ class _Counter(ExecutionBudgetState):
 
 
 class CountedTemplate(Template):
-    """A template of gotpl that charges its work to `template_work.current()`."""
+    """A gotpl template that charges its work to `template_work.current()`."""
 
     def _new_render_session(self) -> RenderSession:
         programs = {id(one): one for one in self._namespace.values()}.values()
@@ -70,7 +71,7 @@ class CountedTemplate(Template):
 def template(
     source: str, functions: Mapping[str, Callable[..., Any]], *, name: str, strict: bool
 ) -> CountedTemplate:
-    """A parsed template. Without its sandbox, `{{ .name.upper }}` would call Python's method."""
+    """Parse a template. Without its sandbox, `{{ .name.upper }}` would call Python's method."""
     given = {**_printing(), **functions}
     return CountedTemplate(
         source,
@@ -88,6 +89,6 @@ def template(
 
 
 def _printing() -> dict[str, Callable[..., Any]]:
-    """The built-in functions that make texts, bounded."""
+    """Return the built-in functions that produce text, with limits."""
     known = _builtin_functions("go")
     return {name: bounded(name, known[name]) for name in _PRINTING}

@@ -1,9 +1,9 @@
-"""The one seam between a client and an API server, and it streams.
+"""The streaming interface between a client and an API server.
 
-A server is an async function from `Request` to `Reply`. In process the transport is that
-function itself: bodies are documents handed over by reference, a watch is an async iterator of
-event documents, and there are no bytes and no copies. Over the network two thin adapters (ASGI on
-the server's side, aiohttp on the client's) turn the same shapes into HTTP.
+A server is an async function from `Request` to `Reply`. In process the transport is that function
+itself: bodies are documents passed by reference, and a watch is an async iterator of event
+documents, without any encoding. Over the network two thin adapters (ASGI on the server's side,
+aiohttp on the client's) convert the same types to HTTP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kapy.kube import Document
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks, as authentication found out (kube-apiserver's `user.Info`)."""
+    """The authenticated user of a request (kube-apiserver's `user.Info`)."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -31,12 +31,12 @@ ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 
 @dataclass(slots=True)
 class Arrival:
-    """How a request came to its server, and what was found out on the way to its answer.
+    """How a request arrived, and facts recorded while it was processed.
 
-    audit_id: names the request in logs. uri: path and query as sent. peer: the client's address
-    ("" in process). user: who really asks, None when that could not be found out. received: when,
-    by `time.perf_counter`. decision, reason: what authorization said (`allow` or `forbid`), why.
-    failed: the answer says that something went wrong which nobody foresaw.
+    audit_id: identifies the request in logs. uri: path and query as sent. peer: the client's
+    address ("" in process). user: the authenticated user before impersonation, None if unknown.
+    received: the time, by `time.perf_counter`. decision, reason: the authorization decision
+    (`allow` or `forbid`) and its reason. failed: an unexpected error occurred.
     """
 
     audit_id: str
@@ -53,12 +53,11 @@ class Arrival:
 class Request:
     """One request.
 
-    path: percent-decoded, without query. query: first value of each parameter (of `dryRun`
-    all, one a line). headers: names in
-    lower case. body: bytes from the network, or (in process) a document, or a list for a JSON
-    patch; the server neither changes nor keeps it. user: None until authentication ran; in
-    process the transport's owner says who. arrival: of what comes over the network, and of what
-    is audited.
+    path: percent-decoded, without query. query: first value of each parameter (of `dryRun` all, one
+    a line). headers: names in lower case. body: bytes from the network, or (in process) a document,
+    or a list for a JSON patch; the server neither changes nor keeps it. user: None before
+    authentication; in process the transport sets it. arrival: set for network requests and audited
+    ones.
     """
 
     method: str
@@ -72,12 +71,11 @@ class Request:
 
 @dataclass(slots=True)
 class Reply:
-    """One answer.
+    """One response.
 
-    body: a document (shared; do not change), bytes, or an async iterator: of watch event
-    documents (`{"type", "object"}`) in process, of bytes when the media type is not JSON.
-    Whoever takes an iterator must `aclose()` it. sent: wants to know how many bytes the body had
-    on the network.
+    body: a document (shared; do not change), bytes, or an async iterator: of watch event documents
+    (`{"type", "object"}`) in process, of bytes if the media type is not JSON. The receiver of an
+    iterator must `aclose()` it. sent: a callback for the size of the body on the network.
     """
 
     status: int
@@ -87,7 +85,7 @@ class Reply:
 
 
 Transport: TypeAlias = Callable[[Request], Awaitable[Reply]]
-"""An API server as a client sees it. Interceptors (faults, metrics, traces) wrap one."""
+"""An API server as a client sees it. Interceptors (faults, metrics, traces) wrap a Transport."""
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

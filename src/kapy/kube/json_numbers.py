@@ -1,4 +1,4 @@
-"""Numbers of JSON as Go holds them, in values of any depth. Arguments are never changed."""
+"""JSON numbers as Go stores them, in nested values. Arguments are never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXACT: Final = 1 << 53
 
 
 def mapped(value: Any, number: Callable[[float], float]) -> Any:
-    """A value with something else in the place of each of its numbers."""
+    """Return a value with a function applied to each of its numbers."""
     if isinstance(value, dict):
         return {key: mapped(one, number) for key, one in value.items()}
     if isinstance(value, list):
@@ -22,16 +22,18 @@ def mapped(value: Any, number: Callable[[float], float]) -> Any:
 
 
 def fitting(value: Any) -> Any:
-    """As documents hold them: a whole number that needs more than 64 bits is a float.
+    """Convert integers of more than 64 bits to floats, as in documents.
 
-    Raises ValueError for one that is too large for a float.
+    Raises ValueError for numbers too large for a float.
     """
     return mapped(value, _fitting)
 
 
 def as_double(value: Any) -> Any:
-    """As what remains of them when all were floats: one without a fraction is whole, unless it is
-    so large that not every whole number is a float."""
+    """Convert numbers as if all had been floats: integral ones become integers.
+
+    A float too large to represent every integer stays a float.
+    """
     return mapped(value, _as_double)
 
 
@@ -42,7 +44,7 @@ def _fitting(value: float) -> float:
 
 
 def double(value: float) -> float:
-    """A number as a float. Raises ValueError when it is too large for one."""
+    """Convert a number to a float. Raises ValueError if it is too large."""
     try:
         return float(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Names as values of labels: as they are, or as a hash when a label cannot hold them."""
+"""Names as label values: unchanged, or hashed if they are not valid label values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FNV_PRIME: Final = 0x01000193
 
 
 def label_value(name: str) -> str:
-    """The name, or `hash_…_z` (FNV-1a, upstream's form) when it is no valid label value."""
+    """Return the name, or `hash_…_z` (FNV-1a, upstream's form) if it is not a valid label value."""
     if not label_value_errors(name):
         return name
     number = _FNV_OFFSET

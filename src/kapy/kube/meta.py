@@ -12,7 +12,7 @@ from kapy.kube.names import Resource
 
 
 class OwnerReference(Model):
-    """Who owns an object; `controller` marks the one that manages it."""
+    """The owner of an object; `controller` marks the managing owner."""
 
     api_version: str
     kind: str
@@ -23,7 +23,7 @@ class OwnerReference(Model):
 
 
 class ObjectMeta(Model):
-    """`metadata` of an object. Times are RFC 3339 strings as they travel."""
+    """`metadata` of an object. Times are RFC 3339 strings."""
 
     name: str = ""
     generate_name: str = ""
@@ -41,9 +41,9 @@ class ObjectMeta(Model):
 
 
 class Object(Model):
-    """A kind that we know: `metadata` plus its own `spec` and `status`.
+    """A typed kind: `metadata` plus its own `spec` and `status`.
 
-    Every concrete kind sets RESOURCE; `apiVersion` and `kind` come from it.
+    Every concrete kind sets RESOURCE, from which `apiVersion` and `kind` follow.
     """
 
     RESOURCE: ClassVar[Resource]
@@ -56,7 +56,7 @@ class Object(Model):
 
     @property
     def deleting(self) -> bool:
-        """Whether deletion was asked for; finalizers may still hold the object."""
+        """Report whether the object is being deleted; finalizers may still keep it."""
         return self.metadata.deletion_timestamp is not None
 
 
@@ -64,12 +64,12 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 
 
 def read(document: Document, kind: type[O]) -> O:
-    """A private, typed copy of a document."""
+    """Return a private, typed copy of a document."""
     return decode(document, kind)
 
 
 def written(obj: Object) -> Document:
-    """The document of a typed object, with `apiVersion` and `kind`."""
+    """Return the document of a typed object, with `apiVersion` and `kind`."""
     resource = obj.RESOURCE
     return {"apiVersion": resource.api_version, "kind": resource.kind, **encode(obj)}
 
@@ -77,7 +77,7 @@ def written(obj: Object) -> Document:
 def owner_reference(
     owner: Object | Document, *, controller: bool = False, block_deletion: bool | None = None
 ) -> OwnerReference:
-    """A reference to `owner` for another object's `metadata.ownerReferences`."""
+    """Return a reference to `owner` for another object's `metadata.ownerReferences`."""
     if isinstance(owner, Object):
         api_version, kind = owner.RESOURCE.api_version, owner.RESOURCE.kind
         name, uid = owner.metadata.name, owner.metadata.uid
@@ -95,5 +95,5 @@ def owner_reference(
 
 
 def controller_of(obj: Object) -> OwnerReference | None:
-    """The owner that manages the object, if one does."""
+    """Return the owner reference with `controller: true`, if there is one."""
     return next((ref for ref in obj.metadata.owner_references if ref.controller), None)

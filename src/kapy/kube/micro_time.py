@@ -6,5 +6,5 @@ from datetime import datetime
 
 
 def micro_time(moment: datetime) -> str:
-    """A moment in UTC as it is written."""
+    """Return a time in UTC in this format."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""The base of every typed object, and how a field's schema is written beside its type."""
+"""The base class of typed objects, and the declaration of field schemas beside the types."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from kapy.kube import Document
 class Model(
     msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=False, kw_only=True
 ):
-    """What every Struct shares. A field without a default is required; `None` is absent.
+    """The common base of all Structs.
 
-    A field whose default is made by another Model (`field(default_factory=MachineStatus)`) can
-    always be read, and is left off the wire while nothing in it is set.
+    A field without a default is required; `None` means absent. A field with a Model as default
+    (`field(default_factory=MachineStatus)`) can always be read, and is not encoded while nothing in
+    it is set.
     """
 
 
@@ -25,17 +26,17 @@ M = TypeVar("M", bound=Model)
 
 
 def decode(document: Document, kind: type[M]) -> M:
-    """A private, typed copy of `document`; fields that the Struct does not know are left out."""
+    """Decode a private, typed copy of `document`; unknown fields are dropped."""
     return msgspec.convert(document, kind)
 
 
 def copied(model: M) -> M:
-    """A private copy, several times as fast as `copy.deepcopy`."""
+    """Return a private copy, several times as fast as `copy.deepcopy`."""
     return msgspec.convert(msgspec.to_builtins(model), type(model))
 
 
 def encode(model: Model) -> Document:
-    """The document of a Struct: what is absent or at its default stays off the wire."""
+    """Encode a Struct; absent values and defaults are left out."""
     document: Document = msgspec.to_builtins(model)
     for tidy in _tidiers(type(model)):
         tidy(document)
@@ -47,8 +48,9 @@ _Tidier = Callable[[Document], None]
 
 @cache
 def _tidiers(kind: type[Model]) -> list[_Tidier]:
-    """What takes empty parts out of a document of `kind`, in place, and puts counters in that are
-    told even at zero (`rules(zero="written")`); nothing for most kinds."""
+    """Return functions that remove empty parts from a document of `kind` in place, and add counters
+    that are written even if 0 (`rules(zero="written")`).
+    """
     tidiers: list[_Tidier] = []
     itself = []
     if counters := [one.encode_name for one in msgspec.structs.fields(kind) if _counts(one)]:
@@ -69,7 +71,7 @@ def _tidiers(kind: type[Model]) -> list[_Tidier]:
 
 
 def _counts(one: msgspec.structs.FieldInfo) -> bool:
-    """Whether a field is a number that is written even when it is zero."""
+    """Report whether a field is a number that is written even if it is 0."""
     if bare(one.type) is not int or one.default != 0:
         return False
     metas = (meta for meta in get_args(one.type) if isinstance(meta, msgspec.Meta))
@@ -85,7 +87,7 @@ def _counting(names: list[str]) -> _Tidier:
 
 
 def _many(one: msgspec.structs.FieldInfo) -> Any:
-    """`list` or `dict` for a field of many, else None."""
+    """Return `list` or `dict` for a collection field, else None."""
     return get_origin(bare(one.type))
 
 
@@ -114,7 +116,7 @@ def _descending(name: str, many: Any, nested: list[_Tidier]) -> _Tidier:
 
 
 def bare(hint: Any) -> Any:
-    """A type hint without `Annotated` and `| None`."""
+    """Return a type hint without `Annotated` and `| None`."""
     if get_origin(hint) is Annotated:
         return bare(get_args(hint)[0])
     present = [one for one in get_args(hint) if one is not type(None)]
@@ -124,7 +126,7 @@ def bare(hint: Any) -> Any:
 
 
 def model_in(hint: Any) -> type[Model] | None:
-    """The Model that a field holds, alone or as the members of a list or map."""
+    """Return the Model in a field: its type, or that of its list items or map values."""
     hint = bare(hint)
     if get_origin(hint) in (list, dict):
         return model_in(get_args(hint)[-1])
@@ -132,10 +134,10 @@ def model_in(hint: Any) -> type[Model] | None:
 
 
 def rules(description: str = "", **more: Any) -> msgspec.Meta:
-    """A field's sentence, and its schema beyond the type (`max_items=3` is `maxItems: 3`).
+    """Declare a field's description and schema constraints (`max_items=3` is `maxItems: 3`).
 
-    Constraints are for the server's schema only: msgspec never checks them, so that an object
-    which another version let through still decodes.
+    Only the server's schema enforces the constraints. msgspec does not, so that an object accepted
+    by another version still decodes.
     """
     words = {"description": description} if description else {}
     return msgspec.Meta(

@@ -1,4 +1,4 @@
-"""Names of kinds and resources, and the URLs they live at."""
+"""Names of kinds and resources, and their URLs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Resource:
-    """One served resource: where a kind's objects are found (GVR, kind and scope)."""
+    """One served resource: group, version, plural, kind and scope."""
 
     group: str
     version: str
@@ -59,7 +59,7 @@ class Resource:
 
     @cached_property
     def group_resource(self) -> str:
-        """`machines.cluster.x-k8s.io`, as error messages and CRD names spell it."""
+        """Return resource and group as in messages and CRD names: `machines.cluster.x-k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @cached_property
@@ -68,7 +68,7 @@ class Resource:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The URL path of a collection, an object or a subresource of an object."""
+        """Return the URL path of a collection, an object or a subresource."""
         scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
         path = f"{self.root}{scope}/{self.plural}"
         if name:
@@ -96,7 +96,7 @@ CRDS = Resource(
 
 
 def path_segment_errors(name: str, *, prefix: bool = False) -> list[str]:
-    """What keeps a name, or the beginning of one, from being one step of a path."""
+    """Return the errors of a name, or of its beginning, as a path segment."""
     if name in (".", "..") and not prefix:
         return [f"may not be '{name}'"]
     return [f"may not contain '{sign}'" for sign in "/%" if sign in name]

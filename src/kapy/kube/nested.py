@@ -1,4 +1,4 @@
-"""Values deep inside documents: read, and put in without a change of what is shared."""
+"""Access to nested values of documents; updates copy and never change shared data."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Changes: TypeAlias = dict[Path, Any]
 
 
 def value_at(document: Any, path: Path) -> Any:
-    """What stands at a path; None when nothing does."""
+    """Return the value at a path, None if there is none."""
     for part in path:
         document = document.get(part) if isinstance(document, dict) else None
     return document
 
 
 def with_values(document: Document, changes: Mapping[Path, Any]) -> Document:
-    """The document with values put in; a path through something that is no object is left.
+    """Return the document with values set at paths; the unchanged parts are shared.
 
-    Shares with `document` whatever stays the same.
+    A path through a value that is not an object is ignored.
     """
     copies: dict[Path, Document] = {}
     for path, value in changes.items():

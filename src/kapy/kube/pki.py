@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 Algorithm = Literal["RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384"]
 
 LEAF_LIFE: Final = timedelta(days=365)
-"""How long certificates of servers and clients are good, as kubeadm's."""
+"""The validity of server and client certificates, like kubeadm's."""
 
 EARLIEST: Final = datetime(2025, 1, 1, tzinfo=UTC)
-"""A clock that says an earlier time is wrong: this program is younger. What begins then counts
-whatever the clock said when it was made."""
+"""A time before this program existed. A certificate with this start is valid even if a clock was
+wrong when it was created.
+"""
 
 BACKDATED: Final = timedelta(minutes=5)
-"""How much earlier certificates begin: a machine whose clock is a little behind still trusts."""
+"""How far certificates are backdated, so that machines with a slightly late clock accept them."""
 _SERIAL_BITS: Final = 63
 _MOST_KEYS: Final = 100
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----[^-]*-----END [A-Z0-9 ]+-----")
-"""Public keys of one text that are read: nobody rotates more, and each costs time."""
+"""The most public keys to read from one text; key rotation needs no more, and each takes time."""
 # The start of a TBSCertificate's content: version 3, then the serial number.
 _SERIAL_ONE: Final = bytes.fromhex("a003020102020101")
 _SERIAL_ZERO: Final = bytes.fromhex("a003020102020100")
@@ -54,11 +55,11 @@ _SERIAL: Final = re.compile(_HEADER + _HEADER + rb"(?:\xa0\x03\x02\x01.)?\x02(..
 
 
 class InvalidPem(KapyError):
-    """What should be a certificate or a key cannot be read. Never quotes it."""
+    """A certificate or a key cannot be parsed. The message never quotes it."""
 
 
 class OutsideValidity(KapyError):
-    """A certificate authority is not good at any moment of what it should issue."""
+    """A certificate authority is not valid during any part of the requested validity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a certificate says."""
+    """The properties of a certificate."""
 
     common_name: str
     organizations: tuple[str, ...]
@@ -103,7 +104,7 @@ def new_ca(
     key: bytes | None = None,
     since: datetime | None = None,
 ) -> KeyPair:
-    """A self-signed CA with keyUsage, SKI and AKI. since: when it begins, None for `now`."""
+    """Create a self-signed CA with keyUsage, SKI and AKI. since: notBefore, by default `now`."""
     from cryptography import x509
 
     private = _generate(algorithm) if key is None else _load_key(key)
@@ -139,10 +140,10 @@ def issue(
     algorithm: Algorithm = "RSA-2048",
     key: bytes | None = None,
 ) -> KeyPair:
-    """A leaf certificate of `ca`; `names` are DNS names or IP addresses; `key` reuses a key.
+    """Issue a leaf certificate of `ca`.
 
-    It is valid from the CA's first moment on, at most until the CA's last. Raises InvalidPem,
-    OutsideValidity.
+    names: DNS names or IP addresses. key: a key to reuse. The certificate is valid from the CA's
+    notBefore on, at most until the CA's notAfter. Raises InvalidPem, OutsideValidity.
     """
     import secrets
 
@@ -180,9 +181,9 @@ def issue(
 
 
 def backdated(ca: KeyPair, since: datetime) -> KeyPair:
-    """The same CA, with the same key and end, good from `since` on. Raises InvalidPem.
+    """Return the CA with the same key and end, but valid from `since` on. Raises InvalidPem.
 
-    What trusts the CA trusts this one, too, and what it signed stays good.
+    Clients that trust the CA trust this one, and certificates that it signed stay valid.
     """
     found = facts(ca.certificate)
     return new_ca(
@@ -203,9 +204,9 @@ def load(certificate: bytes) -> Certificate:
 
 @contextmanager
 def _decoding(what: str) -> Iterator[None]:
-    """Raise InvalidPem for whatever `cryptography` raises about foreign bytes within.
+    """Convert all exceptions of `cryptography` about untrusted bytes to InvalidPem.
 
-    A certificate is decoded piece by piece, when a piece is asked for.
+    Parts of a certificate are decoded only when they are read.
     """
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -225,7 +226,7 @@ _CERTIFICATE: Final = "certificate"
 
 
 def facts(certificate: bytes) -> Facts:
-    """What a certificate says. Raises InvalidPem."""
+    """Read the properties of a certificate. Raises InvalidPem."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
@@ -296,7 +297,7 @@ def _pem_blocks(text: bytes) -> list[bytes]:
 
 
 def _public_key(pem: bytes) -> object:
-    """The public key of a PEM block, None when there is none that can be read."""
+    """Return the public key of a PEM block, None if there is no readable one."""
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     with suppress(InvalidPem), _decoding("public key"):
@@ -415,7 +416,7 @@ def _signed_with_serial_zero(builder: CertificateBuilder, key: PrivateKey) -> by
 
 
 def _signature_algorithm(certificate: Certificate) -> bytes:
-    """The AlgorithmIdentifier as it stands in the certificate, after its TBS part."""
+    """Return the AlgorithmIdentifier in the certificate, after its TBS part."""
     from cryptography.hazmat.primitives.serialization import Encoding
 
     whole = certificate.public_bytes(Encoding.DER)
@@ -425,7 +426,7 @@ def _signature_algorithm(certificate: Certificate) -> bytes:
 
 
 def _tlv(tag: int, content: bytes) -> bytes:
-    """One DER value."""
+    """Encode one DER value."""
     size = len(content)
     if size < 0x80:
         return bytes((tag, size)) + content
@@ -455,8 +456,7 @@ def _has_serial_zero(der: bytes) -> bool:
 
 
 def _with_loadable_serial(der: bytes) -> bytes:
-    """The certificate with the serial number 1 in the place of 0. Raises InvalidPem where it is
-    negative, which Go refuses, too."""
+    """Replace the serial number 0 by 1. Raises InvalidPem if it is negative, as Go does."""
     found = _SERIAL.match(der)
     if found is None:
         return der

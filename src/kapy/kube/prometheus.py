@@ -1,7 +1,7 @@
-"""Plain numbers that become Prometheus' families when somebody scrapes.
+"""Plain counters that are converted to Prometheus metrics at a scrape.
 
-Counting must cost next to nothing, so programs count in their own integers and `Histogram`s;
-`counter`, `gauge` and `histogram` print them. prometheus-client is imported at the first scrape.
+Counting must be very cheap, so programs use their own integers and `Histogram`s; `counter`, `gauge`
+and `histogram` convert them. prometheus-client is imported at the first scrape.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 Rows: TypeAlias = Iterable[tuple[Sequence[str], float]]
-"""Label values, and the number that belongs to them."""
+"""Label values and the number for them."""
 
 
 class Collector(Protocol):
-    """Something that tells families of metrics when asked."""
+    """An object that returns metric families on request."""
 
     def collect(self) -> Iterable[Metric]:
-        """The families with their samples."""
+        """Yield the metric families with their samples."""
         ...
 
 
@@ -59,7 +59,7 @@ class Histograms:
         found.observe(value)
 
     def rows(self) -> list[tuple[tuple[str, ...], Histogram]]:
-        """All of them, in the order of their labels."""
+        """Yield all histograms, ordered by their labels."""
         return sorted(self._by_labels.items(), key=lambda one: one[0])
 
 
@@ -95,7 +95,9 @@ def histogram(
 
 
 def text_of(families: Sequence[Metric]) -> bytes:
-    """Families in Prometheus' text format. It takes its time: a thread can do it."""
+    """Return families in Prometheus' text format. This can be slow: call it in a thread if
+    needed.
+    """
     from prometheus_client import generate_latest
 
     return generate_latest(_Collected(families))

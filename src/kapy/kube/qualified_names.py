@@ -1,7 +1,7 @@
-"""Which strings may be label keys, label values and names, with kube-apiserver's sentences.
+"""Validation of label keys, label values and names with kube-apiserver's messages.
 
-Each function answers what is wrong with a value, in the words of `k8s.io/apimachinery`
-util/validation; an empty list is a good value.
+Each function returns the errors of a value, with the messages of `k8s.io/apimachinery`
+util/validation; an empty list means that the value is valid.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Final
 
 _EXACT: Final = Context(prec=120)
 _MOST: Final = Decimal((1 << 63) - 1)
-"""What larger amounts are cut to, as Kubernetes does."""
+"""The limit to which larger amounts are reduced, as in Kubernetes."""
 
 _NANO: Final = Decimal("1e-9")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
@@ -23,16 +23,16 @@ _FORM: Final = re.compile(
 )
 _DIGITS_OF_MOST: Final = 19
 _FRACTION: Final = 40
-"""Digits behind the point that count: 1n is the ninth, and `Ei` moves the point by 19."""
+"""The most relevant digits after the decimal point: 1n is the ninth, and `Ei` shifts by 19."""
 _LONGEST_EXPONENT: Final = 18
 
 
 class InvalidQuantity(ValueError):
-    """The text is no quantity; the message is Kubernetes' own."""
+    """The text is not a quantity; the message is Kubernetes' own."""
 
 
 def parse(text: str | int | float) -> Decimal:
-    """The amount that `text` says. Raises InvalidQuantity."""
+    """Parse a quantity. Raises InvalidQuantity."""
     return _split(str(text))[0]
 
 
@@ -73,9 +73,9 @@ def _split(text: str) -> tuple[Decimal, str]:
 
 
 def _number(whole: str, fraction: str, power: int) -> Decimal:
-    """The digits times ten to a power, as exactly as 1n needs it. Takes linear time.
+    """Return the digits times a power of ten, rounded up at 1n, in linear time.
 
-    Digits that are too small to count are one digit together, which rounds up.
+    Digits below this precision are replaced by a single one, which rounds up.
     """
     digits = (whole + fraction).lstrip("0")
     if not digits:
@@ -89,7 +89,7 @@ def _number(whole: str, fraction: str, power: int) -> Decimal:
 
 
 def _exponent(text: str) -> int:
-    """Raises InvalidQuantity for one that 64 bits do not hold."""
+    """Parse the exponent. Raises InvalidQuantity if it exceeds 64 bits."""
     if len(text.lstrip("+-0")) > _LONGEST_EXPONENT:
         raise InvalidQuantity("unable to parse quantity's suffix")
     return int(text)

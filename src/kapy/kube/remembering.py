@@ -1,4 +1,4 @@
-"""Remembering what functions of texts gave, in bounded memory whatever the texts are."""
+"""Caches for functions of texts, with bounded memory for texts of any size."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 LONGEST: Final = 512
-"""Characters of a text that is remembered. `lru_cache` counts results, not bytes: a thousand texts
-of a megabyte would stay."""
+"""The most characters of a cached text. `lru_cache` counts results, not bytes: a thousand texts of
+a megabyte would stay in memory.
+"""
 
 
 def remembered(
     most: int, longest: int = LONGEST
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """As `lru_cache` for functions of texts, those of more than `longest` characters aside."""
+    """Like `lru_cache` for functions of texts, but texts longer than `longest` are not cached."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         known = lru_cache(maxsize=most)(function)
@@ -32,7 +33,7 @@ def remembered(
                     return function(*args, **kwargs)
             return known(*args, **kwargs)  # type: ignore[arg-type]
 
-        # Nearly all take one text, many times in each write.
+        # Nearly all functions take one text and are called many times per write.
         alone = function.__code__.co_argcount == 1 and not function.__code__.co_kwonlyargcount
         return wraps(function)(cast("Callable[Arguments, Result]", call_of_one)) if alone else call
 

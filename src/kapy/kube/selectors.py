@@ -1,7 +1,7 @@
-"""Label and field selectors: parsing, matching, and the server's sentences about bad ones.
+"""Label and field selectors: parsing, matching, and the server's error messages.
 
-Label selectors come as kubectl sends them (`app=a,tier in (b, c),!old`) or as the
-`metav1.LabelSelector` document that objects carry. Both give a `LabelSelector`.
+Label selectors come as kubectl sends them (`app=a,tier in (b, c),!old`) or as a
+`metav1.LabelSelector` document. Both become a `LabelSelector`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Operator = Literal["in", "notin", "=", "==", "!=", "gt", "lt", "exists", "!"]
 
 
 class InvalidSelector(KapyError):
-    """The selector cannot be understood; the message is kube-apiserver's."""
+    """The selector is invalid; the message is kube-apiserver's."""
 
 
 class Requirement(NamedTuple):
@@ -33,7 +33,9 @@ class Requirement(NamedTuple):
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels satisfy this condition; an absent label satisfies the negative ones."""
+        """Report whether labels satisfy this requirement; an absent label satisfies negative
+        ones.
+        """
         value = labels.get(self.key)
         match self.operator:
             case "=" | "==" | "in":
@@ -68,7 +70,9 @@ class Requirement(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelSelector:
-    """All requirements must hold; none at all selects everything. `NOTHING` selects nothing."""
+    """A conjunction of requirements; without any it selects everything. `NOTHING` selects
+    nothing.
+    """
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -78,14 +82,14 @@ class LabelSelector:
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether an object with these labels (None is no labels) is selected."""
+        """Report whether an object with these labels (None: no labels) is selected."""
         if self.nothing:
             return False
         known: Mapping[str, str] = labels or {}
         return all(one.matches(known) for one in self.requirements)
 
     def selects(self, document: Document) -> bool:
-        """Whether a document is selected by its labels."""
+        """Report whether a document's labels are selected."""
         return not self.requirements or self.matches(document["metadata"].get("labels"))
 
     def __str__(self) -> str:
@@ -98,7 +102,7 @@ NOTHING: Final = LabelSelector(nothing=True)
 
 @remembered(1024, longest=1024)
 def parse_labels(text: str) -> LabelSelector:
-    """The selector that `text` says. Raises InvalidSelector."""
+    """Parse a label selector. Raises InvalidSelector."""
     return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key)))
 
 
@@ -111,8 +115,10 @@ _DOCUMENT_OPERATORS: Final[dict[str, Operator]] = {
 
 
 def selector_of(document: Document | None) -> LabelSelector:
-    """The selector that a `metav1.LabelSelector` document says: absent selects nothing, an empty
-    one everything. Raises InvalidSelector."""
+    """Convert a `metav1.LabelSelector` document. Raises InvalidSelector.
+
+    An absent selector selects nothing, an empty one everything.
+    """
     if document is None:
         return NOTHING
     requirements = [
@@ -135,7 +141,7 @@ def _operator_of(expression: Document) -> Operator:
 
 
 def stored_selector_of(document: Document | None) -> LabelSelector:
-    """The selector of a stored object, whose keys and values were checked when it was written.
+    """Convert the selector of a stored object without validating keys and values again.
 
     Raises InvalidSelector.
     """
@@ -152,7 +158,7 @@ def stored_selector_of(document: Document | None) -> LabelSelector:
 
 
 def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requirement:
-    """given: None where there is no list of values, which an error shows as null."""
+    """Return a requirement. given: None if the list of values is absent (errors then show null)."""
     errors = []
     values = given or []
     if wrong := qualified_name_errors(key):
@@ -197,7 +203,7 @@ def _wrong_count(operator: Operator, values: list[str]) -> str:
 _WORD: Final = "word"
 _END: Final = "end"
 _TOKEN: Final = re.compile(r"==|!=|[()!,=<>]|[^()!,=<>\s]+")
-"""What stands between white space: a search skips that, and never goes back over it."""
+"""The token pattern; it consumes white space without backtracking."""
 
 _SIGNS: Final[dict[str, Operator]] = {
     "in": "in",
@@ -212,7 +218,7 @@ _BINARY: Final = "in, notin, =, ==, !=, gt, lt"
 
 
 class _Parser:
-    """Recursive descent over the tokens; `in` and `notin` are words where a value may stand."""
+    """A recursive descent parser; `in` and `notin` may also be values."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [*_tokens(text)]
@@ -314,24 +320,24 @@ class FieldRequirement(NamedTuple):
 
 @dataclass(frozen=True)
 class FieldSelector:
-    """All requirements must hold; none at all selects everything."""
+    """A conjunction of requirements; without any it selects everything."""
 
     requirements: tuple[FieldRequirement, ...] = ()
 
     @property
     def fields(self) -> list[str]:
-        """The fields asked for, so that a server can refuse those that it does not know."""
+        """Return the requested fields, so that a server can refuse unsupported ones."""
         return [one.field for one in self.requirements]
 
     def exact(self, field: str) -> str | None:
-        """The value that `field` must have, or None when it may have several."""
+        """Return the value that `field` must have, None if several are possible."""
         for one in self.requirements:
             if one.equal and one.field == field:
                 return one.value
         return None
 
     def matches(self, value_of: Callable[[str], str]) -> bool:
-        """Whether an object is selected; `value_of` answers a field's value as text."""
+        """Report whether an object is selected; `value_of` returns a field's value as text."""
         return all((value_of(one.field) == one.value) is one.equal for one in self.requirements)
 
 
@@ -340,7 +346,7 @@ _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 @remembered(1024, longest=1024)
 def parse_fields(text: str) -> FieldSelector:
-    """The selector that `text` says (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
+    """Parse a field selector (`metadata.name=a,spec.x!=b`). Raises InvalidSelector."""
     requirements = []
     for term in sorted(_split_terms(text)):
         found = _TERM.fullmatch(term)

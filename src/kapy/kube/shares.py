@@ -1,4 +1,4 @@
-"""Numbers that may be given as a part of a whole: `3` or `"10%"` (Kubernetes' IntOrString)."""
+"""Numbers or percentages: `3` or `"10%"` (Kubernetes' IntOrString)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 class BadShare(KapyError):
-    """A value that is neither a number nor a percentage; admission should have refused it."""
+    """The value is neither a number nor a percentage; validation should have refused it."""
 
 
 def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """A number as it is, or a percentage of `total`. Raises BadShare."""
+    """Return a number unchanged, or a percentage of `total`. Raises BadShare."""
     if value is None:
         raise BadShare("nil value for IntOrString")
     if isinstance(value, int):
@@ -34,8 +34,9 @@ def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
 
 
 def int_value(value: int | str) -> int:
-    """A number as it is, or the number that a text is: 0 for a text that is none, as Go's
-    `IntOrString.IntValue` has it."""
+    """Return a number unchanged, or parse a text; 0 if it is invalid (Go's
+    `IntOrString.IntValue`).
+    """
     if isinstance(value, int):
         return value
     return whole(value) if WHOLE_NUMBER.fullmatch(value) else 0

@@ -1,8 +1,8 @@
-"""The functions of sprig that Go templates may use: those that depend on their arguments alone.
+"""Sprig's deterministic functions for Go templates.
 
-They are gotpl's, but for what those lack: texts with a fraction count as numbers, moments look as
-Go prints them and are in UTC wherever kapy runs, `nil` can be an argument, patterns are RE2's, all
-calls are bounded (`sprig_bounds`), and nothing is random (`sprig_volatile`).
+They are gotpl's with corrections: texts with a fraction count as numbers, times print as in Go and
+are in UTC everywhere, `nil` can be an argument, patterns are RE2's, all calls are limited
+(`sprig_bounds`), and nothing is random (`sprig_volatile`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
 
 def changes_data(template: str) -> bool:
-    """Whether a template may call a function that changes what it is given."""
+    """Report whether a template may call a function that changes its arguments."""
     return _CHANGING.search(template) is not None
 
 
 def volatile_functions(functions: Iterable[str]) -> tuple[str, ...]:
-    """Those of some functions that give something else at each call."""
+    """Return the names of the functions that return a different value at each call."""
     return tuple(sorted(sprig_volatile.names().intersection(functions)))
 
 
 def functions_in(template: str) -> dict[str, Function]:
-    """Those that a template may call: gotpl looks at each one that it is given at every render."""
+    """Return the functions that a template may call; gotpl inspects each one at every render."""
     known = functions()
     return {name: known[name] for name in _NAME.findall(template) if name in known}
 
@@ -65,7 +65,7 @@ def functions() -> Mapping[str, Function]:
 
 
 def _of_whole_numbers(function: Function) -> Function:
-    """Takes "3.7" for 3, as sprig's conversions do."""
+    """Wrap a function so that it converts "3.7" to 3, like sprig."""
 
     @wraps(function)
     def called(*arguments: Any) -> Any:
@@ -92,7 +92,7 @@ def _with_nil(function: Function) -> Function:
 
 
 class _Moment(datetime):
-    """A moment that prints as Go's `time.Time`."""
+    """A time that prints like Go's `time.Time`."""
 
     def __str__(self) -> str:
         from gotime.go import Time

@@ -1,7 +1,7 @@
-"""Bounds for the functions of templates: what a call costs, and what it may ask for.
+"""Limits of template functions: the cost of a call, and the size of its result.
 
-A call is charged for what it reads and for what it makes. A call that would make much of little is
-refused before it does so, and texts that are parsed may not be long.
+A call is charged for its input and output. A call that would produce a huge result from small input
+is refused beforehand, and texts to parse are limited in length.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kapy.kube.template_work import LARGEST, TooLong, current, size
 
 Function = Callable[..., Any]
 Bound = Callable[..., int]
-"""How many characters or items a call makes at most, or compares."""
+"""The most characters or items that a call may produce or compare."""
 
 MOST: Final = 100_000
-"""How large a number may be that says how often something is done."""
+"""The largest number that may be a repeat count."""
 
 _PARSED: Final = 1000
-"""Characters of a text that a function parses."""
+"""The most characters of a text that a function parses."""
 
 _PARSING: Final = frozenset(
     (
@@ -61,7 +61,10 @@ def _replace(old: object = "", new: object = "", text: object = "", *_: object) 
 
 
 def _wrap(_width: object = 0, separator: object = "", text: object = None, *_: object) -> int:
-    """A separator after each character at most; `wrap` has none, and its second is the text."""
+    """Return a bound for `wrap`: at most one separator after each character.
+
+    `wrap` itself has no separator argument, so that its second argument is the text.
+    """
     if text is None:
         return 2 * _text(separator)
     return (_text(separator) + 1) * _text(text)
@@ -86,7 +89,7 @@ def _numbers(*counts: object) -> int:
 
 
 def printed(form: object = "", *values: object) -> int:
-    """What `printf` may make: widths and precisions count, and values that are named again."""
+    """Return a bound for the output of `printf`, with widths, precisions and repeated arguments."""
     if not isinstance(form, str):
         return 0
     verbs = _VERB.findall(form)
@@ -120,7 +123,7 @@ _MAKES: Final[Mapping[str, Bound]] = {
 
 
 def bounded(name: str, function: Function) -> Function:
-    """The function, charged for its work. Raises TooLong when that is too much."""
+    """Wrap a function so that its work is charged. Raises TooLong beyond the limit."""
     makes, parses, extra = _MAKES.get(name), name in _PARSING, _COSTS.get(name, 2)
 
     @wraps(function)
@@ -143,7 +146,7 @@ def bounded(name: str, function: Function) -> Function:
 
 
 def counts_bounded(name: str, function: Function) -> Function:
-    """The function; numbers that say how often something is done may not be large."""
+    """Wrap a function so that repeat counts are limited."""
 
     @wraps(function)
     def called(*arguments: Any) -> Any:

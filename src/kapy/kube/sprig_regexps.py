@@ -9,7 +9,7 @@ from kapy.kube.regexp import BadPattern, compiled, quoted
 
 
 def _match(pattern: str, text: str) -> bool:
-    """A pattern that is none matches nothing."""
+    """Match a pattern; an invalid pattern matches nothing."""
     try:
         return compiled(pattern).matches(text)
     except BadPattern:

@@ -1,8 +1,8 @@
-"""Functions of sprig that give something else at each call: random values, keys, salts, the time.
+"""Sprig's functions with a different result at each call: random values, keys, salts, the time.
 
-A value that depends on one would change at every reconcile, and with it machines would be replaced
-for ever. So none of them gives anything random here. Each has two made-up values, one for each of
-two worlds: a template is rendered in both, and what it makes may only be used if it is the same.
+A value that depends on one would change at every reconcile and replace machines for ever. Therefore
+they return fixed placeholder values here, from one of two sets ("worlds"). A template is rendered
+with both sets, and the output is used only if it is the same.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _HASHED: Final = 72
 
 
 def names() -> frozenset[str]:
-    """The names of all of them."""
+    """Return the names of these functions."""
     return frozenset(_MAKERS)
 
 
 def functions(theirs: dict[str, Function]) -> dict[str, Function]:
-    """The replacements of gotpl's functions, by name."""
+    """Return the replacements of gotpl's functions by name."""
     return {name: make(theirs) for name, make in _MAKERS.items()}
 
 
@@ -101,7 +101,10 @@ def _private_key(theirs: dict[str, Function]) -> Function:
 
 @cache
 def _key(kind: str, world: int) -> str:  # noqa: ARG001
-    """A key of a kind for one world, made once and too small for use; "" of an unknown kind."""
+    """Return a placeholder key of a type, cached per world and too small for real use.
+
+    Returns "" for an unknown type.
+    """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 
@@ -124,7 +127,9 @@ def _key(kind: str, world: int) -> str:  # noqa: ARG001
 
 
 def _certificate(name: str, at: int) -> Callable[[dict[str, Function]], Function]:
-    """A certificate with a key of its own. at: which argument the key is."""
+    """Return a function that creates a certificate with its own key. at: the index of the key
+    argument.
+    """
 
     def make(theirs: dict[str, Function]) -> Function:
         signed = theirs[f"{name}WithKey"]

@@ -1,8 +1,8 @@
-"""How much work the rendering of a template is, and how much it may be.
+"""The work of a template rendering, and its limits.
 
-Work is counted in steps, not in time, so that a template is refused everywhere or nowhere. A step
-is about what an instruction of a template costs, a few microseconds: each instruction that is run,
-each call of a function, and each 16 characters or single items that a function reads or makes.
+Work is counted in steps instead of time, so that a template is refused on all machines or on none.
+A step costs about as much as one instruction, a few microseconds. Each executed instruction, each
+function call, and each 16 characters or items that a function reads or writes is a step.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ from typing import Any, Final
 from kapy.kube.errors import KapyError
 
 QUICK: Final = 10_000
-"""Steps that may be done on the event loop."""
+"""The most steps of a rendering on the event loop."""
 
 FULL: Final = 300_000
-"""Steps that a template may do at all."""
+"""The most steps of any rendering."""
 
 LARGEST: Final = 1 << 20
-"""Characters, and items, that a value or a text may have."""
+"""The most characters, and items, of a value or a text."""
 
 _CHARACTERS: Final = 16
 
 
 class TooLong(KapyError, ValueError):
-    """The template does more than it may."""
+    """The template exceeds its limit."""
 
 
 class Work:
-    """The steps that are left for one rendering. world: which of two sets of made-up random values
-    and times functions take (see `sprig_volatile`). spent: steps so far."""
+    """The remaining steps of one rendering.
+
+    world: the set of placeholder values for random and time functions (see `sprig_volatile`).
+    spent: the steps so far.
+    """
 
     __slots__ = ("most", "spent", "world")
 
@@ -48,7 +51,7 @@ class Work:
             raise TooLong(f"it takes too long (more than {self.most} steps)")
 
     def read(self, *values: Any) -> None:
-        """Count the work of going through values. Raises TooLong, also where one is too large."""
+        """Count the work of reading values. Raises TooLong, also if a value is too large."""
         for one in values:
             self.charge(size(one, self.most - self.spent))
 
@@ -57,13 +60,13 @@ _current: ContextVar[Work | None] = ContextVar("template_work", default=None)
 
 
 def current() -> Work:
-    """The work of the template that is being rendered; outside of one, some of its own."""
+    """Return the work of the template being rendered; a separate one outside of a rendering."""
     return _current.get() or Work(FULL)
 
 
 @contextmanager
 def counted(work: Work) -> Iterator[Work]:
-    """Functions that are called within are charged to `work`."""
+    """Charge all functions called in this block to `work`."""
     token = _current.set(work)
     try:
         yield work
@@ -72,9 +75,10 @@ def counted(work: Work) -> Iterator[Work]:
 
 
 def size(value: Any, most: int = LARGEST) -> int:
-    """Items and parts of texts in a value, all that it contains included, or a little more than
-    `most`, where counting ends. Raises TooLong where it is more than any value may have; one that
-    contains itself always has."""
+    """Count the items and text parts of a value, recursively, up to a little more than `most`.
+
+    Raises TooLong for a value over the limit; one that contains itself always is.
+    """
     kind = type(value)
     if kind is str or kind is bytes:
         return _length(value)

@@ -15,9 +15,9 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 
 def request_uri(text: str) -> SplitResult:
-    """The parts of an absolute URI or an absolute path (`url.ParseRequestURI`).
+    """Parse an absolute URI or an absolute path (`url.ParseRequestURI`).
 
-    Raises ValueError with Go's sentence.
+    Raises ValueError with Go's message.
     """
     if problem := _problem(text):
         raise ValueError(_sentence(text, problem))
@@ -25,7 +25,7 @@ def request_uri(text: str) -> SplitResult:
 
 
 def url_problem(text: str) -> str:
-    """Why a text is no URL, absolute or relative (`url.Parse`), "" when it is one."""
+    """Return the reason why a text is not a URL (`url.Parse`), "" if it is one."""
     whole, sharp, fragment = text.partition("#")
     problem = _reference_problem(whole)
     if not problem and sharp and (wrong := _ESCAPE.search(fragment)):

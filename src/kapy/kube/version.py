@@ -17,7 +17,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.remembering import remembered
 
 DIFFERENT: Final = 2
-"""`compare` with build tags: not equal, and nobody knows which one is newer."""
+"""The result of `compare` for build tags without an order."""
 
 _NUMBERS: Final = re.compile(r"[0-9]*\Z")
 _LETTERS: Final = re.compile(r"[0-9A-Za-z-]*\Z")
@@ -27,7 +27,7 @@ Identifier: TypeAlias = int | str
 
 
 class InvalidVersion(KapyError, ValueError):
-    """The text is no version."""
+    """The text is not a version."""
 
 
 @total_ordering
@@ -64,9 +64,8 @@ class Version:
 
 @remembered(1024)
 def parse_tolerant(text: str) -> Version:
-    """The version that a text means: `v1.34.0`, `1.34`, `v1.34.0-rc.1+build.5`.
-
-    Raises InvalidVersion.
+    """Parse a version tolerantly: `v1.34.0`, `1.34`, `v1.34.0-rc.1+build.5`. Raises
+    InvalidVersion.
     """
     parts = text.strip().removeprefix("v").split(".", 2)
     parts = [_without_zeros(part) if len(part) > 1 else part for part in parts]
@@ -78,13 +77,13 @@ def parse_tolerant(text: str) -> Version:
 
 
 def parse_image_tag(tag: str) -> Version:
-    """The version that the tag of an image means: tags have `_` in the place of `+`."""
+    """Parse the version in an image tag, which has `_` instead of `+`."""
     return parse_tolerant(tag.replace("_", "+"))
 
 
 @remembered(1024)
 def parse(text: str) -> Version:
-    """The version of a text that keeps to the letter of Semantic Versioning."""
+    """Parse a version that follows Semantic Versioning strictly."""
     if not text:
         raise InvalidVersion("Version string empty")
     parts = text.split(".", 2)
@@ -103,10 +102,10 @@ def parse(text: str) -> Version:
 
 
 def compare(a: Version, b: Version, *, build_tags: bool = False, pre_releases: bool = True) -> int:
-    """-1, 0 or 1 as `a` is older than, equal to or newer than `b`.
+    """Return -1, 0 or 1 if `a` is older than, equal to or newer than `b`.
 
-    build_tags: of versions of the same precedence, compare the tags too: numbers by size, a number
-    before a text, fewer tags before more; texts that differ have no order: DIFFERENT.
+    build_tags: if the precedence is equal, compare the tags too: numbers by size, a number before a
+    text, fewer tags before more; different texts have no order: DIFFERENT.
     """
     if not pre_releases:
         a = Version(a.major, a.minor, a.patch, (), a.build)
@@ -117,7 +116,7 @@ def compare(a: Version, b: Version, *, build_tags: bool = False, pre_releases: b
 
 
 def is_supported_skew(a: Version, b: Version) -> bool:
-    """Whether the versions are at most one minor version apart."""
+    """Report whether the versions are at most one minor version apart."""
     return a.major == b.major and abs(a.minor - b.minor) <= 1
 
 

@@ -1,7 +1,7 @@
-"""Protobuf's wire format: numbers and lengths, and messages whose fields stand in a table.
+"""Protobuf's wire format for messages described by tables of fields.
 
-A message as a document has protobuf's JSON form: 64 bit numbers are decimal strings, and what has
-its zero value is left out.
+Documents have protobuf's JSON form: 64-bit numbers are decimal strings, and zero values are left
+out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LARGEST: Final = (1 << 64) - 1
 
 
 class Field(NamedTuple):
-    """A field of a message. kind: `message` has its own fields in `of`; an enum its names."""
+    """A field of a message. kind: a `message` has its fields in `of`, an enum its names."""
 
     name: str
     kind: Literal["uint64", "int64", "int32", "bool", "string", "enum", "message"]
@@ -29,7 +29,7 @@ Message = Mapping[int, Field]
 
 
 def fields(data: bytes | memoryview) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: an int, or bytes (a view where `data` is one).
+    """Yield number and value of each field: an int, or bytes (a view if `data` is a view).
 
     Raises ValueError and IndexError.
     """
@@ -55,9 +55,9 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def decoded(message: Message, data: bytes) -> Document:
-    """The document of a message's bytes; fields that are not in the table are left out.
+    """Decode a message to a document; unknown fields are dropped.
 
-    Raises ValueError and IndexError where the bytes are no message.
+    Raises ValueError and IndexError for bytes that are not a message.
     """
     found: Document = {}
     for number, value in fields(data):
@@ -72,7 +72,7 @@ def decoded(message: Message, data: bytes) -> Document:
 
 
 def encoded(message: Message, document: Document) -> bytes:
-    """The bytes of a document's message."""
+    """Encode a document as a message."""
     data = bytearray()
     for number, field in message.items():
         value = document.get(field.name)
@@ -82,7 +82,7 @@ def encoded(message: Message, document: Document) -> bytes:
 
 
 def _read(field: Field, value: Any) -> Any:
-    """The value of a field as JSON has it. Raises ValueError where the wire has another type."""
+    """Return a field's value in its JSON form. Raises ValueError for a wrong wire type."""
     if isinstance(value, int) is (field.kind in ("message", "string")):
         raise ValueError(f"{field.name} is no {field.kind}")
     match field.kind:

@@ -1,6 +1,6 @@
 """YAML as Kubernetes reads it (`sigs.k8s.io/yaml`): one JSON value per document.
 
-What scalars are is told by `kapy.kube.yaml_scalars`; map keys become strings. Loading goes through
+`kapy.kube.yaml_scalars` decides the types of scalars; map keys become strings. Loading uses
 PyYAML's C loader.
 """
 
@@ -34,9 +34,9 @@ _DIGITS_AT_END = re.compile(r"[0-9]+$")
 
 
 class YamlError(KapyError):
-    """The text is no YAML. The message names the source and the line.
+    """The text is not valid YAML. The message names the source and the line.
 
-    in_go: what Go's parser says, which counts lines in its own way.
+    in_go: the message of Go's parser, which counts lines differently.
     """
 
     def __init__(self, message: str, in_go: str = "") -> None:
@@ -57,7 +57,9 @@ class _Loader(yaml.CSafeLoader):
     _merged = 0
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
-        """The tag of a node without one; few different words make up most of a file."""
+        """Return the tag of a node without an explicit tag; cached, since few words make up most
+        files.
+        """
         if kind is yaml.ScalarNode:
             if not implicit[0]:
                 return STR
@@ -69,9 +71,9 @@ class _Loader(yaml.CSafeLoader):
         return self._value(node, {})
 
     def _value(self, node: yaml.Node, known: dict[yaml.Node, Any]) -> Any:
-        """What `construct_object` makes of a node, in half of its time where it is plain.
+        """Construct the value of a node, with a fast path for plain nodes.
 
-        known: what nodes that are named twice are already; one that is not finished holds itself.
+        known: the values of aliased nodes; an unfinished one refers to itself.
         """
         tag = node.tag
         if tag == STR and isinstance(node, yaml.ScalarNode):
@@ -122,7 +124,7 @@ class _Loader(yaml.CSafeLoader):
         return self.duplicates is not None and len(self.duplicates) < _MOST_DUPLICATES
 
     def _flatten(self, node: yaml.MappingNode) -> None:
-        """Write merge keys (`<<`) out, but not those that double each other on and on."""
+        """Expand merge keys (`<<`), except chains of them that grow exponentially."""
         before = len(node.value)
         self.flatten_mapping(node)
         self._merged += max(0, len(node.value) - before)
@@ -148,7 +150,7 @@ def _key(key: Any, node: yaml.Node) -> str:
 
 @lru_cache(maxsize=8192)
 def _tag(word: str) -> str:
-    """What a plain scalar is: most of them come again."""
+    """Return the tag of a plain scalar; cached, because most words repeat."""
     return tag_of(word)
 
 
@@ -190,10 +192,10 @@ _Loader.add_constructor("tag:yaml.org,2002:pairs", _sequence)
 
 
 def load(text: str | bytes, source: str = "", duplicates: list[str] | None = None) -> Any:
-    """The value of a single document; None for an empty one. Raises YamlError.
+    """Load a single document; None for an empty one. Raises YamlError.
 
-    source: what the text is called in errors (a file name). duplicates: a list that takes one
-    sentence for each map key that stands twice (the last one wins).
+    source: the text's name in errors (a file name). duplicates: a list that receives a message for
+    each duplicate map key (the last value wins).
     """
     values = _values(text, source, duplicates)
     first = next(values, None)
@@ -203,14 +205,16 @@ def load(text: str | bytes, source: str = "", duplicates: list[str] | None = Non
 
 
 def load_first(text: str | bytes, source: str = "") -> Any:
-    """The value of the first document, None when it is empty; more are not looked at, as Go's
-    Unmarshal does not. Raises YamlError."""
+    """Load the first document, None if it is empty; further ones are ignored, as in Go's Unmarshal.
+
+    Raises YamlError.
+    """
     with contextlib.closing(_values(text, source, None)) as values:
         return next(values, None)
 
 
 def load_all(text: str | bytes, source: str = "") -> list[Any]:
-    """The values of all documents that are not empty. Raises YamlError."""
+    """Load all documents that are not empty. Raises YamlError."""
     return [value for value in _values(text, source, None) if value is not None]
 
 
@@ -233,7 +237,7 @@ def _values(
 
 @contextlib.contextmanager
 def errors_of(source: str) -> Generator[None, None, None]:
-    """Whatever PyYAML raises for a text, as a YamlError."""
+    """Convert all exceptions of PyYAML about a text to YamlError."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
@@ -250,8 +254,7 @@ def errors_of(source: str) -> Generator[None, None, None]:
 
 
 def _line_in_go(error: yaml.MarkedYAMLError) -> str:
-    """The line that Go's parser names: it counts from zero, its scanner from one, and the first is
-    none to it."""
+    """Return the line that Go's parser reports: it counts from 0, its scanner from 1."""
     marks = [mark.line for mark in (error.problem_mark, error.context_mark) if mark is not None]
     if error.problem_mark is not None and error.problem_mark.line:
         line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
@@ -264,13 +267,13 @@ _MOST_DIRECTIVES = 100
 
 
 def check_depth(text: str | bytes, source: str) -> None:
-    """Refuse nesting that PyYAML's composer, which recurses in C, would not survive.
+    """Check that the nesting is not too deep for PyYAML's composer, which recurses in C.
 
-    A block is at most twice as deep as its widest beginning of a line, a flow as it has brackets;
-    only texts with documents that could be too deep by this measure are parsed to find out.
+    A cheap upper bound comes first: block depth is at most twice the widest indentation, flow depth
+    at most the number of brackets. Only documents that exceed it are parsed.
     """
     content = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    # libyaml compares each directive with all before it, and holds the process meanwhile.
+    # libyaml compares each directive with all earlier ones, which can block the process.
     if content.count("\n%TAG") > _MOST_DIRECTIVES:
         raise YamlError(f"{_where(source)}more than {_MOST_DIRECTIVES} %TAG directives")
     if all(_most_levels(one) <= _MOST_LEVELS for one in content.split("\n---")):
@@ -324,7 +327,7 @@ def _where(source: str) -> str:
 
 class _Dumper(yaml.CSafeDumper):
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
-        """The tag that a reader gives a node: where it is another one, the value is quoted."""
+        """Return the tag that a reader would assign; if it differs, the value is quoted."""
         if kind is not yaml.ScalarNode:
             return _MAP if kind is yaml.MappingNode else _SEQ
         if not implicit[0]:
@@ -344,7 +347,7 @@ def _string(dumper: _Dumper, value: str) -> yaml.ScalarNode:
 
 
 def _float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
-    """A number as it is when it went through JSON and Go's `%g`: `1`, `0.5`, `1e+21`."""
+    """Return a number as it looks after JSON and Go's `%g`: `1`, `0.5`, `1e+21`."""
     if not math.isfinite(value):
         return dumper.represent_float(value)
     if value.is_integer() and abs(value) < _LARGEST_WRITTEN_OUT:
@@ -361,7 +364,7 @@ _Dumper.add_representer(str, _string)
 
 
 def dump(value: Any) -> str:
-    """One document as Go prints it: keys sorted, lists not indented, long lines folded."""
+    """Dump one document in Go's style: sorted keys, unindented lists, folded long lines."""
     text: str = yaml.dump(
         _ordered(value),
         Dumper=_Dumper,
@@ -383,7 +386,9 @@ def _ordered(value: Any) -> Any:
 
 
 def _natural_order(a: str, b: str) -> int:
-    """Go's YAML order of keys: runs of digits by their number, letters after all other signs."""
+    """Return a sort key for Go's YAML key order: numbers by value, letters after other
+    characters.
+    """
     least = min(len(a), len(b))
     start = next((i for i in range(least) if a[i] != b[i]), least)
     x, y = a[start : start + 1], b[start : start + 1]
@@ -403,5 +408,5 @@ _IN_ORDER = cmp_to_key(_natural_order)
 
 
 def dump_all(values: list[Any]) -> str:
-    """Several documents, separated by `---` lines."""
+    """Dump several documents, separated by `---` lines."""
     return "---\n".join(dump(value) for value in values)

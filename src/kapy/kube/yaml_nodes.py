@@ -1,4 +1,4 @@
-"""YAML as nodes, for readers to whom it matters how a scalar is written."""
+"""YAML as nodes, for readers that need the style of scalars."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import yaml
 from kapy.kube.yaml import YamlError, check_depth, errors_of
 
 PLAIN: Final = "?"
-"""The tag of a scalar without quotes and without a tag."""
+"""The tag of a plain scalar without an explicit tag."""
 
 TEXT: Final = "tag:yaml.org,2002:str"
-"""The tag of a scalar in quotes or in a block."""
+"""The tag of a quoted or block scalar."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -23,12 +23,10 @@ class _Loader(yaml.CSafeLoader):
 
 
 def first_document(text: str, source: str = "", *, only: bool = False) -> yaml.Node | None:
-    """The nodes of the first document; None when there is none.
+    """Return the nodes of the first document; None if there is none. Raises YamlError.
 
-    only: whether another document is an error; else it is not looked at.
-
-    A node with an alias is the same object wherever it stands, and can contain itself: who walks
-    through the nodes bounds the way. Raises YamlError.
+    only: a second document is an error; otherwise it is ignored. An alias is the same node object
+    as its anchor, and a node can contain itself, so a walk over the nodes needs a limit.
     """
     check_depth(text, source)
     with errors_of(source):

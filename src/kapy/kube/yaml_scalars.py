@@ -1,8 +1,7 @@
-"""What plain scalars of YAML are, as `sigs.k8s.io/yaml` has it: YAML 1.1 with Go's numbers.
+"""The types of plain YAML scalars in `sigs.k8s.io/yaml`: YAML 1.1 with Go's numbers.
 
-Words for booleans hold (`yes`, `on`, `y` …); numbers of base 60 and timestamps are strings, which
-are quoted when they are printed, because other readers of YAML 1.1 take them for what they look
-like.
+Boolean words count (`yes`, `on`, `y` …). Base-60 numbers and timestamps are strings; they are
+quoted in output, because other readers of YAML 1.1 interpret them.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _TIME: Final = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)
 
 
 def tag_of(word: str) -> str:
-    """What a plain scalar is when it is read."""
+    """Return the tag of a plain scalar."""
     known = _WORDS.get(word)
     if known is not None:
         return known
@@ -62,16 +61,16 @@ def tag_of(word: str) -> str:
 
 
 def needs_quotes(word: str) -> bool:
-    """Whether a string must be quoted, so that nobody reads it as something else."""
+    """Report whether a string must be quoted to be read back as a string."""
     tag = tag_of(word)
     return tag not in (STR, MERGE) or bool(_BASE_60.fullmatch(word))
 
 
 def number(word: str) -> int | float:
-    """The value of a scalar with the tag INT or FLOAT, as Go writes it into JSON.
+    """Return the value of a scalar tagged INT or FLOAT, as Go writes it in JSON.
 
-    A number without a fraction is an integer where it fits into 64 bits. Raises ValueError for
-    numbers that JSON does not have.
+    An integral number is an integer if it fits into 64 bits. Raises ValueError for numbers that
+    JSON cannot represent.
     """
     if word in _NAN or word in _INFINITE:
         raise ValueError(f"json: unsupported value: {word}")
@@ -92,7 +91,7 @@ def _tag_of_number(plain: str) -> str:
 
 
 def _integer(plain: str) -> int | None:
-    """The value of what is an integer to Go and fits into 64 bits, with a sign or without."""
+    """Parse an integer as Go does, signed or unsigned, within 64 bits."""
     found = _INTEGER.fullmatch(plain)
     if found is None:
         return None
@@ -115,7 +114,7 @@ def _is_timestamp(word: str) -> bool:
 
 def _is_date(year: Any, month: Any, day: Any) -> bool:
     try:
-        date(int(year) or 4, int(month), int(day))  # a year 0 is a leap year, too
+        date(int(year) or 4, int(month), int(day))  # year 0 is a leap year
     except ValueError:
         return False
     return True

@@ -1,7 +1,7 @@
-"""Which fields two states of an object differ in.
+"""Comparison of two states of an object by field.
 
-One walk over both at the same time; a part that is the same object on both sides is skipped
-without a look into it, so that the cost is that of what a write touched.
+One walk covers both states. Parts that are the same Python object are skipped, so that the cost
+depends only on what a write changed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kapy.kube.apply.types import (
 from kapy.kube.patch.merge_patch import same
 
 Changes: TypeAlias = tuple[Fields | None, Fields | None]
-"""What was added or got another value, and what was removed; None when nothing."""
+"""The added or changed fields, and the removed fields; None if there are none."""
 
 _NONE: Changes = (None, None)
 _CHANGED: Changes = (LEAF, None)
 
 
 def changes(node: Type, old: Any, new: Any) -> Changes:
-    """The differences between two values of one type."""
+    """Compare two values of one type."""
     if old is new:
         return _NONE
     if isinstance(node, MapType):
@@ -96,8 +96,7 @@ def _list_changes(node: ListType, old: Any, new: Any) -> Changes:
 
 
 def _in_place_changes(node: ListType, before: list[Any], after: list[Any]) -> Changes | None:
-    """The differences when the items stand where they stood (so only those that changed need a
-    look); None when they do not."""
+    """Compare lists whose items kept their positions; return None if they did not."""
     if len(before) != len(after):
         return None
     changed: Fields = {}
@@ -120,7 +119,7 @@ def _in_place_changes(node: ListType, before: list[Any], after: list[Any]) -> Ch
 
 
 def _indexed(node: ListType, items: list[Any]) -> dict[str, list[Any]]:
-    """The items by path element; those that have none do not count."""
+    """Index the items by path element; items without one are ignored."""
     index: dict[str, list[Any]] = {}
     for item in items:
         try:
@@ -131,7 +130,7 @@ def _indexed(node: ListType, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def _item_changes(node: ListType, olds: list[Any], news: list[Any]) -> Changes:
-    """Of the items of one key; more than one on a side count together, as one field."""
+    """Compare the items with one key; several on one side are compared as one field."""
     if not olds:
         return _items(node, news), None
     if len(olds) == 1 and len(news) == 1:
@@ -159,7 +158,7 @@ def _deduced_changes(node: Deduced, old: Any, new: Any) -> Changes:
 
 
 def whole(node: Type, value: Any) -> Fields | None:
-    """Every path of a value that appears or goes; None for what is not tracked."""
+    """Return every path of an added or removed value; None if it is not tracked."""
     node = settled(node, value)
     if isinstance(node, MapType):
         if node.atomic or not value or not isinstance(value, dict):

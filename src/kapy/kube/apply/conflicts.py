@@ -1,4 +1,4 @@
-"""Fields that an apply would change and others own."""
+"""Conflicts of a server-side apply with the field managers of the object."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kapy.kube.field_errors import first
 
 
 class Conflicts(Exception):
-    """What an apply without force runs into: the contested fields by owner."""
+    """The conflicts of an apply without force: the contested fields by manager."""
 
     def __init__(self, contested: Mapping[Identity, Fields]) -> None:
         super().__init__()
         self.contested = contested
 
     def without(self, allowed: Fields) -> Conflicts | None:
-        """Those that are left when some fields may be taken; None when none is."""
+        """Return the conflicts without some fields; None if none is left."""
         left = {who: difference(fields, allowed) for who, fields in self.contested.items()}
         left = {who: fields for who, fields in left.items() if fields}
         return Conflicts(left) if left else None
 
     def error(self) -> Conflict:
-        """The answer to the client, in kube-apiserver's words."""
+        """Return the error response with kube-apiserver's message."""
         known = {who: list(first(paths(fields))) for who, fields in self.contested.items()}
         listed = [(path, who) for who, some in known.items() for path in some]
         listed.sort(key=lambda one: (one[0], one[1].order()))

@@ -28,14 +28,14 @@ class InvalidFields(ValueError):
 
 
 def member(node: Fields | None) -> Fields:
-    """The node with its own path in the set too."""
+    """Return the node with its own path in the set."""
     if not node or "." in node:
         return node or LEAF
     return {".": LEAF, **node}
 
 
 def union(one: Fields, two: Fields) -> Fields:
-    """What is in either of two sets (at the top); one of them where it holds the other."""
+    """Return the union of two sets; one of them if it contains the other."""
     if one is two or not two:
         return one
     if not one:
@@ -44,7 +44,7 @@ def union(one: Fields, two: Fields) -> Fields:
 
 
 def _merged(one: Fields, two: Fields) -> Fields:
-    """What is in either; `one` itself when the other one adds nothing."""
+    """Merge two nodes; return `one` itself if the other adds nothing."""
     result: Fields | None = None
     for key, below in two.items():
         mine = one.get(key)
@@ -71,14 +71,14 @@ def _united(one: Fields, two: Fields) -> Fields:
 
 
 def difference(one: Fields, two: Fields) -> Fields:
-    """What is in `one` and not in `two` (at the top); `one` itself when nothing goes."""
+    """Return the difference `one` minus `two`; `one` itself if they do not overlap."""
     if not one or not two:
         return one
     return _reduced(one, two) or {}
 
 
 def _reduced(one: Fields, two: Fields) -> Fields | None:
-    """The children of `one` without those of `two`; None when none is left."""
+    """Return the children of `one` without those of `two`; None if none is left."""
     result: Fields | None = None
     for key, below in two.items():
         if key == ".":
@@ -114,7 +114,7 @@ _DOT: Final = {"."}
 
 
 def intersection(one: Fields, two: Fields) -> Fields:
-    """What is in both sets (at the top)."""
+    """Return the intersection of two sets."""
     return _shared(one, two) or {}
 
 
@@ -139,7 +139,7 @@ def _common(one: Fields, two: Fields) -> Fields | None:
 
 
 def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
-    """The set without the paths of `prefixes` and all that is below them."""
+    """Return the set without the paths of `prefixes` and all their descendants."""
     if not fields or not prefixes:
         return fields or None
     result: Fields | None = None
@@ -163,7 +163,7 @@ def excluding(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
 
 
 def contains(fields: Fields, path: tuple[str, ...]) -> bool:
-    """Whether a path (of path elements) is in the set."""
+    """Report whether a path (of path elements) is in the set."""
     for element in path:
         below = fields.get(element)
         if below is None:
@@ -173,7 +173,7 @@ def contains(fields: Fields, path: tuple[str, ...]) -> bool:
 
 
 def single(path: tuple[str, ...]) -> Fields:
-    """The set of one path."""
+    """Return the set with this one path."""
     fields = LEAF
     for element in reversed(path):
         fields = {element: fields}
@@ -181,7 +181,9 @@ def single(path: tuple[str, ...]) -> Fields:
 
 
 def paths(fields: Fields) -> Iterator[str]:
-    """All paths as people read them (`.spec.ports[port=80].name`), in kube-apiserver's order."""
+    """Return all paths in readable form (`.spec.ports[port=80].name`), in kube-apiserver's
+    order.
+    """
     return map(path_spelled, _paths(fields, ""))
 
 
@@ -196,7 +198,7 @@ def _paths(fields: Fields, prefix: Path) -> Iterator[Path]:
 
 
 def count(fields: Fields) -> int:
-    """How many paths there are in a set."""
+    """Return the number of paths in a set."""
     own = "." in fields
     return own + sum(count(one) if one else 1 for key, one in fields.items() if key != ".")
 
@@ -206,7 +208,7 @@ def _order(element: str) -> tuple[int, str]:
 
 
 def spelled(element: str) -> str:
-    """One path element as people read it."""
+    """Return one path element in readable form."""
     kind, value = element[0], element[2:]
     if kind == "f":
         return f".{value}"
@@ -226,10 +228,7 @@ def _shown(value: Any) -> str:
 
 
 def decoded(document: Any) -> Fields:
-    """A set that came from outside, checked and in the one form that this module makes.
-
-    Raises InvalidFields.
-    """
+    """Validate a set from outside and convert it to this module's form. Raises InvalidFields."""
     if not isinstance(document, dict):
         raise InvalidFields("expected a map of field paths")
     result: Fields = {}
@@ -246,7 +245,7 @@ def decoded(document: Any) -> Fields:
 
 
 def _is_known(element: str) -> bool:
-    """Whether an element is of a kind that we know; those of later kinds are left out."""
+    """Report whether the type of a path element is known; unknown ones are ignored."""
     kind, colon, value = element[:1], element[1:2], element[2:]
     if colon != ":":
         raise InvalidFields("missing colon")

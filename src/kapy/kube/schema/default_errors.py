@@ -1,4 +1,4 @@
-"""Whether the defaults in a schema fit it: pruned, valid, and with no rule broken."""
+"""Validation of the defaults in a schema: pruned, valid, and conforming to all CEL rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kapy.kube.schema.traversal import any_schema, items_schema
 from kapy.kube.schema.validation import counterparts, validate
 
 MetadataCheck: TypeAlias = Callable[[Any, str], list[FieldError]]
-"""What is wrong with the metadata of an object, which stands at a path."""
+"""A function that returns the errors of an object's metadata at a path."""
 
 _META: Final = ("metadata", "apiVersion", "kind")
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -26,22 +26,26 @@ _WHOLE: Final = {"apiVersion": "validation/v1", "kind": "Validation"}
 
 
 def no_metadata_errors(metadata: Any, path: str) -> list[FieldError]:
-    """For schemas whose values are in no object: nothing is wrong."""
+    """Return no errors, for schemas whose values are not in an object."""
     del metadata, path
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultChecks:
-    """How defaults are checked. pruned: they may have no unknown fields. rules: compiles CEL
-    rules, None to let rules be."""
+    """Options of the validation.
+
+    pruned: defaults may have no unknown fields. rules: compiles CEL rules; None skips them.
+    """
 
     pruned: bool = True
     rules: RuleChecker | None = None
     metadata: MetadataCheck = no_metadata_errors
 
     def errors(self, schema: Document, path: str, *, root: bool) -> list[FieldError]:
-        """The errors of all defaults of a schema that is structural. root: of a whole object."""
+        """Return the errors of all defaults in a structural schema. root: it is a whole object's
+        schema.
+        """
         if root:
             schema = {**schema, _EMBEDDED: True}
         return list(self._of(schema, _Around(None), path))
@@ -66,7 +70,7 @@ class DefaultChecks:
     def _in_meta(
         self, schema: Document, default: Any, around: _Around, where: str
     ) -> Iterator[FieldError]:
-        """A default for a part of an object's metadata or type."""
+        """Validate a default for a part of an object's metadata or type."""
         whole = around.object_with(default)
         found = self.metadata(whole["metadata"], "metadata") if "metadata" in whole else []
         errors: list[FieldError] = []
@@ -103,7 +107,9 @@ class DefaultChecks:
             yield replace(error, field=where if field in ("", "<nil>") else f"{where}.{field}")
 
     def _rules(self, schema: Document, default: Any, where: str) -> list[FieldError]:
-        """What rules find in a default that was there before, or else in one that is new."""
+        """Return the errors of CEL rules for a default, with the old default for transition
+        rules.
+        """
         if self.rules is None:
             return []
         node = compiled(schema, self.rules)
@@ -113,7 +119,7 @@ class DefaultChecks:
 
 
 def _by_type(schema: Document) -> Document:
-    """The schema as defaults are checked by it: int-or-string says nothing there."""
+    """Return the schema used to validate defaults, in which int-or-string is ignored."""
     if not any_schema(schema, lambda one: bool(one.get(_EITHER))):
         return schema
     copy = {key: value for key, value in schema.items() if key != _EITHER}
@@ -133,8 +139,11 @@ def _broken(node: Node, value: Any, old: Any, where: str) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What stands around a schema. whole: the schema of the object, None without one. steps: from
-    it to here, 0 for an item. in_meta: they lead into its metadata or type."""
+    """The position of a schema in the schema of the object.
+
+    whole: the object's schema, None without one. steps: the path to here, 0 for an item. in_meta:
+    the path is in its metadata or type.
+    """
 
     whole: Document | None
     steps: tuple[str | int, ...] = ()
@@ -144,7 +153,7 @@ class _Around:
         return _Around(self.whole, (*self.steps, step), self.in_meta or in_meta)
 
     def object_with(self, value: Any) -> Document:
-        """An object that has nothing but a value here."""
+        """Return an object that has only this value at this path."""
         for step in reversed(self.steps):
             value = [value] if step == 0 else {step: value}
         return {**_WHOLE, **value}

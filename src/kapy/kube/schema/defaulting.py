@@ -1,4 +1,4 @@
-"""Filling in defaults, and dropping nulls where they may not stand."""
+"""Defaulting, and removal of nulls that the schema does not allow."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 
 MOST_FILLED: Final = 3 * 1024 * 1024
-"""Bytes of JSON that defaults may add to one document: a body of many empty objects could be filled
-with thousands of times its own size."""
+"""The most bytes of JSON that defaults may add to one document: a body of many empty objects could
+otherwise grow to thousands of times its size.
+"""
 
 _encode = msgspec.json.Encoder().encode
 _META = frozenset(("apiVersion", "kind", "metadata"))
 
 
 def complete(node: Node) -> None:
-    """Work out once what each default becomes when the defaults within it are filled in."""
+    """Compute once the final value of each default, including defaults within it."""
     for child in (*node.properties.values(), node.additional, node.items):
         if child is not None:
             complete(child)
@@ -37,8 +38,10 @@ def complete(node: Node) -> None:
 
 
 def without_nulls(node: Node | None, value: Any) -> Any:
-    """The value without nulls that may not stand and that no default replaces; itself when there
-    are none. Nulls in lists stay."""
+    """Remove nulls that are not allowed and have no default; nulls in lists stay.
+
+    Returns the value itself if there are none.
+    """
     if isinstance(value, list):
         items = node.items if node is not None else None
         result = [without_nulls(items, one) for one in value]
@@ -61,8 +64,7 @@ def without_nulls(node: Node | None, value: Any) -> Any:
 
 
 class Filling:
-    """One pass over one document. keep_nulls: a null that has no default stays, even where none
-    may stand."""
+    """One pass over one document. keep_nulls: keep disallowed nulls that have no default."""
 
     __slots__ = ("_room", "keep_nulls")
 
@@ -80,8 +82,7 @@ class Filling:
 
 
 def defaulted(node: Node, value: Any, settled: Any = ABSENT, *, filling: Filling) -> Any:
-    """The value with defaults; `settled` itself when the value equals that (it has them already).
-    Raises TooLarge when they are too many."""
+    """Return the value with defaults; `settled` itself if the value equals it. Raises TooLarge."""
     if value is settled or (settled is not ABSENT and same(value, settled)):
         return settled
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Whether an `openAPIV3Schema` may stand in a CustomResourceDefinition.
+"""Validation of an `openAPIV3Schema` in a CustomResourceDefinition.
 
-The order is kube-apiserver's: structure, then defaults, then what may stand nowhere; rules are
-looked at when structure and defaults are good.
+The order is kube-apiserver's: structure, then defaults, then forbidden fields. CEL rules are
+checked if structure and defaults are valid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AT_ROOT: Final = (
     "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
     "XPreserveUnknownFields", "XValidations",
 )  # fmt: skip
-"""What a root may say when its status is a subresource, by Go's names of the fields."""
+"""The only root fields allowed with a status subresource, by Go's names."""
 
 
 TOO_LARGE: Final = (
@@ -38,10 +38,12 @@ TOO_LARGE: Final = (
 
 @dataclass(slots=True)
 class SchemaFindings:
-    """errors: without those of rules. unread: that the schema cannot be read as a structural one,
-    which counts only when nothing else is wrong. sound: structure and defaults are good, so that
-    rules can be looked at. flawed: where the schema breaks a rule that it need not be structural
-    for; rules there and around are not looked at."""
+    """The result of a schema validation without CEL rules.
+
+    unread: the error that the schema cannot be read as a structural one, which counts only if there
+    is no other error. sound: structure and defaults are valid, so that rules can be checked.
+    flawed: paths with errors that do not concern the structure; rules there and around are skipped.
+    """
 
     errors: list[FieldError] = field(default_factory=list)
     unread: list[FieldError] = field(default_factory=list)
@@ -58,11 +60,11 @@ def look_at(
     rules: RuleChecker | None = None,
     metadata: MetadataCheck = no_metadata_errors,
 ) -> SchemaFindings:
-    """What is wrong with the schema of one version, its rules aside, in kube-apiserver's words.
+    """Validate the schema of one version, except its CEL rules, with kube-apiserver's messages.
 
-    path: where the schema stands (`spec.versions[0].schema.openAPIV3Schema`). status: the version
-    has a status subresource. rules: compiles rules, to check defaults by them. metadata: checks
-    the metadata of embedded objects in defaults.
+    path: the schema's path (`spec.versions[0].schema.openAPIV3Schema`). status: the version has a
+    status subresource. rules: compiles rules, to validate defaults by them. metadata: validates the
+    metadata of embedded objects in defaults.
     """
     with allowance():
         try:
@@ -96,14 +98,16 @@ def _look_at(
 
 
 def schema_errors(schema: Document, path: str, *, status: bool = False) -> list[FieldError]:
-    """What is wrong with the schema of one version, its rules aside."""
+    """Return the errors of one version's schema, except those of CEL rules."""
     found = look_at(schema, path, status=status)
     return found.errors or found.unread
 
 
 def field_schema_errors(schema: Document, path: str) -> list[FieldError]:
-    """What is wrong with the schema of one field that stands at `path`; what it holds may be
-    anything, not only an object. Raises TooCostly where that takes too long to find out."""
+    """Return the errors of a single field's schema at `path`; its values need not be objects.
+
+    Raises TooCostly if the validation takes too long.
+    """
     with allowance():
         errors = structure_errors(schema, path, "field")
         return errors or DefaultChecks().errors(schema, path, root=False)
@@ -117,7 +121,7 @@ def _root_errors(schema: Document, path: str, *, status: bool) -> Iterator[Field
 
 
 def _root_with_status_errors(schema: Document, path: str) -> Iterator[FieldError]:
-    """The first field that a root may not have beside a status subresource."""
+    """Return an error for the first root field that is forbidden beside a status subresource."""
     for name, shown in FIELDS:
         if not _is_set(schema, name):
             continue
@@ -143,12 +147,12 @@ def _is_set(schema: Document, name: str) -> bool:
 
 
 def has_rules(schema: Document) -> bool:
-    """Whether any node of the schema has rules."""
+    """Report whether any node of the schema has CEL rules."""
     return any_schema(schema, lambda one: bool(one.get("x-kubernetes-validations")))
 
 
 def unknown_formats(schema: Any) -> list[str]:
-    """Formats that nothing checks, each once, as they stand in the schema."""
+    """Return the formats that the server does not validate, each once."""
     found: dict[str, None] = {}
     _collect_formats(schema, found)
     return list(found)

@@ -1,4 +1,4 @@
-"""What is asked of the schemas of a CustomResourceDefinition, beyond what its old version broke."""
+"""Strictness of schema validation; an update does not require what the old version violated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """valid_types: types are those of OpenAPI. structural: the schema must be. pruned_defaults:
-    defaults have no unknown fields. atomic_sets: items of a set are atomic. whole_keys: keys of
-    list maps are required or have a default. cheap_rules: each rule has to be cheap."""
+    """The checks for a schema.
+
+    valid_types: types must be OpenAPI's. structural: the schema must be structural.
+    pruned_defaults: defaults may have no unknown fields. atomic_sets: items of sets must be atomic.
+    whole_keys: keys of list maps must be required or have a default. cheap_rules: each CEL rule
+    must stay within the cost limit.
+    """
 
     valid_types: bool = True
     structural: bool = True
@@ -27,8 +31,10 @@ class Demands:
 
 
 def demands_after(old: Sequence[Document], structural: bool, pruned: bool) -> Demands:  # noqa: FBT001
-    """What is asked of schemas that take the place of `old` ones. structural, pruned: whether all
-    the old ones were, and had only defaults that were."""
+    """Return the checks for schemas that replace `old` ones.
+
+    structural, pruned: all old schemas were structural, or had only pruned defaults.
+    """
     return Demands(
         valid_types=not _in_any(old, _has_unknown_type),
         structural=structural,
@@ -47,7 +53,7 @@ def _has_unknown_type(schema: Document) -> bool:
 
 
 def has_granular_set(schema: Document) -> bool:
-    """Whether a schema is that of a set whose items are not atomic."""
+    """Report whether a schema is a set whose items are not atomic."""
     items = items_schema(schema)
     if schema.get("x-kubernetes-list-type") != "set" or items is None:
         return False
@@ -57,7 +63,7 @@ def has_granular_set(schema: Document) -> bool:
 
 
 def has_weak_keys(schema: Document) -> bool:
-    """Whether a schema is that of a set or a list map whose items may be null, or lack a key."""
+    """Report whether a schema is a set or list map whose items may be null or lack a key."""
     items = items_schema(schema)
     kind = schema.get("x-kubernetes-list-type")
     if items is None or kind not in ("set", "map"):
@@ -70,7 +76,7 @@ def has_weak_keys(schema: Document) -> bool:
 
 
 def is_weak_key(items: Document, key: str) -> bool:
-    """Whether an item of a list map may lack a key, or have null for it."""
+    """Report whether a key of a list map may be absent or null."""
     member = (items.get("properties") or {}).get(key)
     if member is None:
         return False

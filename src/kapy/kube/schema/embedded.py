@@ -15,7 +15,7 @@ _OWN: Final = ("apiVersion", "kind", "metadata")
 
 
 def embedded_errors(node: Node, value: Any, path: Path, errors: list[FieldError]) -> None:
-    """Add what is wrong with the embedded objects of a value."""
+    """Add the errors of a value's embedded objects."""
     if isinstance(value, dict):
         if node.embedded:
             _validate(value, path, errors)
@@ -29,8 +29,7 @@ def embedded_errors(node: Node, value: Any, path: Path, errors: list[FieldError]
 
 
 def embedded_metadata(node: Node, value: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
-    """What the embedded objects of a value say of themselves (`apiVersion`, `kind`, `metadata`),
-    with the path of the object and the name of the field."""
+    """Yield `apiVersion`, `kind` and `metadata` of embedded objects, with path and field name."""
     if isinstance(value, dict):
         if node.embedded:
             yield from ((path, name, value[name]) for name in _OWN if name in value)

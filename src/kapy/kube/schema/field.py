@@ -1,4 +1,4 @@
-"""The schema of one field, for values that stand in no object of their own."""
+"""The schema of one field, for values that are not in an object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELD: Final = "value"
 
 
 class FieldSchema:
-    """What a structural schema says about the values of one field, built once."""
+    """The compiled structural schema of one field."""
 
     def __init__(self, around: Node) -> None:
         self._around = around
@@ -27,25 +27,29 @@ class FieldSchema:
 
     @classmethod
     def compile(cls, schema: Document, *, rules: RuleChecker | None = None) -> FieldSchema:
-        """From a structural schema. rules: compiles CEL rules; without it they are not checked."""
+        """Compile a structural schema. rules: compiles CEL rules; without it they are not
+        checked.
+        """
         node = compiled({"type": "object", "properties": {_FIELD: schema}}, rules)
         complete(node)
         return cls(node)
 
     def default(self, value: Any = ABSENT) -> Any:
-        """The value with defaults; ABSENT where there is neither a value nor a default. Nulls stay
-        where no default takes their place."""
+        """Return the value with defaults; ABSENT if there is neither.
+
+        Nulls without a default stay.
+        """
         given = {} if value is ABSENT else {_FIELD: value}
         return defaulted(self._around, given, filling=Filling(keep_nulls=True)).get(_FIELD, ABSENT)
 
     def unknown(self, value: Any) -> list[str]:
-        """The paths of what the schema does not know in a value, sorted."""
+        """Return the sorted paths of unknown fields in a value."""
         pruning = Pruning()
         pruning.pruned(self._node, value, "")
         return sorted(pruning.unknown)
 
     def shape_errors(self, value: Any, path: str) -> list[FieldError]:
-        """What is wrong with a value at `path`, its rules aside."""
+        """Return the errors of a value at `path`, except those of CEL rules."""
         errors: list[FieldError] = []
         try:
             with allowance():
@@ -55,7 +59,7 @@ class FieldSchema:
         return [replace(one, field=_below(path, one.field)) for one in errors]
 
     def rule_errors(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
-        """Which CEL rules a value at `path` breaks. old: what it was, for rules about changes."""
+        """Return the errors of CEL rules. old: the old value, for transition rules."""
         if not self._node.has_rules:
             return []
         walk = RuleWalk(counterparts, ratcheting=False)
@@ -63,13 +67,13 @@ class FieldSchema:
         return [replace(one, field=_within(path, one.field)) for one in walk.findings.errors]
 
     def validate(self, value: Any, path: str, old: Any = ABSENT) -> list[FieldError]:
-        """What is wrong with a value at `path`; rules are asked only if nothing else is."""
+        """Validate a value at `path`; CEL rules run only if there is no other error."""
         with allowance():
             return self.shape_errors(value, path) or self.rule_errors(value, path, old)
 
 
 def _below(path: str, field: str) -> str:
-    """As kube-apiserver joins them, items of a list with a dot, too."""
+    """Join paths like kube-apiserver, with a dot even before list items."""
     return path if field in ("", "<nil>") else f"{path}.{field.removeprefix('.')}"
 
 

@@ -16,15 +16,15 @@ _MEANT: Final = {"'": "'", "\\": "\\", "n": "\n", "r": "\r", "t": "\t", "a": "\a
 
 
 class FieldPathError(KapyError):
-    """A path names no field of a schema; the message is kube-apiserver's."""
+    """A path does not name a field of the schema; the message is kube-apiserver's."""
 
 
 def field_at(
     schema: Document, path: str, *, brackets: bool = True
 ) -> tuple[tuple[str, ...], Document | None]:
-    """The names on a path, and the schema that it leads to (None: nothing is said of that).
+    """Return the names in a path, and its schema (None if unspecified). Raises FieldPathError.
 
-    brackets: `['name']` may stand for `.name`. Raises FieldPathError.
+    brackets: allow `['name']` instead of `.name`.
     """
     tokens = iter(_TOKEN.findall(path))
     names: list[str] = []

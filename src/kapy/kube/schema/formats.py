@@ -19,7 +19,7 @@ Format: TypeAlias = Callable[[str], bool]
 
 
 def format_of(name: str) -> Format | None:
-    """The check of a format, or None when it is not known."""
+    """Return the validator of a format, None if the format is unknown."""
     return _FORMATS.get(name.replace("-", ""))
 
 
@@ -83,7 +83,7 @@ _ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])")
 
 
 def _without_zeros(value: str) -> str:
-    """An IPv4 address without leading zeros, which Go's older parser lets through."""
+    """Return an IPv4 address without leading zeros, which Go's older parser accepts."""
     return value if ":" in value else _ZEROS.sub("", value.partition("/")[0]) + _length_of(value)
 
 
@@ -97,7 +97,7 @@ def _ipv4(value: str) -> None:
 
 
 def _is_uri(value: str) -> bool:
-    """An absolute URI or an absolute path."""
+    """Report whether a text is an absolute URI or an absolute path."""
     if re.search(r"[\x00-\x20\x7f]", value):
         return False
     try:
@@ -115,15 +115,17 @@ _HOSTNAME = _pattern(
 
 
 def _is_hostname(value: str) -> bool:
-    """One label, or several of which the last has letters only. Letters and symbols of all
-    alphabets count; lengths are those of UTF-8."""
+    """Report whether a text is a host name: one label, or several with a last one of letters.
+
+    Letters and symbols of all alphabets count; lengths are in UTF-8 bytes.
+    """
     if len(value.encode()) > 255 or any(len(one.encode()) > 63 for one in value.split(".")):
         return False
     return _HOSTNAME("".join(map(_letter_or_symbol, value)))
 
 
 def _letter_or_symbol(character: str) -> str:
-    """L for a letter beyond ASCII, S for any symbol, what it is for everything else."""
+    """Map a non-ASCII letter to L, any symbol to S, and keep other characters."""
     category = unicodedata.category(character)[0]
     if category == "L":
         return character if character.isascii() else "L"

@@ -1,4 +1,4 @@
-"""One node of a structural schema, read once from its document."""
+"""One compiled node of a structural schema."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
 
 @dataclass(slots=True, eq=False)
 class Limits:
-    """The numbers and words that bound a value; None is no bound.
-
-    fractional: a bound of numbers is no whole number.
-    """
+    """The limits of a value; None means no limit. fractional: a numeric limit is not an integer."""
 
     enum: list[Any] | None = None
     minimum: float | None = None
@@ -44,7 +41,7 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class Junctors:
-    """Schemas that a value must fit beside its own."""
+    """The schemas in allOf, anyOf, oneOf and not."""
 
     all_of: list[Node] = field(default_factory=list)
     any_of: list[Node] = field(default_factory=list)
@@ -54,12 +51,15 @@ class Junctors:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """types: JSON types that a value may have, () any. defaults: completed defaults of
-    properties. default_size, defaults_size: bytes of JSON of the own default, and of those.
-    list_keys: () of a set, the keys of a map, None of an atomic list. plain: a quick test whether
-    a scalar is good, None when it takes more than that. shortest, longest: a text of so many
-    characters is good whatever it says; none is where `longest` is negative. ruled: the properties
-    that have rules, or hold what has some. keyed: those that are lists with keys, or hold some."""
+    """A compiled schema.
+
+    types: allowed JSON types, () for any. defaults: completed defaults of properties. default_size,
+    defaults_size: bytes of JSON of the own default, and of those. list_keys: () of a set, the keys
+    of a list map, None of an atomic list. plain: a fast test for valid scalars, None if none
+    suffices. shortest, longest: a text of such a length is always valid; `longest` is negative if
+    there is no such length. ruled: properties with CEL rules in them. keyed: properties with list
+    maps in them.
+    """
 
     types: tuple[str, ...]
     format: str
@@ -90,7 +90,7 @@ class Node:
     longest: int = -1
 
     def child(self, name: str) -> Node | None:
-        """What a member of an object must fit; None when nothing is said about it."""
+        """Return the schema of an object's member; None if it is unspecified."""
         found = self.properties.get(name)
         return found if found is not None else self.additional
 
@@ -98,10 +98,10 @@ class Node:
 def compiled(
     schema: Document, rules: RuleChecker | None, *, root: bool = False, any_format: bool = False
 ) -> Node:
-    """The node of a schema document.
+    """Compile a schema document.
 
-    root: it is that of whole objects. any_format: unknown formats and those of another type count,
-    as where defaults are checked.
+    root: it is the schema of whole objects. any_format: keep unknown formats and formats of other
+    types, as the validation of defaults does.
     """
     below = partial(compiled, rules=rules, any_format=any_format)
     properties = {name: below(one) for name, one in (schema.get("properties") or {}).items()}
@@ -156,7 +156,7 @@ def _types(schema: Document) -> tuple[str, ...]:
 
 
 def _format(schema: Document) -> str:
-    """The format, "" for one that is none of the schema's type."""
+    """Return the format, "" if it does not belong to the schema's type."""
     form: str = schema.get("format") or ""
     match schema.get("type"):
         case None | "string":
@@ -219,7 +219,7 @@ _PYTHON: Final[dict[str, type]] = {"string": str, "boolean": bool}
 
 
 def _plain(node: Node) -> Callable[[Any], bool] | None:
-    """Of a scalar whose only bounds are its type, length, enum and pattern: one quick test."""
+    """Return a fast test for scalars limited only by type, length, enum and pattern."""
     limits = node.limits
     if node.junctors or node.rules or node.check_format or len(node.types) != 1:
         return None
@@ -244,7 +244,7 @@ def _among(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
 
 
 def _lengths(limits: Limits) -> tuple[int, int]:
-    """How few and how many characters a text may have."""
+    """Return the least and the most characters of a text."""
     return limits.min_length or 0, limits.max_length if limits.max_length is not None else 1 << 60
 
 

@@ -1,4 +1,4 @@
-"""What may not stand in the schema of a CustomResourceDefinition, be it structural or not."""
+"""Validation of fields that are forbidden in any CustomResourceDefinition schema."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ _PLAIN: Final = frozenset((
     "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties",
     "maxProperties", "x-kubernetes-int-or-string",
 ))  # fmt: skip
-"""What cannot be wrong here in a node of a known type, as nearly all nodes are."""
+"""Fields that cannot cause an error in a node with a known type, as most nodes have only these."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a schema stands. no_default: why it may have no default, None when it may.
-    in_meta: it is about metadata or the type of an object."""
+    """The position of a schema.
+
+    no_default: the reason why it may have no default, None if it may. in_meta: it belongs to the
+    metadata or the type of an object.
+    """
 
     path: str
     root: bool = False
@@ -53,7 +56,7 @@ class _Place:
 
 
 def openapi_errors(schema: Document, path: str, demands: Demands) -> list[FieldError]:
-    """The errors of a schema and of all within."""
+    """Return the errors of a schema and all schemas in it."""
     return list(_errors(schema, _Place(path, root=True), demands))
 
 
@@ -77,7 +80,7 @@ def _errors(schema: Document, place: _Place, demands: Demands) -> Iterator[Field
 
 
 def _below(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldError]:
-    """Of the schemas within one."""
+    """Yield the errors of the nested schemas."""
     more = schema.get("additionalProperties")
     if more is not None and schema.get("properties") and more is not True:
         text = "additionalProperties and properties are mutual exclusive"
@@ -101,7 +104,7 @@ def _below(schema: Document, place: _Place, demands: Demands) -> Iterator[FieldE
 
 
 def _others(schema: Document) -> Iterator[tuple[str, Document]]:
-    """The schemas within one that are no properties, each with its step."""
+    """Yield the nested schemas other than properties, each with its path segment."""
     if schema.get("not") is not None:
         yield "not", schema["not"]
     for name in JUNCTORS:

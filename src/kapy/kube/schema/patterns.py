@@ -1,4 +1,4 @@
-"""Regular expressions of schemas."""
+"""Regular expressions in schemas."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ _KEPT: Final = 64
 
 
 class Pattern:
-    """One pattern. text: as the schema has it.
+    """One pattern, compiled at its first use. text: as in the schema.
 
-    It is read when it is first needed. A few short values that it was found in are remembered: most
-    values are names and versions, which come again and again.
+    A few short matching values are cached, because names and versions repeat.
     """
 
     __slots__ = ("_error", "_known", "_regexp", "text")
@@ -27,7 +26,7 @@ class Pattern:
 
     @property
     def error(self) -> str:
-        """Why the pattern cannot be used, or "", in Go's words."""
+        """Return Go's error message if the pattern is invalid, else ""."""
         if self._error is None:
             try:
                 check(self.text)
@@ -37,8 +36,10 @@ class Pattern:
         return self._error
 
     def matches(self, value: str) -> bool:
-        """Whether the pattern is found anywhere in the value; one with an error never is. Raises
-        TooCostly."""
+        """Report whether the pattern matches anywhere in the value; an invalid one never does.
+
+        Raises TooCostly.
+        """
         if value in self._known:
             return True
         regexp = self._regexp

@@ -1,4 +1,4 @@
-"""Dropping what a schema does not know."""
+"""Pruning of fields that a schema does not specify."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ _OBJECT_META: Final = frozenset(
 
 MOST: Final = 1000
 MOST_TEXT: Final = 256 * 1024
-"""Paths that are told of what was dropped, and the characters that they have together."""
+"""The most paths of pruned fields to report, and their total characters."""
 
 
 class Pruning:
-    """One pass over one document. unknown: paths of what was dropped; metadata: those that were
-    dropped from the metadata of embedded objects. Of each the first MOST are told."""
+    """One pass over one document.
+
+    unknown: paths of pruned fields. metadata: those in the metadata of embedded objects. At most
+    the first MOST of each are recorded.
+    """
 
     __slots__ = ("_room", "metadata", "unknown")
 
@@ -52,7 +55,7 @@ class Pruning:
             self._room -= len(found[-1])
 
     def pruned(self, node: Node | None, value: Any, path: Path, settled: Any = ABSENT) -> Any:
-        """The value without what is not known; itself when nothing goes."""
+        """Return the value without unknown fields; itself if there are none."""
         if value is settled:
             return value
         if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Running the rules (`x-kubernetes-validations`) of a schema's nodes over a value.
+"""Evaluation of CEL rules (`x-kubernetes-validations`) over a value.
 
-What a rule finds in a value that did not change is a warning, not an error (ratcheting), unless the
-rule speaks of the old value.
+A violation by an unchanged value is a warning instead of an error (ratcheting), unless the rule
+refers to the old value.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kapy.kube.schema.node import Node
 
 BUDGET: Final = 10_000_000
-"""What all rules of one object together may cost, as kube-apiserver has it."""
+"""The CEL cost limit for all rules of one object, as in kube-apiserver."""
 
 
 class Absent:
-    """Stands for no value at all, which is not null."""
+    """Represents an absent value, in contrast to null."""
 
 
 ABSENT: Final = Absent()
@@ -31,8 +31,9 @@ ABSENT: Final = Absent()
 
 @dataclass(slots=True)
 class Findings:
-    """What the rules of one object found. budget: the cost that is left, negative when it ran
-    out: then no rule is run any more."""
+    """The violations of one object. budget: the remaining cost; if it is negative, no more rules
+    run.
+    """
 
     errors: list[FieldError] = field(default_factory=list)
     warnings: list[FieldError] = field(default_factory=list)
@@ -41,8 +42,11 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One value under rules. at: its field. old: what it was, or ABSENT. pair: it and its old
-    value, or those of the nearest value around it that has an old one."""
+    """One value to check.
+
+    at: its path. old: the old value, or ABSENT. pair: new and old value, of this value or of the
+    nearest ancestor with an old one.
+    """
 
     at: Path
     value: Any
@@ -51,37 +55,33 @@ class Checked:
 
     @property
     def path(self) -> str:
-        """The field as messages show it."""
+        """Return the path as messages show it."""
         return spelled(self.at)
 
     @property
     def unchanged(self) -> bool:
-        """Whether the value, or what it stands in, is as it was."""
+        """Report whether the value or one of its ancestors is unchanged."""
         return self.pair[1] is not ABSENT and same(*self.pair)
 
 
 Rules: TypeAlias = Callable[[Checked, Findings], None]
-"""Checks the rules of one schema node."""
+"""Evaluates the rules of one schema node."""
 
 
 class RuleChecker(Protocol):
-    """Compiles the rules of a schema node: the seam to a CEL engine."""
+    """Compiles the rules of a schema node; the interface to a CEL engine."""
 
     def __call__(self, schema: Document, *, root: bool) -> Rules:
-        """The check for a node whose schema document is `schema`, which has rules.
-
-        root: the schema is that of a whole object.
-        """
+        """Return the check for a schema with rules. root: it is the schema of a whole object."""
         ...
 
 
 Counterparts: TypeAlias = "Callable[[Node, list[Any], Any], list[Any]]"
-"""For each item of a list that is a map what it was before, or ABSENT."""
+"""Returns the old counterpart of each item of a list map, or ABSENT."""
 
 
 class RuleWalk:
-    """One walk over an object's values. ratcheting: forgive what a rule finds in values that did
-    not change."""
+    """One walk over an object's values. ratcheting: accept violations by unchanged values."""
 
     def __init__(self, counterparts: Counterparts, *, ratcheting: bool = True) -> None:
         self.findings = Findings()
@@ -89,7 +89,9 @@ class RuleWalk:
         self._ratcheting = ratcheting
 
     def check(self, node: Node, value: Any, old: Any, path: Path, around: tuple[Any, Any]) -> None:
-        """Run the rules of a value and of all within it. around: the pair of what it stands in."""
+        """Evaluate the rules of a value and its descendants. around: the pair of the parent
+        value.
+        """
         if value is None or self.findings.budget < 0:
             return
         pair = around if old is ABSENT or not self._ratcheting else (value, old)

@@ -1,4 +1,4 @@
-"""What a CRD's scale subresource asks of the objects: its paths must hold what a Scale can show."""
+"""Validation of an object against its CRD's scale subresource: the paths must hold valid values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GO_TYPES: Final = {
 
 
 def scale_errors(document: Document, scale: Document) -> list[FieldError]:
-    """What is wrong at the paths of `spec.versions[].subresources.scale` of a CRD."""
+    """Return the errors at the paths of a CRD's `spec.versions[].subresources.scale`."""
     return list(_errors(document, scale))
 
 
@@ -42,7 +42,7 @@ def _errors(document: Document, scale: Document) -> Iterator[FieldError]:
 
 
 def value_at(document: Document, path: str, wanted: type) -> tuple[Any, str]:
-    """The value at a path and why it cannot be read; (None, "") when there is none."""
+    """Return the value at a path and its error; (None, "") if it is absent."""
     value: Any = document
     names = path.removeprefix(".").split(".") if path else []
     for index, name in enumerate(names):

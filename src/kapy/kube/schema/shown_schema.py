@@ -1,4 +1,4 @@
-"""A schema as kube-apiserver's errors show it: all fields of its own struct, by Go's names."""
+"""Schemas as kube-apiserver's errors print them: all fields of the Go struct by Go's names."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _FLAGS: Final = frozenset(
     )
 )
 PLAIN: Final = _TEXTS | _FLAGS
-"""The fields that Go knows the zero value of only, and not whether they are there."""
+"""Fields that are not pointers in Go: an absent one has its zero value."""
 
 _RULE: Final = (
     ("rule", "Rule", ""),
@@ -80,12 +80,12 @@ _RULE: Final = (
 
 
 def shown_schema(schema: Document) -> Shown:
-    """The schema as one value of an error."""
+    """Return the schema as the value of an error."""
     return Shown.of(schema_members(schema))
 
 
 def schema_members(schema: Document) -> Document:
-    """The schema's fields by Go's names, in Go's order."""
+    """Return the schema's fields by Go's names, in Go's order."""
     return {shown: _member(name, schema.get(name)) for name, shown in FIELDS}
 
 
@@ -114,7 +114,7 @@ def _member(name: str, value: Any) -> Any:  # noqa: PLR0911 - a table of kinds o
 
 
 def shown_items(value: Any) -> Shown:
-    """What a schema says of items, as one value of an error."""
+    """Return the schema of items as the value of an error."""
     return Shown.of(_items(value))
 
 
@@ -131,7 +131,7 @@ def _dependency(value: Any) -> Document:
 
 
 def _sorted(value: Any) -> Any:
-    """A value with the keys of objects in order, as Go prints maps."""
+    """Return a value with sorted keys, as Go prints maps."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, list):

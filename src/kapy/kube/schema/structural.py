@@ -36,7 +36,7 @@ _NOT_CHECKED: Final = (
 
 
 class Structural:
-    """What a schema says about documents, as a tree that was built once."""
+    """A structural schema, compiled to a tree."""
 
     def __init__(self, node: Node, *, embeds: bool) -> None:
         self._node = node
@@ -46,7 +46,7 @@ class Structural:
 
     @classmethod
     def compile(cls, schema: Document, *, rules: RuleChecker | None = None) -> Structural:
-        """From an `openAPIV3Schema` document that is structural (see `schema.definition`).
+        """Compile a structural `openAPIV3Schema` document (see `schema.definition`).
 
         rules: compiles CEL rules; without it they are not checked.
         """
@@ -61,11 +61,11 @@ class Structural:
     def default(
         self, document: Document, settled: Document | None = None, *, keep_nulls: bool = False
     ) -> Document:
-        """The document with defaults filled in and nulls dropped where they may not stand.
+        """Return the document with defaults and without disallowed nulls.
 
-        settled: an earlier result of this schema; parts that equal its parts become the same
-        objects and are not looked at again, here and in the steps after. keep_nulls: what a
-        server-side apply made gets its defaults only (kube-apiserver refuses its nulls later).
+        settled: an earlier result of this schema. Parts that equal its parts become the same
+        objects and are skipped here and in later steps. keep_nulls: keep nulls, as for the result
+        of a server-side apply (kube-apiserver refuses them later).
         """
         known: Any = ABSENT if settled is None else settled
         filling = Filling(keep_nulls=keep_nulls)
@@ -73,9 +73,12 @@ class Structural:
         return result
 
     def is_settled(self, document: Document, settled: Document) -> bool:
-        """Whether a document is an earlier result of this schema with other metadata: then there
-        is nothing to fill in or to drop. (A null is looked at again, and a document that equals
-        the earlier result is to become that.)"""
+        """Report whether a document is an earlier result except for its metadata, and needs no
+        defaulting or pruning.
+
+        (Nulls are checked again, and a document equal to the earlier result is to become that
+        object.)
+        """
         if document.get("metadata") == settled.get("metadata"):
             return False
         for name, value in document.items():
@@ -85,17 +88,17 @@ class Structural:
         return self._node.defaults.keys() <= names and settled.keys() <= names
 
     def without_nulls(self, document: Document) -> Document:
-        """The document without nulls that may not stand and that no default replaces."""
+        """Return the document without nulls that are not allowed and have no default."""
         result: Document = without_nulls(self._node, document)
         return result
 
     def prune(
         self, document: Document, settled: Document | None = None
     ) -> tuple[Document, list[str]]:
-        """The document without what the schema does not know, and the paths of what was dropped
-        (`spec.foo`, `spec.items[0].bar`, sorted; those in metadata of embedded objects last).
+        """Return the document without unknown fields, and the sorted paths of the pruned fields.
 
-        The document's own `metadata` is left alone. settled: as for `default`.
+        Paths look like `spec.foo` or `spec.items[0].bar`; those in metadata of embedded objects
+        come last. The document's own `metadata` is not pruned. settled: as for `default`.
         """
         pruning = Pruning()
         known = {} if settled is None else settled
@@ -111,7 +114,7 @@ class Structural:
         return result, dropped
 
     def embedded_metadata(self, document: Document) -> Iterable[tuple[Path, str, Any]]:
-        """What all embedded objects say of themselves: see `embedded.embedded_metadata`."""
+        """Yield the type and metadata of all embedded objects, see `embedded.embedded_metadata`."""
         return self._embedded(document) if self._embeds else ()
 
     def _embedded(self, document: Document) -> Iterator[tuple[Path, str, Any]]:
@@ -125,10 +128,10 @@ class Structural:
         warnings: list[str] | None = None,
         known: Iterable[FieldError] = (),
     ) -> list[FieldError]:
-        """What is wrong with `new`; with `old`, what was wrong already and did not change is
-        forgiven (ratcheting).
+        """Return the errors of `new`. With `old`, errors of unchanged values are accepted
+        (ratcheting).
 
-        warnings: gets the sentences about forgiven rules. known: what else is wrong with `new`.
+        warnings: receives messages of accepted rule violations. known: other errors of `new`.
         """
         try:
             with allowance():
@@ -163,7 +166,7 @@ class Structural:
         return errors
 
     def _duplicates(self, new: Document, old: Document | None) -> list[FieldError]:
-        """Of a list's items; forgiven when the object had some before."""
+        """Return errors for duplicate list items; accepted if the old object had some."""
         found: list[FieldError] = FieldErrors()
         for name, node in self._keyed.items():
             inner = new.get(name)
@@ -178,12 +181,12 @@ class Structural:
 
 
 def too_costly(error: TooCostly) -> FieldError:
-    """That checking a value would take too long."""
+    """Return the error that the validation of a value would take too long."""
     return FieldError("FieldValueInvalid", "<nil>", f"it cannot be checked: {error}", NO_VALUE)
 
 
 def _embeds(schema: Any) -> bool:
-    """Whether an embedded object may be anywhere below."""
+    """Report whether the schema has embedded objects."""
     if isinstance(schema, dict):
         return bool(schema.get("x-kubernetes-embedded-resource")) or any(
             _embeds(one) for one in schema.values() if isinstance(one, (dict, list))

@@ -1,7 +1,8 @@
-"""Whether a schema is structural: it names the type of every field outside of junctors, and says
-nothing but value rules inside of them.
+"""Validation that a schema is structural.
 
-See "Specifying a structural schema" in Kubernetes' documentation.
+A structural schema specifies the type of every field outside of allOf, anyOf, oneOf and not
+(junctors), and only value validations inside them. See "Specifying a structural schema" in
+Kubernetes' documentation.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _NOT_NESTED: Final = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-validations": "empty",
 }
-"""What may not stand in junctors, and what it must be there."""
+"""Fields that are forbidden in junctors, and the value that they must have there."""
 
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
 _HARMLESS: Final = frozenset((
@@ -43,7 +44,7 @@ _HARMLESS: Final = frozenset((
     "maxProperties", "x-kubernetes-validations", "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
 ))  # fmt: skip
-"""What cannot make a node with a type unstructural, as nearly all leaves are."""
+"""Fields that cannot make a typed node non-structural; most leaves have only these."""
 
 _UNSUPPORTED: Final = (
     ("id", "id"),
@@ -57,7 +58,7 @@ _UNSUPPORTED: Final = (
 
 
 def unreadable(schema: Document) -> str:
-    """Why a schema cannot be read as a structural one at all, "" when it can."""
+    """Return the reason why a schema cannot be read as a structural one, "" if it can."""
     for field, shown in _UNSUPPORTED:
         if schema.get(field) or (field == "additionalItems" and field in schema):
             return f"OpenAPIV3Schema '{shown}' is not supported"
@@ -87,13 +88,13 @@ def _of_structure(schema: Document) -> Iterator[Document]:
 
 
 def structure_errors(schema: Document, path: str, level: Level = "root") -> list[FieldError]:
-    """What keeps a schema that is readable from being structural, sorted as kube-apiserver does."""
+    """Return the errors that keep a schema from being structural, sorted like in kube-apiserver."""
     found = [*_node_errors(schema, level, path), *_incomplete(schema, schema, path, path)]
     return sorted(found, key=lambda error: str(error).encode())
 
 
 def _node_errors(schema: Document, level: Level, path: str) -> Iterator[FieldError]:
-    """Of a node outside of junctors, and of all below."""
+    """Yield the errors of a node outside of junctors, and of its descendants."""
     if level != "root" and schema.get("type") and _HARMLESS.issuperset(schema):
         if schema["type"] == "array":
             yield required(f"{path}.items", "must be specified")
@@ -159,7 +160,7 @@ def _type_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
 
 
 def _meta_errors(schema: Document, level: Level, path: str) -> Iterator[FieldError]:
-    """What is said of the type and the metadata of a whole object."""
+    """Yield the errors of the schema of a whole object's type and metadata."""
     properties = schema.get("properties") or {}
     whole = level == "root" or bool(schema.get(_EMBEDDED))
     for name in ("kind", "apiVersion"):
@@ -181,7 +182,7 @@ def _meta_errors(schema: Document, level: Level, path: str) -> Iterator[FieldErr
 
 
 def _says_more(metadata: Document) -> bool:
-    """Whether a schema of metadata says more than what name and generateName may be."""
+    """Report whether a schema of metadata restricts more than name and generateName."""
     zeros: tuple[Any, ...] = (None, "", [], {})
     said = {name for name, one in metadata.items() if one is not False and one not in zeros}
     if set(metadata.get("properties") or ()) <= {"name", "generateName"}:
@@ -192,8 +193,10 @@ def _says_more(metadata: Document) -> bool:
 def _value_errors(
     schema: Document, path: str, *, skip_any: bool = False, skip_first: bool = False
 ) -> Iterator[FieldError]:
-    """Of what is said about values. skip_any: anyOf spells out what int-or-string is; skip_first:
-    that of the first of allOf does."""
+    """Yield the errors of value validations.
+
+    skip_any: anyOf expresses int-or-string. skip_first: the first of allOf does.
+    """
     if not skip_any:
         for index, one in enumerate(schema.get("anyOf") or ()):
             yield from _nested_errors(one, f"{path}.anyOf[{index}]")
@@ -211,7 +214,7 @@ def _value_errors(
 
 
 def _nested_errors(schema: Document, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:
-    """Of a schema in a junctor."""
+    """Yield the errors of a schema in a junctor."""
     yield from _value_errors(schema, path, skip_any=skip_any)
     if (items := items_schema(schema)) is not None:
         yield from _nested_errors(items, f"{path}.items")
@@ -236,7 +239,7 @@ def _is_said(name: str, value: Any) -> bool:
 def _incomplete(
     values: Document, structure: Document | None, path: str, said: str
 ) -> Iterator[FieldError]:
-    """What junctors speak of that stands nowhere outside of them. said: where they stand."""
+    """Yield errors for fields that only junctors specify. said: their paths."""
     if (rejected := values.get("not")) is not None:
         yield from _incomplete_nested(rejected, structure, path, f"{said}.not")
     for name in JUNCTORS:

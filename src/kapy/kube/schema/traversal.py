@@ -15,19 +15,19 @@ _BELOW: Final = frozenset(
 
 
 def items_schema(schema: Document) -> Document | None:
-    """The schema of all items, None when there is none (or a list of them)."""
+    """Return the schema of all items, None if there is none (or a list of schemas)."""
     items = schema.get("items")
     return items if isinstance(items, dict) else None
 
 
 def additional_schema(schema: Document) -> Document | None:
-    """The schema of additional properties, None when there is none (or a boolean)."""
+    """Return the schema of additional properties, None if there is none (or a boolean)."""
     more = schema.get("additionalProperties")
     return more if isinstance(more, dict) else None
 
 
 def schemas_below(schema: Document) -> Iterator[Document]:
-    """The schemas directly within one, wherever they may stand."""
+    """Yield the direct sub-schemas of a schema."""
     if _BELOW.isdisjoint(schema):
         return
     for name in _MAPS:
@@ -44,5 +44,5 @@ def schemas_below(schema: Document) -> Iterator[Document]:
 
 
 def any_schema(schema: Document, test: Callable[[Document], bool]) -> bool:
-    """Whether a test holds for a schema or for any within."""
+    """Report whether a predicate holds for a schema or one of its descendants."""
     return test(schema) or any(any_schema(one, test) for one in schemas_below(schema))

@@ -1,7 +1,7 @@
-"""Checking a value against a schema, in the words of kube-apiserver (`k8s.io/kube-openapi`).
+"""Validation of values by a schema, with kube-apiserver's messages (`k8s.io/kube-openapi`).
 
-With an old value, whatever did not change is not looked at: its errors would be forgiven anyway
-(ratcheting). Items of a list that is a map are compared by their keys, those of other lists never.
+With an old value, unchanged values are skipped, because their errors would be accepted anyway
+(ratcheting). Items of list maps are compared by their keys; items of other lists have no old value.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def validate(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
-    """Add to `errors` what is wrong with `value`. old: what it was, or ABSENT."""
+    """Add the errors of `value` to `errors`. old: the old value, or ABSENT."""
     if old is ABSENT or not same(value, old):
         validate_changed(node, value, old, path, errors)
 
 
 def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
-    """The same for a value that is known to be another than before."""
+    """Do the same for a value that is known to have changed."""
     if value is None:
         _validate_null(node, path, errors)
         return
@@ -107,14 +107,14 @@ def _validate_type(node: Node, value: Any, path: Path, errors: Errors) -> None:
 
 
 def _is_number_of(kind: str, value: float, types: tuple[str, ...]) -> bool:
-    """Whether a number of one kind fits types of the other one."""
+    """Report whether a number of one kind is accepted where the other kind is required."""
     if kind == "integer":
         return "number" in types
     return "integer" in types and _is_whole(value)
 
 
 def _is_whole(value: float) -> bool:
-    """Whether a float stands for a whole number that every JSON library can hold."""
+    """Report whether a float is an integer that every JSON library can represent exactly."""
     return value.is_integer() and abs(value) <= _LARGEST_WHOLE
 
 
@@ -182,8 +182,9 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
 
 
 def _bound_of(node: Node, bound: float, value: float) -> float:
-    """A bound as a value is compared with it: Go cuts it for a whole number, except where only
-    whole numbers may be and the bound is none."""
+    """Return a limit as Go compares it: truncated for an integer value, unless only integers are
+    allowed and the limit is not one.
+    """
     if isinstance(value, float) or (node.types == ("integer",) and int(bound) != bound):
         return float(bound)
     return int(bound)
@@ -194,7 +195,7 @@ def _shown(bound: float) -> str:
 
 
 def _validate_bounds(node: Node, path: Path, errors: Errors) -> None:
-    """Bounds of a whole number that are none themselves."""
+    """Check an integer against limits that are not integers."""
     limits = node.limits
     for what, bound in (
         ("MultipleOf", limits.multiple_of),
@@ -259,7 +260,7 @@ def _too_many(path: Path, actual: int, most: int) -> FieldError:
 
 
 def _key(node: Node, item: Any) -> Any:
-    """What identifies an item of a list that is a map."""
+    """Return the identity of an item of a list map."""
     if not isinstance(item, dict):
         return None
     keys, defaults = node.list_keys or (), node.key_defaults
@@ -272,7 +273,7 @@ def _key(node: Node, item: Any) -> Any:
 
 
 def _keys(node: Node, items: list[Any]) -> list[Any]:
-    """The keys of all items; for one key that is always a string, without a call for each."""
+    """Return the identities of all items, with a fast path for one string key."""
     if node.list_keys is not None and len(node.list_keys) == 1:
         name = node.list_keys[0]
         keys = [item.get(name) if isinstance(item, dict) else None for item in items]
@@ -282,7 +283,7 @@ def _keys(node: Node, items: list[Any]) -> list[Any]:
 
 
 def counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
-    """For each item of a list that is a map what it was before, or ABSENT."""
+    """Return the old counterpart of each item of a list map, or ABSENT."""
     if not isinstance(old, list):
         return [ABSENT] * len(items)
     known = dict(zip(_keys(node, old), old, strict=True))
@@ -364,7 +365,7 @@ def _composite(path: Path, text: str) -> FieldError:
 
 
 def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
-    """Add an error for each item that stands twice in a list that is a set or a map."""
+    """Add an error for each duplicate item of a set or list map."""
     if isinstance(value, dict):
         if node.additional is None and node.keyed.isdisjoint(value):
             return
@@ -381,7 +382,7 @@ def duplicates(node: Node, value: Any, path: Path, errors: Errors) -> None:
 
 
 def _may_be_keyed(node: Node, value: list[Any], path: Path, errors: Errors) -> bool:
-    """Whether a list that is a map has objects only; adds an error about the first other item."""
+    """Report whether all items of a list map are objects; add an error for the first other item."""
     if not node.list_keys:
         return True
     for index, item in enumerate(value):
@@ -407,7 +408,7 @@ def _repeated(node: Node, value: list[Any], path: Path, errors: Errors) -> None:
 
 
 def _own_keys(node: Node, items: list[Any]) -> list[Any]:
-    """What identifies each item by what it says itself, be it nothing."""
+    """Return the identity of each item from its explicit keys only, which may be none."""
     keys = _keys(node, items)
     if all(isinstance(key, str) and key[:1] != "\0" for key in keys):
         return keys
