@@ -53,7 +53,7 @@ _UNFINISHED = object()
 class _Loader(yaml.CSafeLoader):
     duplicates: list[str] | None = None
     aliased = False
-    """Whether something is there twice."""
+    """Whether the document has aliases."""
     _merged = 0
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:

@@ -21,7 +21,9 @@ _ANCIENT: Final = "ancient-changes"
 
 
 class Identity(Struct, frozen=True):
-    """What makes two entries one: an applier stays the same over versions, an updater does not."""
+    """The identity of a managedFields entry; that of an applier does not depend on its
+    apiVersion.
+    """
 
     manager: str
     applies: bool
@@ -73,7 +75,7 @@ def read(entries: Iterable[Document]) -> Managers:
 
 
 def identity(entry: Document) -> Identity:
-    """Who an entry is of."""
+    """Return the identity of a managedFields entry."""
     applies = entry["operation"] == "Apply"
     return Identity(
         entry.get("manager", ""),
@@ -87,7 +89,7 @@ _TEXTS: Final = ("manager", "apiVersion", "time", "subresource")
 
 
 def checked(entries: Any) -> Managers | None:
-    """The entries that a client sent; None when they cannot be understood."""
+    """Parse the managedFields that a client sent; return None if they are invalid."""
     found: Managers = {}
     try:
         for entry in entries:
@@ -105,7 +107,7 @@ def checked(entries: Any) -> Managers | None:
 
 
 def written(managers: Managers) -> list[Document]:
-    """The entries as they travel, in kube-apiserver's order."""
+    """Return managedFields entries in kube-apiserver's order."""
     entries = [_entry(one, owned) for one, owned in managers.items()]
     entries.sort(key=_entry_order)
     return entries
@@ -137,7 +139,7 @@ def _entry(one: Identity, owned: Owned) -> Document:
 
 
 def cap(managers: Managers) -> None:
-    """Merge the oldest updaters of a version into one entry until few enough are left."""
+    """Merge the oldest update entries of a version until the number is within the limit."""
     updaters = [one for one in managers if not one.applies]
     surplus = len(updaters) - MAX_UPDATERS
     if surplus <= 0:

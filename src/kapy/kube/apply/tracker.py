@@ -43,7 +43,7 @@ class _Unconvertible(Exception):
 
 
 class Tracker:
-    """Ownership of the fields of one kind."""
+    """Tracks the field ownership of one kind's objects over all versions."""
 
     def __init__(
         self,

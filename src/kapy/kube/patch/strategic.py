@@ -49,7 +49,7 @@ def apply(live: Document, patch: Any, structs: Mapping[str, Document], struct: s
 
 
 def merge(live: Document, patch: Any, structs: Mapping[str, Document], struct: str) -> Document:
-    """As `apply`, but takes out of `patch` what kube-apiserver takes out before it shows it."""
+    """Like `apply`, but remove directives from `patch` in place, as kube-apiserver does."""
     if not isinstance(patch, dict):
         names: dict[type, str] = {list: "array", str: "string", bool: "bool"}
         kind = names.get(type(patch), "number")

@@ -72,7 +72,7 @@ def _read(number: int, given: dict[str, Any]) -> Operation:
 
 
 def _tokens(pointer: str) -> Pointer:
-    """An empty token within a pointer leads nowhere else."""
+    """Split a JSON pointer; empty tokens before the last one are ignored."""
     tokens = tokens_of(pointer)
     return (*filter(None, tokens[:-1]), *tokens[-1:])
 

@@ -22,7 +22,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def _with_pattern(function: Callable[..., Any]) -> Function:
-    """A function of a text and a pattern, with what goes wrong in the words of expressions."""
+    """Wrap a function of a text and a pattern so that it raises CEL evaluation errors."""
 
     @wraps(function)
     def called(text: str, pattern: str, *more: Any) -> Any:
@@ -37,7 +37,7 @@ def _with_pattern(function: Callable[..., Any]) -> Function:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    """As the others, but without a call in between: most rules with patterns have this."""
+    """Implement `matches` without the wrapper, because most rules with patterns use it."""
     try:
         return compiled(pattern).matches(text)
     except BadPattern as error:
