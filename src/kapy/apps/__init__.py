@@ -1,1 +1,1 @@
-"""Composition roots: the only place that builds things and plugs them together."""
+"""Composition roots: the only package that constructs components and connects them."""

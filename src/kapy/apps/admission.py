@@ -1,4 +1,4 @@
-"""Upstream's webhooks as built-in admission: `kapy.api` defaults and validates, in process."""
+"""Upstream's webhooks as built-in admission: the rules of `kapy.api`, called in process."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
 
 class Rules:
-    """Defaults and validation of our kinds by themselves.
+    """Defaulting and validation of our kinds.
 
-    post: makes the way to extensions; None where none is asked which hooks it answers.
+    post: connects to extensions; None if extensions are not asked which hooks they serve.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Rules:
         self._client: Client | None = None
 
     def read_through(self, client: Client) -> None:
-        """From now on, check with what other objects say, too."""
+        """From now on, also run the checks that read other objects."""
         self._client = client
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        """Our kinds, not their status, which only their controllers write; and the scale of control
-        planes, where not every number is a good one."""
+        """Our kinds except their status, which only controllers write, and the scale of control
+        planes, where some replica counts are invalid."""
         if subresource == "scale":
             return resource == KubeadmControlPlane.RESOURCE
         return not subresource and resource in _RESOURCES
@@ -119,7 +119,7 @@ class Rules:
 def _refusal(
     resource: Resource, name: str, errors: Sequence[FieldError], what: str = "validation"
 ) -> ApiError:
-    """Upstream's webhooks answer 422 with the errors, and where they give back bare errors, 403."""
+    """Upstream's webhooks answer 422 with field errors, and 403 for plain errors."""
     if resource.group == IPAM_GROUP or is_closed(errors):
         return Forbidden(_denied(what, resource, together(errors)))
     # Webhooks of control planes tell the core group, and clients may read it.
@@ -129,5 +129,5 @@ def _refusal(
 
 
 def _denied(what: str, resource: Resource, why: str) -> str:
-    """The sentence in which a server tells that an admission webhook of upstream's name refused."""
+    """A server's message about a denied request, with the name of upstream's webhook."""
     return denied(f"{what}.{resource.kind.lower()}.{resource.group}", why)

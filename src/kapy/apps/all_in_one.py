@@ -66,15 +66,15 @@ SPARE_KEYS: Final = 10
 
 
 class CannotListen(KapyError):
-    """The address that the plane should listen on cannot be had; the message says what to do."""
+    """The plane cannot listen on its address; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
     """A running management plane.
 
-    client: asks as the administrator, in process. access: how anybody else reaches it, None where
-    it serves no network. watch: reports jumps of the clock.
+    client: acts as the administrator, in process. access: the access for other programs, None if
+    the plane serves no network. watch: reports jumps of the clock.
     """
 
     server: Server
@@ -86,7 +86,7 @@ class Plane:
 
     @property
     def transport(self) -> Transport:
-        """The API server as its administrator sees it."""
+        """The API server, with the administrator's identity."""
         return self.client.transport
 
 
@@ -100,11 +100,11 @@ async def management_plane(
 ) -> AsyncIterator[Plane]:
     """Run a plane while the context is open; it is ready when the context is entered.
 
-    post: the way to runtime extensions, None for HTTPS.
+    post: connects to runtime extensions, None for HTTPS.
 
-    When a part of it fails, the body is cancelled and the failure raised. Raises StoreError,
+    If a component fails, the body is cancelled and the failure raised. Raises StoreError,
     UnusableCredentials, BadPolicy, CannotWrite, CannotListen, BadProvider, CannotAdd and
-    NotStarted, each a sentence for people.
+    NotStarted, each with a message for users.
     """
     _check_data(settings)
     places = ServicePlaces(settings.webhook_services)
@@ -223,7 +223,7 @@ async def _pods(
 
 
 def _record_jump(server: Server, runtime: Runtime, what: str) -> None:
-    """An event about the namespace that every cluster has."""
+    """Record a clock jump as an event about a namespace that every cluster has."""
     table = server.store.peek("namespaces")
     about = None if table is None else table.get("", "kube-system")
     if about is not None:
@@ -276,7 +276,7 @@ def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service
 def _way(
     settings: Settings, post: HookTransport | None, places: ServicePlaces
 ) -> Callable[[], HookTransport]:
-    """How extensions are reached: as it is given, else over HTTPS."""
+    """The transport to extensions: the given one, else HTTPS."""
     if post is not None:
         return lambda: post
     return lambda: _https(settings, places)
@@ -290,7 +290,7 @@ def _https(settings: Settings, places: ServicePlaces) -> HookTransport:
 
 
 def _show_metrics(server: Server, runtime: Runtime) -> None:
-    """One page for the API server, the controllers and the process."""
+    """One metrics page for the API server, the controllers and the process."""
     from prometheus_client import ProcessCollector
 
     runtime.metrics.add(server.families)
@@ -299,7 +299,7 @@ def _show_metrics(server: Server, runtime: Runtime) -> None:
 
 
 def _show_calls(server: Server, calls: ObservableTransport) -> None:
-    """Calls of extensions, as they happen: `kapy hooks watch`."""
+    """Stream calls of extensions as they happen, for `kapy hooks watch`."""
 
     from kapy.hooks.inspection import CALLS
 
@@ -341,7 +341,7 @@ async def _served(server: Server, serving: Serving, made: Credentials) -> AsyncI
 
 
 def _check_data(settings: Settings) -> None:
-    """Check that the data are there if the keys of an earlier run are. Raises DataLost."""
+    """Check that the data exist if keys of an earlier run exist. Raises DataLost."""
     data, serving = settings.data, settings.serving
     if data is None or serving is None or serving.pki is None or settings.accept_data_loss:
         return
@@ -349,7 +349,7 @@ def _check_data(settings: Settings) -> None:
 
 
 async def _credentials(server: Server, settings: Settings, clock: Clock) -> Credentials | None:
-    """What the plane presents, None where it serves no network. Raises UnusableCredentials,
+    """The plane's certificates, None if it serves no network. Raises UnusableCredentials,
     UnusableKey."""
     serving = settings.serving
     replace = serving is not None and serving.replace_keys
@@ -361,7 +361,7 @@ async def _credentials(server: Server, settings: Settings, clock: Clock) -> Cred
 
 
 def _known(server: Server) -> bytes:
-    """The certificate authority that the plane told its namespaces of, b"" for none."""
+    """The CA that the plane published in its namespaces, b"" for none."""
     table = server.store.peek("configmaps")
     found = None if table is None else table.get("kube-system", "kube-root-ca.crt")
     data = (found or {}).get("data") or {}

@@ -13,8 +13,11 @@ from kapy.apps.settings import AuditLog
 
 @contextmanager
 def audited(server: Server, wanted: AuditLog | None, clock: Clock) -> Iterator[None]:
-    """Write down what a server is asked while the context is open (which its `run` is not to
-    outlive). Raises BadPolicy and CannotWrite, sentences for people."""
+    """Write the audit log of a server while the context is open; the server's `run` must end before
+    that.
+
+    Raises BadPolicy and CannotWrite, with messages for users.
+    """
     if wanted is None:
         yield
         return

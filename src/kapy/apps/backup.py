@@ -1,8 +1,8 @@
-"""A backup of a plane: everything that it keeps on disk, in one file.
+"""A backup of a plane: all of its data on disk, in one file.
 
-A gzipped tar archive. Its first member `manifest.json` says what follows, with checksums:
-`data/store.db` (a consistent copy, also of a plane that runs), `data/service-account.key` and
-`pki/` as far as they are there. It holds private keys and Secrets: keep it as one keeps those.
+The file is a gzipped tar archive. Its first member `manifest.json` lists the others with checksums:
+`data/store.db` (a consistent copy, even of a running plane), `data/service-account.key` and `pki/`,
+as far as they exist. It contains private keys and Secrets: protect it like those.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _LEVEL: Final = 1  # a fifth of the size for a tenth of the time
 
 
 class BackupFailed(KapyError):
-    """There is nothing to back up, or the file cannot be written; the message says why."""
+    """There is nothing to back up, or the file cannot be written; the message gives the reason."""
 
 
 class File(msgspec.Struct, frozen=True):
-    """What proves a member. size: bytes."""
+    """Checksum and size (in bytes) of a member."""
 
     size: int
     sha256: str
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """The first member. kapy: the version that took the backup. taken: RFC 3339."""
+    """The first member. kapy: the version that made the backup. taken: its time, RFC 3339."""
 
     format: int
     kapy: str
@@ -82,7 +82,8 @@ class _Member:
 
 
 def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
-    """Write a backup of the folder's plane, which may run. Raises BackupFailed, StoreError."""
+    """Write a backup of the folder's plane, which may be running. Raises BackupFailed,
+    StoreError."""
     store = folder.data / "store.db"
     if not store.exists():
         raise BackupFailed(
@@ -100,7 +101,8 @@ def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
 
 
 def back_up_to(folder: Folder, path: Path, now: datetime) -> Manifest:
-    """A backup as a file for its owner's eyes only; it appears when it is complete."""
+    """Write a backup to a file that only its owner can read; the file appears when it is
+    complete."""
     with _all_at_once(path) as file:
         return back_up(folder, file, now)
 

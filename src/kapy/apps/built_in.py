@@ -1,8 +1,8 @@
-"""What this plane is to clusterctl: a management cluster with its built-in providers installed.
+"""Presents the plane to clusterctl as a management cluster with its built-in providers installed.
 
-They run in this process. So that clusterctl, and tools made on its library, find what they look
-for, each has a Provider object and a Deployment, both marked as built in. The Deployment's status
-says what is true: one replica, which is there as long as the plane is, whatever its spec says.
+The providers run in this process. Each has a Provider object and a Deployment, both marked as built
+in, so that clusterctl and tools on its library find them. The Deployment always reports one
+available replica, whatever its spec says, because the provider runs as long as the plane.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
 
 @dataclass(frozen=True)
 class _BuiltIn:
-    """A provider of this plane; prefix: of the names of its objects, as upstream's are called.
-    manager: whose controllers it is."""
+    """A built-in provider. prefix: the name prefix of its objects, as in upstream. manager: the
+    manager whose controllers it runs."""
 
     provider: Provider
     prefix: str
@@ -64,12 +64,12 @@ _WHY: Final = "runs inside this management plane, as long as the plane does"
 
 
 def labels(provider: str) -> dict[str, str]:
-    """What marks an object as a part of a provider."""
+    """The labels that mark an object as part of a provider."""
     return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider}
 
 
 def marked(crd: Document) -> Document:
-    """The CRD of one of our kinds, as a part of its provider, and of this plane."""
+    """The CRD of one of our kinds, marked as part of its provider and of this plane."""
     metadata = crd["metadata"]
     return {
         **crd,
@@ -82,10 +82,10 @@ def marked(crd: Document) -> Document:
 
 
 async def install_inventory(client: Client, without: Collection[ManagerName] = frozenset()) -> None:
-    """Write the Provider objects and Deployments that are not there, or of another version.
+    """Write the Provider objects and Deployments that are missing or have another version.
 
-    without: the managers that do not run in this process. What stood for them is deleted; what
-    somebody has installed in their place stays.
+    without: the managers that do not run in this process. Their built-in objects are deleted;
+    objects that a user installed in their place stay.
     """
     if not (await client.list(CRDS, fields=f"metadata.name={Key.of(DEFINITION).name}")).items:
         with suppress(AlreadyExists):
@@ -103,7 +103,8 @@ async def install_inventory(client: Client, without: Collection[ManagerName] = f
 
 
 async def _install(client: Client, one: _BuiltIn) -> None:
-    """The Provider object is last: what is there when it is there is whole."""
+    """Write the objects of a provider. The Provider object is last, so its existence means that all
+    are there."""
     for resource, document in (
         (NAMESPACES, _namespace(one)),
         (DEPLOYMENTS, _deployment(one)),
@@ -114,8 +115,8 @@ async def _install(client: Client, one: _BuiltIn) -> None:
 
 
 async def install_pod(client: Client, now: datetime) -> None:
-    """Write the infrastructure manager's pod if it is not there; its ports are those of clusters in
-    memory (`built_in_pod`)."""
+    """Create the infrastructure manager's Pod if it is missing; its ports are those of the
+    in-memory clusters (`built_in_pod`)."""
     if (await client.list(PODS, POD.namespace, fields=f"metadata.name={POD.name}")).items:
         return
     of_infrastructure = _BUILT_IN[-1]
@@ -135,7 +136,7 @@ async def _uninstall(client: Client, one: _BuiltIn) -> None:
 
 
 def add_statuses(runtime: Runtime) -> Controller:
-    """Tell the truth of the built-in Deployments, also when somebody scales them."""
+    """Keep the statuses of the built-in Deployments, even if somebody scales them."""
     deployments = runtime.cache.informer(DEPLOYMENTS)
     controller = Controller("built-in", partial(_tell, runtime, deployments), concurrency=1)
     controller.watch(deployments, own_key)

@@ -1,8 +1,8 @@
-"""The pod of the plane's infrastructure manager, whose ports are those of clusters in memory.
+"""The Pod of the built-in infrastructure manager: it forwards ports to in-memory clusters.
 
-Upstream's test framework reaches such clusters through that pod: it forwards the port of a
-cluster's endpoint. Clusters on loopback addresses of their own share a port; then nobody can tell
-which of them is meant, and the connection is refused.
+Upstream's test framework reaches such clusters through this Pod: it forwards the port of a
+cluster's endpoint. Clusters with loopback addresses of their own share one port; then the target is
+ambiguous and the connection is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PIECE: Final = 1 << 16
 
 
 class ManagerPod:
-    """The answers of the kubelet that would run the Pod. clusters: those whose ports it has."""
+    """Answers in place of the kubelet of the Pod. clusters: the clusters whose ports it has."""
 
     def __init__(self, clusters: InMemory) -> None:
         self._clusters = clusters
@@ -61,7 +61,7 @@ def _refusal(port: int, clusters: int) -> str:
 async def _carry(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: Channel
 ) -> None:
-    """Carry bytes both ways until the cluster's side or the client's has ended."""
+    """Copy bytes in both directions until the cluster or the client closes the connection."""
 
     async def to_client() -> None:
         with suppress(OSError):

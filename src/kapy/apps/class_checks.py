@@ -1,4 +1,4 @@
-"""Checks of Clusters and ClusterClasses that read other objects, as upstream's webhooks do."""
+"""Validation of Clusters and ClusterClasses that reads other objects, as in upstream's webhooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kapy.kube.meta import read
 async def class_defaults(
     client: Client, review: Review, document: Document
 ) -> tuple[Document, Sequence[FieldError]]:
-    """A Cluster with what its class defaults; other kinds as they are."""
+    """A Cluster with the defaults of its class; other kinds are unchanged."""
     if review.resource != Cluster.RESOURCE:
         return document, ()
     return await topology_defaults(client, document, review.old)
@@ -27,8 +27,8 @@ async def class_defaults(
 async def class_findings(
     client: Client, review: Review
 ) -> tuple[Sequence[FieldError], Sequence[str]]:
-    """What is wrong with a Cluster by its class, or with a ClusterClass by its Clusters; and what
-    is said of it besides. Nothing about other kinds."""
+    """Errors and warnings for a Cluster by its class, or for a ClusterClass by its Clusters. There
+    are none for other kinds."""
     if review.resource == Cluster.RESOURCE and review.new is not None:
         old = read(review.old, Cluster) if review.old is not None else None
         return await topology_findings(client, read(review.new, Cluster), old)
@@ -40,7 +40,7 @@ async def class_findings(
 
 
 async def deletion_refusal(client: Client, review: Review) -> str:
-    """Why an object cannot be deleted; "" when it can."""
+    """The reason for which an object cannot be deleted; "" if it can."""
     if review.resource != ClusterClass.RESOURCE or review.old is None:
         return ""
     return await deletion_problem(client, read(review.old, ClusterClass))

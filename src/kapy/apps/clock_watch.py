@@ -1,7 +1,7 @@
-"""Whether the clock of the machine jumped: since the last run, or while the plane runs.
+"""Detects jumps of the machine's clock, since the last run or while the plane runs.
 
-Certificates, tokens and conditions go by the time of day. A jump is reported and nothing else is
-done about it: which of the two times was right, only a person knows.
+Certificates, tokens and conditions depend on the time of day. A jump is only reported: which of the
+two times was right, only a person knows.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ Steady = Callable[[], float]
 
 
 def steady_clock() -> float:
-    """A clock of the machine that nobody sets; where there is one, it goes on while it sleeps."""
+    """A monotonic clock; if the system has one, it also counts time while the machine sleeps."""
     boot_time = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
 
 
 class ClockWatch:
-    """Reports jumps of `clock`. remark: the last one, "" for none. told: called with each.
+    """Reports jumps of `clock`. remark: the last report, "" for none. told: called with each
+    report.
 
-    steady: None for the loop's own time.
+    steady: None for the event loop's time.
     """
 
     def __init__(self, clock: Clock, steady: Steady | None = None) -> None:
@@ -52,7 +53,7 @@ class ClockWatch:
         return self._steady(), self._clock()
 
     def compare(self, written: datetime | None) -> None:
-        """Compare the clock with the time of the last write before this start, None for none."""
+        """Compare the clock with the time of the last write before this start, if there is one."""
         if written is None:
             return
         now = self._clock()
@@ -69,13 +70,13 @@ class ClockWatch:
             )
 
     async def run(self) -> NoReturn:
-        """Look at the clocks until cancelled."""
+        """Check the clocks regularly until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self.look()
 
     def look(self) -> None:
-        """Report how far the time of day went differently since the last look."""
+        """Report how far the clock jumped since the last check."""
         (steady, day), self._last = self._last, self._now()
         jump = (self._last[1] - day) - timedelta(seconds=self._last[0] - steady)
         if abs(jump) >= DRIFT:

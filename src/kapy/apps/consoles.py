@@ -1,7 +1,7 @@
-"""The consoles of machines, by the infrastructure object: built-in ones, and those of providers.
+"""Finds the console of a machine by its infrastructure object, built-in or of a custom provider.
 
-A provider of somebody's own is found where `kapy logs machine --provider MODULE` names it, or by
-an entry point of the group `kapy.providers` that its installed package has.
+A custom provider is found by `kapy logs machine --provider MODULE`, or by an entry point of the
+group `kapy.providers` in its installed package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
-    """The console of a machine; close it. places: providers by `MODULE:NAME`.
+    """The console of a machine; the caller closes it. places: providers as `MODULE:NAME`.
 
     Raises ConsoleUnavailable, NoModule.
     """

@@ -1,4 +1,4 @@
-"""The API server of a plane on an address that containers reach: a bridge of a container engine."""
+"""Serves the plane's API server on addresses that containers reach, such as an engine's bridge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Asked(NamedTuple):
 
 
 class ContainerListener:
-    """Listens for containers, over TLS, on the addresses that it is asked for while `run` does."""
+    """Listens for containers, over TLS, on requested addresses, while `run` is running."""
 
     def __init__(self, server: Server, serving: Serving, made: Credentials, clock: Clock) -> None:
         self._server = server
@@ -51,7 +51,8 @@ class ContainerListener:
                     asked.answer.set_result(port)
 
     async def listen(self, host: str, port: int) -> int:
-        """Listen on an address, at a port if it is free, else at another one; answers the port.
+        """Listen on an address, at the given port if it is free, else at another one; returns the
+        port.
 
         Raises OSError.
         """

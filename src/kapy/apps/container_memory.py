@@ -1,4 +1,4 @@
-"""The memory that the containers of a plane use, as their engine tells it."""
+"""The memory usage of a plane's containers, from their engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE: Final = 5.0
 
 
 async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
-    """Bytes of memory by the uids of Pods, as far as the engine tells. plane, agent: folders."""
+    """Bytes of memory by Pod UID, as far as they are known. plane, agent: folders."""
     used = read_used(agent)
     found: Counter[str] = Counter()
     if used is None:
@@ -41,7 +41,7 @@ async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
 
 
 async def _memory(engine: Engine, container: Container) -> int:
-    """Bytes of one container: as the engine says, else as the kernel does of its first process.
+    """The memory of one container from the engine, else from the kernel for its first process.
 
     Raises EngineError.
     """

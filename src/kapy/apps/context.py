@@ -1,4 +1,4 @@
-"""The kubeconfig context of a plane, written and taken away as kind does."""
+"""Adds and removes the kubeconfig context of a plane, as kind does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.kube import Document
 
 
 def kubeconfig_path(given: str = "") -> Path:
-    """The file that contexts are written to: the given one, $KUBECONFIG's, `~/.kube/config`."""
+    """The file for contexts: the given one, $KUBECONFIG's, or `~/.kube/config`."""
     if given:
         return Path(given)
     return kubeconfig_files.path_to_write(kubeconfig_files.paths(os.environ, Path.home()))
@@ -21,9 +21,9 @@ def kubeconfig_path(given: str = "") -> Path:
 
 @contextmanager
 def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]:
-    """A context that is there, and current, while this one is open.
+    """Write a kubeconfig context and make it current while this context manager is open.
 
-    Afterwards the context that was current before is so again. Raises KubeconfigError.
+    Afterwards the previous context becomes current again. Raises KubeconfigError.
     """
     before = ""
 
@@ -42,7 +42,7 @@ def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]
 
 
 def forget_context(path: Path, name: str, server: str) -> None:
-    """Take away the context of a plane that could not do so itself. Raises KubeconfigError."""
+    """Remove the context of a plane that could not remove it itself. Raises KubeconfigError."""
     if path.exists():
         kubeconfig_files.edit(path, lambda document: _without(document, name, server, ""))
 

@@ -1,4 +1,4 @@
-"""How etcd and API servers of control plane machines are reached: in memory, or far away."""
+"""Reaches the etcd members and API servers of control plane machines, in memory or remote."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwor
 
 
 class Pods(Protocol):
-    """The ways to etcd and API servers of control plane machines."""
+    """Reaches the etcd members and API servers of control plane machines."""
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        """As an `EtcdDial` of the control plane provider."""
+        """An `EtcdDial` for the control plane provider."""
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """When an API server's certificate ends."""
+        """The expiry time of an API server's certificate."""
 
 
 class ControlPlanePods:
-    """Of clusters of this process's own provider, and (over sockets) of all others.
+    """Reaches clusters of the in-memory provider in process, and all others over sockets.
 
-    instead_of: where servers of others are reached.
+    instead_of: returns the URL at which a remote server is reached.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class ControlPlanePods:
         return PodsOverNetwork(self._runtime)
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        """The etcd on a node. Raises Unreachable."""
+        """The etcd member on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
             return self._far.etcd(cluster, reached(self._instead_of, access), node)
         return self._in_memory.etcd_dial(cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """When the certificate of the API server on a node ends. Raises Unreachable."""
+        """The expiry time of the API server's certificate on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
             there = reached(self._instead_of, access)
             return await self._far.certificate_expiry(there, node)

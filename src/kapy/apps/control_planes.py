@@ -1,4 +1,4 @@
-"""The controller of KubeadmControlPlanes, of a plane or of its manager."""
+"""Adds the KubeadmControlPlane controller to a plane or to its manager."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_kubeadm_control_planes(
     doors: Doors | None,
     pods: Pods,
 ) -> None:
-    """Add the controller of KubeadmControlPlanes. pods: the ways to what runs in them."""
+    """Add the controller of KubeadmControlPlanes. pods: reaches their etcd and API servers."""
     updates = None if doors is None else doors.updates
     controller = add_control_planes(
         runtime,

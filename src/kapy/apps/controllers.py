@@ -1,4 +1,4 @@
-"""Which controllers a management plane runs."""
+"""The controllers of a management plane."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _no_engine() -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class Controllers:
-    """What was added to a runtime.
+    """The result of adding controllers to a runtime.
 
-    services: to be run beside it, by name. calls: of runtime extensions, where they are called.
-    in_memory: the clusters that exist in this process only.
+    services: services to run beside it, by name. calls: the caller of runtime extensions, if they
+    are called. in_memory: the clusters that exist only in this process.
     """
 
     cluster_cache: ClusterCache
@@ -58,8 +58,8 @@ def add_controllers(
 ) -> Controllers:
     """Add all controllers. Raises NoPort.
 
-    sockets: workload clusters listen, for kubectl, and those of other providers are reached.
-    post: the way to extensions, made where they are called.
+    sockets: workload clusters listen on sockets, for kubectl, and clusters of other providers are
+    reached over the network. post: connects to extensions; the default is created on demand.
     """
     host = Host() if sockets else Host(_no_engine)
     instead_of = host.published.instead_of

@@ -1,4 +1,4 @@
-"""Our kinds in other versions, where a real server asks a conversion webhook."""
+"""Converts our kinds between API versions for the conversion webhook of a real server."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def converted(
     api_version: str,
     definition: Callable[[str], Document | None],
 ) -> list[Document] | None:
-    """The objects in another version, None when their kind is none of ours.
+    """The objects in another version, None if their kind is not ours.
 
-    definition: a look-up of CRDs by name, by which references get the version of their kind.
-    Raises ConversionFailed.
+    definition: looks up CRDs by name; references get the version of their kind's CRD. Raises
+    ConversionFailed.
     """
     first = documents[0]
     group, _ = split_api_version(first["apiVersion"])
@@ -43,7 +43,7 @@ def converted(
 
 
 def either(*ways: Convert) -> Convert:
-    """The first of several conversions that knows a kind."""
+    """The first of several converters that supports a kind."""
 
     def convert(
         documents: Sequence[Document],
@@ -57,7 +57,7 @@ def either(*ways: Convert) -> Convert:
 
 
 def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> str:
-    """The apiVersion that the CRD of a kind says. Raises LookupError."""
+    """The apiVersion in the CRD of a kind. Raises LookupError."""
     crd = definition(crd_name(*kind))
     if crd is None:
         raise LookupError(f"there is no CustomResourceDefinition {crd_name(*kind)}")

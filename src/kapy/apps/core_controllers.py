@@ -1,4 +1,4 @@
-"""The controllers of core, of a plane or of its manager."""
+"""Adds the core controllers to a plane or to its manager."""
 
 from __future__ import annotations
 

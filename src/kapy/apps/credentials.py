@@ -1,6 +1,6 @@
-"""The certificates of a management plane: its authority, its server's, its administrator's.
+"""The certificates of a management plane: its CA, server certificate and administrator certificate.
 
-They have elliptic-curve keys: nobody's contract says otherwise, and starting must be quick.
+They use elliptic-curve keys: no contract requires another type, and the start must be fast.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SUPERUSERS: Final = "system:masters"
 
 
 class UnusableCredentials(KapyError):
-    """The folder with the plane's certificate authority cannot be used; the message says why."""
+    """The folder with the plane's CA cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the plane presents, and what its administrator presents to it."""
+    """The certificates of the plane's server and of its administrator."""
 
     authority: KeyPair = field(repr=False)
     server: KeyPair = field(repr=False)
@@ -54,11 +54,12 @@ class Credentials:
 
 
 def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credentials:
-    """Certificates for a plane that listens as `serving` says (makes keys: call it in a thread).
+    """Certificates for a plane that listens as `serving` says (generates keys: call it in a
+    thread).
 
-    The authority is read from the folder, or made there once; the others are made anew each time,
-    so that they fit the address and are never about to expire. known: the authority that the
-    plane's store tells of, PEM, b"" for none. Raises UnusableCredentials.
+    The CA is read from the folder, or created there once. The other certificates are new at each
+    start, so that they match the address and never expire soon. known: the CA that the plane's
+    store has recorded, PEM, b"" for none. Raises UnusableCredentials.
     """
     authority = _authority(serving, now, known)
     server = issue(
@@ -82,7 +83,8 @@ def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credenti
 
 
 def _authority(serving: Serving, now: datetime, known: bytes) -> KeyPair:
-    """Raises UnusableCredentials; it is never replaced unless the user asks for that."""
+    """Read or create the CA. It is only replaced at the user's request. Raises
+    UnusableCredentials."""
     if now < EARLIEST:
         raise UnusableCredentials(
             f"the clock of this machine says {now:%F %T} UTC, which is long ago: set it, as "
@@ -124,8 +126,8 @@ def _new_authority(serving: Serving, now: datetime, key: bytes | None = None) ->
 
 
 def _complete(certificate: Path, key: bytes, known: bytes, serving: Serving, now: datetime) -> None:
-    """Write the certificate that a key lacks: the one that is known, or, where a first start was
-    interrupted, a new one."""
+    """Write the certificate that a key lacks: the recorded one, or a new one if the first start was
+    interrupted."""
     with suppress(InvalidPem):
         if not known:
             known = _new_authority(serving, now, key).certificate
@@ -134,7 +136,7 @@ def _complete(certificate: Path, key: bytes, known: bytes, serving: Serving, now
 
 
 def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
-    """The authority that is there. Raises UnusableCredentials, OSError."""
+    """The existing CA. Raises UnusableCredentials, OSError."""
     folder = certificate.parent
     for path in (certificate, key):
         if not path.exists():
@@ -180,7 +182,7 @@ def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, all at once. Raises OSError, which names it."""
+    """Write a file atomically, readable by its owner only. Raises OSError with its name."""
     beside = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
         beside.unlink()

@@ -1,4 +1,4 @@
-"""Telling a server our kinds: the CRDs of `kapy.api`, as any user would apply them."""
+"""Installs the CRDs of `kapy.api` on a server, as any user would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
 
 
 async def install_definitions(client: Client) -> None:
-    """Create the CRDs that are not there, update those of another version of this program."""
+    """Create the CRDs that are missing, update those of another version of this program."""
     there = {Key.of(one): one for one in (await client.list(CRDS)).items}
     for crd in map(marked, crds()):
         stored = there.get(Key.of(crd))
@@ -36,7 +36,8 @@ def _migrated(crd: Document) -> Document:
 
 
 def _is_marked(stored: Document, crd: Document) -> bool:
-    """Whether labels and annotations are there that tell clusterctl whose CRD it is."""
+    """Whether the labels and annotations exist by which clusterctl recognizes the owner of the
+    CRD."""
     metadata, wanted = stored["metadata"], crd["metadata"]
     return all(
         wanted[part].items() <= (metadata.get(part) or {}).items()

@@ -1,4 +1,4 @@
-"""How workload clusters are reached that are not in memory."""
+"""Connects to workload clusters over the network."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ LARGEST_ANSWER: Final = 64 << 20
 
 
 def over_network(kubeconfig: Kubeconfig) -> Transport:
-    """As one user. Raises KubeconfigError."""
+    """Connect as the kubeconfig's user. Raises KubeconfigError."""
     from kapy.client.https import Https  # aiohttp: a plane without such clusters does not need it
 
     return Https(kubeconfig, most=LARGEST_ANSWER)
 
 
 def reached(instead_of: InsteadOf, kubeconfig: Kubeconfig) -> Kubeconfig:
-    """The access by the URL at which the server is reached; its certificate stays its own."""
+    """Replace the URL of an access; the server's certificate is still checked for the original
+    name."""
     url = instead_of(kubeconfig.server)
     if not url:
         return kubeconfig
@@ -37,7 +38,7 @@ def reached(instead_of: InsteadOf, kubeconfig: Kubeconfig) -> Kubeconfig:
 
 
 def paced(qps: float, burst: float, kubeconfig: Kubeconfig) -> Transport:
-    """The same, asking each cluster no more often than that. Raises KubeconfigError."""
+    """The same, with a rate limit for each cluster. Raises KubeconfigError."""
     from kapy.client.pacing import Paced
 
     return Paced(over_network(kubeconfig), qps=qps, burst=burst)

@@ -1,6 +1,6 @@
-"""The sample Cluster of containers, with the Pod network that the node image brings.
+"""The sample Cluster of containers, with the Pod network of the node image.
 
-Images are pulled before anything is applied, so that a missing engine or image is said at once.
+Images are pulled before anything is applied, so that a missing engine or image is reported at once.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PODS: Final = "192.168.0.0/16"
 
 
 class NoNetwork(KapyError):
-    """A node image brings no Pod network that could be used."""
+    """The node image contains no usable Pod network."""
 
 
 async def docker_sample(
     engine: Engine, version: str, tell: Callable[[str], None]
 ) -> Sequence[Document]:
-    """The objects of the sample, for a version of Kubernetes. tell: told how far pulls are.
+    """The objects of the sample, for a Kubernetes version. tell: receives the progress of pulls.
 
     Raises EngineError, InvalidVersion and NoNetwork.
     """
@@ -51,7 +51,7 @@ async def docker_sample(
 
 
 async def _network(engine: Engine, image: str) -> str:
-    """The manifest of the Pod network in a node image, for the sample's addresses."""
+    """The manifest of the Pod network in a node image, adapted to the sample's addresses."""
     try:
         template = await engine.file_of_image(image, NETWORK_FILE)
     except NoSuchObject:

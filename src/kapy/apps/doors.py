@@ -1,4 +1,4 @@
-"""The ways to extensions that the controllers of one program share."""
+"""The clients of runtime extensions that the controllers of one program share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """The ways to extensions. updates: of Machines in place, None where that gate is closed."""
+    """The clients of runtime extensions. updates: for in-place updates of Machines, None if that
+    gate is closed."""
 
     called: Extensions
     updates: InPlace | None
@@ -31,9 +32,9 @@ def extension_doors(
     *,
     reconciled: bool = True,
 ) -> Doors | None:
-    """How extensions are called; None where the RuntimeSDK gate is closed.
+    """The clients of extensions; None if the RuntimeSDK gate is closed.
 
-    reconciled: their ExtensionConfigs are looked after in this program, too.
+    reconciled: this program also reconciles their ExtensionConfigs.
     """
     gates = told.manager.gates
     if not gates.runtime_sdk:
@@ -49,5 +50,5 @@ def extension_doors(
 
 
 def services_of(doors: Doors | None) -> dict[str, Service]:
-    """What is to be run where extensions are called."""
+    """The services to run in a program that calls extensions."""
     return {} if doors is None else {"extensions": doors.called.caller.run}

@@ -43,12 +43,13 @@ _FALSE: Final = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
 class UnknownGate(ValueError):
-    """A feature gate that there is not, a value that is not true or false, or a gate that needs
-    another one."""
+    """An unknown feature gate, a value other than true or false, or a gate that requires another
+    one."""
 
 
 def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> FeatureGates:
-    """What texts like `A=true,B=false` make of the usual ones; a stage's own word is the weaker.
+    """Apply texts like `A=true,B=false` to the default gates; a named gate overrides `AllAlpha` and
+    `AllBeta`.
 
     Raises UnknownGate.
     """
@@ -71,7 +72,7 @@ def feature_gates(texts: Iterable[str], usual: FeatureGates = DEFAULT_GATES) -> 
 
 
 def notices(gates: FeatureGates) -> list[str]:
-    """What somebody should know who changed gates, a sentence each."""
+    """Warnings for users who changed gates, a sentence each."""
     usual = FeatureGates()
     changed = [name for name in NAMES if _is_on(gates, name) != _is_on(usual, name)]
     return [

@@ -1,4 +1,4 @@
-"""How often Python looks for cycles of garbage while a plane or a manager runs."""
+"""Tunes Python's garbage collector while a plane or a manager runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ all of which go without the collector; at Python's own 700 it took 4 % of a clus
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Collect cycles less often while the context is open, in the whole process."""
+    """Run the cyclic garbage collector less often while the context is open, in the whole
+    process."""
     before = gc.get_threshold()
     gc.set_threshold(YOUNG, *before[1:])
     try:

@@ -1,4 +1,4 @@
-"""Programs of this machine in place of the images of providers, on an embedded plane."""
+"""Local programs that run in place of providers' images on an embedded plane."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Command = tuple[str, ...]
 
 
 class CannotRun(KapyError):
-    """A program cannot run in place of a provider's image; the message says why."""
+    """A program cannot run in place of a provider's image; the message gives the reason."""
 
 
 async def plane_folder(client: Client) -> Path:
-    """The folder of a client's plane. Raises CannotRun for one of another machine."""
+    """The folder of the plane of a client. Raises CannotRun if the plane is on another machine."""
     try:
         node = await client.get(NODES, Key("", NODE))
     except NotFound:
@@ -45,7 +45,7 @@ async def plane_folder(client: Client) -> Path:
 
 
 async def plane_folder_if_any(client: Client) -> Path | None:
-    """The folder of a client's plane, None for one that is not of this machine."""
+    """The folder of the plane of a client, None if the plane is not on this machine."""
     try:
         return await plane_folder(client)
     except (CannotRun, ApiError):
@@ -56,8 +56,8 @@ async def plane_folder_if_any(client: Client) -> Path | None:
 def local_programs(
     folder: Path, commands: Mapping[str, Command]
 ) -> Iterator[Callable[[Sequence[Components]], None]]:
-    """While the context is open, programs can be given to what is about to be installed; when it
-    fails, what ran before does again. Raises CannotRun."""
+    """While the context is open, programs can be assigned to providers that are being installed. If
+    it fails, the previous assignments are restored. Raises CannotRun."""
     wanted = {label: _absolute(command) for label, command in commands.items()}
     before = list(programs.read(folder))
 
@@ -85,8 +85,7 @@ def local_programs(
 
 
 async def programs_of(client: Client, folder: Path) -> dict[str, str]:
-    """The programs that run in place of images, by the labels of their providers. Raises
-    BadPrograms, ApiError."""
+    """The programs that run in place of images, by provider label. Raises BadPrograms, ApiError."""
     labels = {
         Key.of(one): (one["metadata"].get("labels") or {}).get(PROVIDER_LABEL, "")
         for one in (await client.list(DEPLOYMENTS, labels=PROVIDER_LABEL)).items
@@ -99,7 +98,7 @@ async def programs_of(client: Client, folder: Path) -> dict[str, str]:
 
 
 async def run_instead(client: Client, folder: Path, label: str, command: Command) -> list[Key]:
-    """Let a program run in place of an installed provider's image; its Deployments. Raises
+    """Run a program in place of an installed provider's image; returns its Deployments. Raises
     CannotRun, ApiError."""
     wanted = {label: _absolute(command)}
     selector = f"{PROVIDER_LABEL}={label}"
@@ -134,7 +133,7 @@ def _programs(
 
 
 def _absolute(command: Command) -> Command:
-    """A command whose program is named by its path. Raises CannotRun."""
+    """A command with the absolute path of its program. Raises CannotRun."""
     name = command[0]
     found = shutil.which(name)
     if found is None:

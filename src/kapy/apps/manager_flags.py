@@ -1,4 +1,4 @@
-"""The flags of Cluster API's managers: one table, for `kapy up` and for managers of their own.
+"""The flags of Cluster API's managers: one table, for `kapy up` and for kapy's own managers.
 
 Names, defaults and meanings are upstream's (`core/main.go`, `bootstrap/kubeadm/main.go`,
 `controlplane/kubeadm/main.go`, `test/infrastructure/docker/main.go`).
@@ -35,14 +35,13 @@ SHORTEST_CONDITIONS_GRACE: Final = timedelta(minutes=2)
 
 
 class BadFlag(ValueError):
-    """A value that a flag cannot have; the message is a sentence about it."""
+    """An invalid value of a flag; the message is a sentence about it."""
 
 
 class Flag(NamedTuple):
-    """One flag. read: the setting that its texts mean, raising ValueError. several: may be
-    repeated, and each text may hold several, with commas between. switch: true where it is given
-    without a text. of: the managers that have it.
-    """
+    """One flag. read: parses its texts, raising ValueError. several: it may be repeated, and each
+    text may hold several comma-separated values. switch: it means true if given without a text. of:
+    the managers that have it."""
 
     name: str
     read: Callable[[Sequence[str]], Any]
@@ -54,12 +53,12 @@ class Flag(NamedTuple):
 
 
 def text(texts: Sequence[str]) -> str:
-    """The last one."""
+    """Parse a text; the last one counts."""
     return texts[-1]
 
 
 def length(texts: Sequence[str]) -> timedelta:
-    """A length of time. Raises ValueError."""
+    """Parse a duration. Raises ValueError."""
     found = duration.parse(texts[-1])
     if found <= timedelta(0):
         raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")
@@ -78,7 +77,7 @@ def _file(texts: Sequence[str]) -> Path | None:
 
 
 def count(texts: Sequence[str]) -> int:
-    """A number of at least 1. Raises ValueError."""
+    """Parse a number of at least 1. Raises ValueError."""
     if not texts[-1].isdecimal() or not int(texts[-1]):
         raise ValueError(f"{texts[-1]!r} is not a number of at least 1")
     return int(texts[-1])
@@ -116,7 +115,7 @@ def _phases(texts: Sequence[str]) -> frozenset[Phase]:
 
 
 def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
-    """From the usual gates to those that are asked for."""
+    """The default feature gates, changed as requested."""
     feature_gates(texts)
     return partial(feature_gates, texts)
 
@@ -240,16 +239,16 @@ FLAGS: Final = (
 
 
 def flags_of(*managers: Manager) -> list[Flag]:
-    """The flags of a program that is all of these managers."""
+    """The flags of a program that combines all of these managers."""
     return [flag for flag in FLAGS if flag.of & frozenset(managers)]
 
 
 def controlling(
     given: Mapping[str, Sequence[str]], *, gates: FeatureGates = DEFAULT_GATES
 ) -> Controlling:
-    """The settings that the texts of flags mean; what is not given has its default.
+    """Parse the texts of flags to settings; missing flags have their defaults.
 
-    gates: which features are on where nothing is said. Raises BadFlag with the name of the flag.
+    gates: the default feature gates. Raises BadFlag with the name of the flag.
     """
     found = {flag.name: read_flag(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
     connection = found["remote-connection-grace-period"]
@@ -283,7 +282,7 @@ def controlling(
 
 
 def read_flag(flag: Flag, texts: Sequence[str]) -> Any:
-    """The setting that the texts of a flag mean. Raises BadFlag with its name."""
+    """Parse the texts of one flag. Raises BadFlag with its name."""
     try:
         return flag.read(texts)
     except ValueError as error:
@@ -299,7 +298,7 @@ def _check_pair(calls: ExtensionCalls) -> None:
 
 
 def _check_graces(connection: timedelta, conditions: timedelta) -> None:
-    """A connection is given up before what was known through it is."""
+    """The grace period of conditions must not be shorter than that of the connection."""
     if conditions <= connection:
         raise BadFlag(
             f"--remote-conditions-grace-period ({duration.text(conditions)}) must be greater than "

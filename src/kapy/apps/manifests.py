@@ -1,4 +1,4 @@
-"""Objects from YAML, applied to a management plane as `kubectl apply --server-side` does."""
+"""Applies objects from YAML to a management plane, as `kubectl apply --server-side` does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASS_SAMPLE: Final = "in-memory-class.yaml"
 
 
 class BadManifest(KapyError):
-    """A file cannot be read, or holds something that is no object; the message names it."""
+    """A file cannot be read, or contains a document that is not an object; the message names it."""
 
 
 class MissingClass(KapyError):
@@ -29,12 +29,12 @@ class MissingClass(KapyError):
 
 
 def sample() -> list[Document]:
-    """The cluster that comes with kapy: one control plane machine and two workers, in memory."""
+    """The sample cluster: one control plane machine and two workers, in memory."""
     return _sample(SAMPLE)
 
 
 def class_sample() -> list[Document]:
-    """The same cluster made of a ClusterClass, which comes first; its parts have the same names."""
+    """The sample cluster with a ClusterClass, which comes first; its parts have the same names."""
     return _sample(CLASS_SAMPLE)
 
 
@@ -83,9 +83,9 @@ def _checked(document: Any, where: str) -> Document:
 
 
 async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[Document]:
-    """Apply all objects, or none: what any of them is refused for is found by a dry run first.
+    """Apply all objects, or none: a dry run finds refused objects first.
 
-    Answers the objects as stored. Raises UnknownKind and ApiErrors, the server's own.
+    Returns the objects as stored. Raises UnknownKind and the server's ApiErrors.
     """
     kinds = Kinds(client)
     placed = [(resource, _placed(one, resource)) for one in objects for resource in
@@ -103,10 +103,10 @@ async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[D
 
 
 async def require_classes(client: Client, objects: Sequence[Document]) -> None:
-    """See that every Cluster among the objects has its ClusterClass, among them or on the server.
+    """Check that every Cluster's ClusterClass is among the objects or on the server.
 
-    The server accepts such a Cluster, as its class may come later, and the Cluster waits. Raises
-    MissingClass.
+    The server accepts a Cluster without its class, since the class may be created later, and the
+    Cluster waits. Raises MissingClass.
     """
     given = {_named(one) for one in objects if one["kind"] == "ClusterClass"}
     for cluster in objects:
@@ -123,7 +123,7 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
 
 
 def _class_of(document: Document) -> Key | None:
-    """The ClusterClass of a Cluster in either version, None for everything else."""
+    """The ClusterClass of a Cluster of any API version, None for other kinds."""
     spec = document.get("spec")
     topology = spec.get("topology") if isinstance(spec, dict) else None
     if document["kind"] != "Cluster" or not isinstance(topology, dict):

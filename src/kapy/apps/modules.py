@@ -1,4 +1,4 @@
-"""Modules of other people, found as ASGI servers find applications."""
+"""Imports users' Python modules by name, as ASGI servers find applications."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _OURS: Final = str(Path(__file__).parents[1])
 
 
 class NoModule(KapyError):
-    """A module cannot be had; the message says why."""
+    """A module cannot be imported; the message gives the reason."""
 
 
 def module_at(name: str, what: str) -> ModuleType:
-    """A module, looked for in the current folder first. what: is to be in it. Raises NoModule."""
+    """A module, searched in the current folder first. what: the object expected in it. Raises
+    NoModule."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -40,7 +41,7 @@ def module_at(name: str, what: str) -> ModuleType:
 
 
 def _told(error: Exception) -> str:
-    """What went wrong, and where in code that is not kapy's."""
+    """The error, and its location in code outside kapy."""
     frames = extract_tb(error.__traceback__)
     last = next(one for one in reversed(frames) if not one.filename.startswith(_OURS))
     return f"{error} ({type(error).__name__} in {last.filename}, line {last.lineno})"

@@ -1,7 +1,7 @@
-"""New projects: a folder of files out of the templates that a package has.
+"""Creates project folders from the templates of a package.
 
-Templates are files whose names end in `.in`. `@word@` in a text or in a name stands for a value;
-`dot-` in front of a name for a dot, since what is hidden is easily left out of packages.
+Template names end in `.in`. `@word@` in a text or file name is replaced by a value. A leading
+`dot-` becomes a dot, because packaging tools often omit hidden files.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ _TEMPLATE: Final = ".in"
 
 
 class CannotMake(KapyError):
-    """The project cannot be made there, or not by that name."""
+    """The project cannot be created in that place or under that name."""
 
 
 def check_name(name: str) -> None:
-    """Names become those of Namespaces, Services and packages. Raises CannotMake."""
+    """Check the project name, which becomes part of names of Namespaces, Services and packages.
+    Raises CannotMake."""
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise CannotMake(
             f'"{name}" cannot be the name of a project: it has to be of lower case letters, digits '
@@ -37,7 +38,7 @@ def check_name(name: str) -> None:
 def make_project(
     templates: Sequence[Traversable], folder: Path, words: Mapping[str, str]
 ) -> list[Path]:
-    """Write the files of all templates; returns their paths below the folder. Raises CannotMake."""
+    """Write the files of all templates; returns their relative paths. Raises CannotMake."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotMake(f"{folder} is there already; name a new folder with --folder")
     files = {Path(_filled(name, words)): one for some in templates for name, one in _files(some)}

@@ -1,7 +1,7 @@
-"""What the controllers of a plane may do: no more than their managers may elsewhere.
+"""Limits the plane's controllers to the RBAC rules that their managers have elsewhere.
 
-So a provider whose release lacks what managers need of it (a ClusterRole that is aggregated to
-core's) fails on a plane as it does on any Kubernetes.
+So a provider whose release lacks a required ClusterRole (one that is aggregated to core's) fails on
+a plane as it does on any Kubernetes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _OF_INVENTORY: Final = (
 
 
 def limit(server: Server, user: User, settings: Settings, runtime: Runtime) -> None:
-    """Let the controllers of a runtime, as that user, do what the components of their managers let
-    these do."""
+    """Restrict the controllers of a runtime, as that user, to the RBAC rules in their managers'
+    components."""
     programs = [one for one in PROGRAMS if one not in settings.controlling.without]
     rights = [right for one in programs for right in rights_of(one)]
     rights += [*_OF_CONNECTIONS, *(_OF_INVENTORY if settings.inventory else ())]

@@ -1,7 +1,7 @@
-"""The Transport over a network for a command that asks a few things and ends.
+"""A blocking Transport over the network, for commands that send a few requests and end.
 
-It blocks, on one kept connection, with nothing but the standard library: importing an asynchronous
-HTTP client takes longer than such a command may. No watches.
+It uses one kept connection and only the standard library: importing an asynchronous HTTP client
+would take longer than such a command may. It has no watches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
 class Blocking:
-    """One server as one user; `close` it. largest: bytes that an answer may have."""
+    """A connection to one server as one user; call `close` at the end. largest: maximum bytes of an
+    answer."""
 
     over_network = True
 
@@ -70,7 +71,7 @@ class Blocking:
             self._tunnel(proxy, name, parts.port)
 
     def _tunnel(self, proxy: str, name: str, port: int | None) -> None:
-        """Reach the server through a proxy. Raises KubeconfigError."""
+        """Connect to the server through a proxy. Raises KubeconfigError."""
         if proxy.startswith("socks"):
             from kapy.client.socks import dialled  # which imports what commands do without
 
@@ -124,7 +125,7 @@ class Blocking:
         return Reply(response.status, _decoded(content, told), told)
 
     def _send(self, request: Request, address: str, body: bytes | None) -> None:
-        """`request` of http.client takes no header twice."""
+        """Send a request without `request` of http.client, which takes no header twice."""
         connection = self._connection
         connection.putrequest(request.method, address, skip_accept_encoding=True)
         for name, value in self._headers:
@@ -142,7 +143,7 @@ class Blocking:
 
 
 class _Named(http.client.HTTPSConnection):
-    """A connection to a server whose certificate may be of another name than its address."""
+    """A connection to a server whose certificate may have another name than its address."""
 
     def __init__(self, *arguments: Any, server_name: str, **more: Any) -> None:
         super().__init__(*arguments, **more)

@@ -30,24 +30,26 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 T = TypeVar("T")
 Propagation = Literal["Background", "Foreground", "Orphan"]
 Observer = Callable[[Resource, Document], None]
-"""Told what a write returned. A deletion that finished at once is told as the object's metadata
-with a `deletionTimestamp`, no finalizers and (where the server says no more) no resourceVersion.
-"""
+"""Receives the result of each write. A deletion that finished at once is passed as the object's
+metadata with a `deletionTimestamp`, no finalizers and (if the server returned only a Status) no
+resourceVersion."""
 
 Newest = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
 PAGE: Final = 500
 MOST_PAGES: Final = 2_000
-"""Pages of one list, a million objects: a server that has more does not mean to end."""
+"""The maximum number of pages of one list: a million objects. A server that sends more is
+broken."""
 _METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
-"""Asks for what tells which objects there are (PartialObjectMetadata), where the server can."""
+"""The Accept header that requests only metadata (PartialObjectMetadata), if the server supports
+it."""
 LONGEST_WAIT: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[T]):
-    """A list as of one resourceVersion."""
+    """A list at one resourceVersion."""
 
     items: Sequence[T]
     resource_version: str
@@ -56,10 +58,10 @@ class Listed(Generic[T]):
 class Client:
     """A reader and writer of one API server, as one field manager.
 
-    transport: the server. field_manager: sent as `fieldManager` with every write. observe: told
-    every object that a write returned (the cache uses it, so that nobody reads older than they
-    wrote). newest: an object as the cache has it, None where it does not. turns: of those who
-    write the same object.
+    transport: the server. field_manager: sent as `fieldManager` with every write. observe: receives
+    every object that a write returned (the cache uses it, so that a writer never reads an older
+    state). newest: the cached object, or None. turns: locks that serialize writers of the same
+    object.
     """
 
     def __init__(
@@ -106,9 +108,9 @@ class Client:
         fields: str = "",
         metadata: bool = False,
     ) -> Any:
-        """All matching objects (paged below), "" = all namespaces; selectors as kubectl's.
+        """All matching objects (read in pages), "" = all namespaces; selectors as in kubectl.
 
-        metadata: no more of them is needed; they come as PartialObjectMetadata where a server can.
+        metadata: only metadata is needed; servers that can then send PartialObjectMetadata.
         """
         resource = _resource(kind)
         query = _selectors(labels, fields)
@@ -217,9 +219,9 @@ class Client:
         uid: str = "",
         propagation: Propagation | None = None,
     ) -> None:
-        """Ask for deletion; the object may live on while finalizers hold it. Raises NotFound.
+        """Delete an object; it may continue to exist while it has finalizers. Raises NotFound.
 
-        With `uid`, Conflict is raised when the name belongs to another object by now.
+        With `uid`, Conflict is raised if the name belongs to another object now.
         """
         resource = _resource(kind)
         options: Document = {"apiVersion": "v1", "kind": "DeleteOptions"}
@@ -245,11 +247,11 @@ class Client:
         initial_events: bool = False,
         metadata: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Events after `resource_version`, with documents; Expired when that is too old, on
-        opening or later.
+        """Watch events after `resource_version`, with documents; Expired if that is too old, when
+        the watch opens or later.
 
-        initial_events: what there is comes first, as ADDED, then a BOOKMARK that says so. metadata:
-        no more of the objects is needed.
+        initial_events: existing objects come first, as ADDED, then a BOOKMARK that marks their end.
+        metadata: only metadata is needed.
         """
         query = _selectors(labels, fields)
         query |= {"watch": "true", "allowWatchBookmarks": "true"}
@@ -264,9 +266,9 @@ class Client:
     async def raw(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None
     ) -> Document:
-        """Any request whose answer is one JSON document (discovery, version, subresources).
+        """Send any request whose answer is one JSON document (discovery, version, subresources).
 
-        Writes are never repeated here: an eviction's 429 is an answer, not an overload.
+        Writes are never retried here: an eviction's 429 is an answer, not an overload.
         """
         headers = {} if body is None else _JSON
         request = Request(method, path, query or {}, headers, body)
@@ -343,7 +345,7 @@ class Client:
 def over_network(transport: Transport) -> bool:
     """Whether a transport crosses a network (then reads are paged, and its peer is probed).
 
-    Transports that do say so in an attribute of this name; wrappers pass it on.
+    Such transports have an attribute of this name; wrappers forward it.
     """
     return bool(getattr(transport, "over_network", False))
 
@@ -383,7 +385,7 @@ def _page(answer: Document) -> tuple[Sequence[Document], str]:
 
 
 def _gone(key: Key, answer: Document) -> Document | None:
-    """What an observer is told of a deletion whose answer is only a Status."""
+    """The object that an observer receives for a deletion whose answer is only a Status."""
     uid = (answer.get("details") or {}).get("uid")
     if not uid:
         return None
@@ -392,7 +394,7 @@ def _gone(key: Key, answer: Document) -> Document | None:
 
 
 def _safe_to_repeat(request: Request, error: ApiError) -> float | None:
-    """Seconds after which the request may be sent again without doing anything twice."""
+    """Seconds after which the request can be repeated without executing it twice."""
     if error.retry_after is None or error.retry_after > LONGEST_WAIT:
         return None
     if isinstance(error, TooManyRequests):

@@ -1,7 +1,7 @@
-"""JSON documents one after the other, wherever their lines end.
+"""Splits a stream of JSON documents, wherever their lines end.
 
-Kubernetes writes an event a line. Its clients read any JSON, and some servers count on that:
-upstream's in-memory API server indents events, and puts nothing between two of them.
+Kubernetes sends one event per line. Its clients accept any JSON, and some servers rely on that:
+upstream's in-memory API server indents events and puts nothing between them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _SPACE: Final = b" \t\r\n"
 
 
 class Concatenated:
-    """Feed chunks, take documents. Every byte is looked at once, in however many chunks it comes.
+    """Feed chunks, take documents. Every byte is scanned once, regardless of the chunks.
 
-    most: bytes that a document may have.
+    most: maximum bytes of a document.
     """
 
     __slots__ = ("_at", "_bytes", "_in_text", "_level", "_most")
@@ -33,7 +33,7 @@ class Concatenated:
 
     @property
     def rest(self) -> bool:
-        """Whether a document has begun that has not ended."""
+        """Whether an incomplete document is buffered."""
         return bool(self._bytes)
 
     def feed(self, chunk: bytes) -> None:
@@ -42,7 +42,8 @@ class Concatenated:
         self._strip()
 
     def next(self) -> Document | None:
-        """The next whole document, None until more is fed. Raises ValueError for what is none."""
+        """The next complete document, None if more input is needed. Raises ValueError for invalid
+        JSON."""
         if not self._bytes:
             return None
         if self._bytes[0] != ord("{"):
@@ -68,7 +69,7 @@ class Concatenated:
             del self._bytes[:spaces]
 
     def _ended(self) -> bool:
-        """Go on to the end of the document that has begun; whether it is there."""
+        """Scan to the end of the current document; whether it was reached."""
         while True:
             wanted = _END_OF_TEXT if self._in_text else _MARK
             found = wanted.search(self._bytes, self._at)

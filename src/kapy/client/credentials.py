@@ -1,8 +1,8 @@
-"""TLS from certificates in memory.
+"""TLS contexts from certificates in memory.
 
-Python's `ssl` loads a client's certificate and key from a file only. Where the system has
-anonymous files in memory (Linux) they go through one, so that a private key never reaches a disk;
-elsewhere through a file that only its owner can read and that is gone at once.
+Python's `ssl` loads a client's certificate and key only from a file. On systems with anonymous
+memory files (Linux) this module uses one, so that a private key never reaches a disk; elsewhere it
+uses a file that only its owner can read and that is deleted at once.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 
 
 def tls_context(access: Kubeconfig, shown: Credential | None = None) -> ssl.SSLContext | bool:
-    """What a connection to the server is verified with and presents; True for plain HTTP.
+    """The TLS context for a server: its CA and the client certificate; True for plain HTTP.
 
-    shown: what is presented, where that is not what the kubeconfig itself has. Raises
-    KubeconfigError when a certificate or a key cannot be used.
+    shown: the credential to present, if it is not the kubeconfig's own. Raises KubeconfigError if a
+    certificate or a key cannot be used.
     """
     if access.server.startswith("http://"):
         return True

@@ -1,8 +1,8 @@
-"""Credentials from a program: `users[].user.exec` of a kubeconfig.
+"""Credentials from an exec plugin: `users[].user.exec` of a kubeconfig.
 
-The program is run without a terminal, told what is wanted in `KUBERNETES_EXEC_INFO`, and prints an
+The program runs without a terminal and gets its request in `KUBERNETES_EXEC_INFO`. It prints an
 ExecCredential (`client.authentication.k8s.io`, v1 or v1beta1) with a token, a client certificate or
-both, and when they end.
+both, and their expiry.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PATIENCE: Final = 60.0  # seconds that the program may take
 
 
 class NoCredentials(Unreachable):
-    """There are no credentials to ask with; nothing was sent."""
+    """No credential is available; no request was sent."""
 
 
 class Credential(NamedTuple):
-    """What a client shows. until: when it ends, None where nothing says so."""
+    """A client's credential. until: its expiry, None if unknown."""
 
     token: str = ""
     certificate: bytes = b""
@@ -41,8 +41,8 @@ class Credential(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """How the program is run. cluster: what it is told of the server (`provideClusterInfo`), None
-    for nothing. hint: how people get it."""
+    """The command of an exec plugin. cluster: the server's details that it receives
+    (`provideClusterInfo`), or None. hint: how users install it."""
 
     api_version: str
     command: str
@@ -53,8 +53,7 @@ class ExecPlugin:
 
 
 def plugin_of(asked: Document, cluster: Document) -> ExecPlugin:
-    """The program that a user of a kubeconfig names, for a cluster of it. Raises ValueError with
-    what is wrong."""
+    """The exec plugin of a kubeconfig's user, for a cluster. Raises ValueError with the problem."""
     version = str(asked.get("apiVersion") or "")
     command = str(asked.get("command") or "")
     if version not in VERSIONS:
@@ -88,7 +87,7 @@ def _told_of(cluster: Document) -> Document:
 
 
 def executed(plugin: ExecPlugin) -> Credential:
-    """Run the program and wait for what it answers. Raises NoCredentials."""
+    """Run the plugin; returns its credential. Raises NoCredentials."""
     import subprocess  # most kubeconfigs name no program
 
     spec: Document = {"interactive": False}

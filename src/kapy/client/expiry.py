@@ -1,7 +1,7 @@
-"""When what a client shows ends, for whoever is told that a server does not accept it.
+"""Detects that a client's credential has expired, to explain a server's refusal.
 
-Servers say no more than "Unauthorized", or hang up; that a certificate or a token is too old is
-the most likely reason, and can be seen from here.
+Servers only answer "Unauthorized", or close the connection; an expired certificate or token is the
+most likely reason, and the client can detect it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from kapy.kube.http import Reply
 
 
 class Expiry:
-    """The ends of one credential, read from it when somebody asks."""
+    """The expiry times of one credential, read on demand."""
 
     def __init__(self, shown: Credential) -> None:
         self._shown = shown
         self._ends: dict[str, datetime] | None = None
 
     def ended(self, now: datetime) -> str:
-        """What ended when, "" for nothing that can be seen."""
+        """The part that has expired, and when; "" if none is known to have."""
         if self._ends is None:
             self._ends = _ends_of(self._shown)
         gone = (f"{what} ended at {end:%F %T} UTC" for what, end in self._ends.items() if end < now)
         return " and ".join(gone)
 
     def explained(self, reply: Reply, now: datetime) -> Reply:
-        """A refusal, with what is seen from here."""
+        """The refusal, with a note about an expired credential."""
         why = self.ended(now)
         if not why:
             return reply
@@ -57,7 +57,7 @@ def _end_of_certificate(pem: bytes) -> datetime | None:
 
 
 def _end_of_token(token: str) -> datetime | None:
-    """That of a JWT, which a service account's token is; others keep it to themselves."""
+    """The expiry of a JWT, such as a service account's token; other tokens do not reveal theirs."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

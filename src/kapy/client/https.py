@@ -1,7 +1,7 @@
-"""The Transport over a network: HTTP/1.1 and TLS with aiohttp, one pool of kept connections.
+"""The Transport over the network: HTTP/1.1 and TLS with aiohttp, with a connection pool.
 
-Answers look as they do in process: JSON comes as a document, a watch as an async iterator of
-event documents. Whatever keeps an answer from coming is `Unreachable`.
+Answers have the same form as in process: JSON is decoded to a document, a watch is an async
+iterator of event documents. Every failure to get an answer is `Unreachable`.
 """
 
 from __future__ import annotations
@@ -51,19 +51,20 @@ _ENDS: Final = (
     ConnectionResetError,
 )
 LARGEST_ANSWER: Final = 256 << 20
-"""Bytes of an answer: a page of the largest objects. One of a workload cluster has fewer."""
+"""Maximum bytes of an answer: a page of the largest objects. Workload clusters have a lower
+limit."""
 LARGEST_EVENT: Final = 4 << 20
-"""Bytes of an event: an object with 1.5 MB is the largest that etcd takes."""
+"""Maximum bytes of an event: etcd stores objects of at most 1.5 MB."""
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 _LONG: Final = 1 << 20
 
 
 class Https:
-    """One server as one user; use it from one event loop, and `aclose` it.
+    """A connection pool to one server as one user; use it from one event loop, and `aclose` it.
 
-    Credentials that do not last are read again in time, and once more when the server refuses
-    them: then the request, which it has not looked at, is sent again. A new client certificate
-    takes new connections, watches too.
+    Credentials that expire are read again in time, and once more if the server refuses them; then
+    the refused request, which was not executed, is repeated. A new client certificate requires new
+    connections, also for watches.
     """
 
     over_network = True
@@ -102,7 +103,7 @@ class Https:
 
     @property
     def host(self) -> str:
-        """Host and port of the server, as metrics and messages name it."""
+        """Host and port of the server, for metrics and messages."""
         return self._base.partition("://")[2].partition("/")[0]
 
     async def __call__(self, request: Request) -> Reply:
@@ -152,9 +153,9 @@ class Https:
             raise Unreachable(f"cannot reach {self.host}: its connections were renewed") from None
 
     async def probe(self, request: Request) -> Reply:
-        """The answer to a GET without a query, by who only wants to know whether anybody answers.
+        """The answer to a GET without a query, as a check of whether the server is alive.
 
-        A connection of its own is kept for it, which makes it cost a fraction of other requests.
+        It has a kept connection of its own, so it costs a fraction of other requests.
         """
         unusual = self._renewal or self._proxy or self._socks
         if unusual or not isinstance(self._tls, ssl.SSLContext):
@@ -182,7 +183,7 @@ class Https:
             await asyncio.sleep(0)  # the loop lets go of sockets in its next step
 
     async def _renewed(self, refused: Credential) -> bool:
-        """Whether there is another credential than the one that was refused."""
+        """Whether another credential than the refused one is available."""
         assert self._renewal is not None
         if self._renewal.may_read(refused):
             await self._renew(refused)
@@ -201,9 +202,8 @@ class Https:
             await self._show(renewal.read() if renewal.is_quick else await self._told(renewal))
 
     async def _told(self, renewal: Renewal) -> Credential:
-        """What a program says. It is not asked twice at a time: it may take longer than whoever
-        waits for it has patience, and is heard by the next one then.
-        """
+        """The plugin's credential. Concurrent callers share one run, and a caller that gives up
+        does not cancel it."""
         if self._reading is None:
             self._reading = asyncio.get_running_loop().run_in_executor(None, renewal.read)
         try:
@@ -251,9 +251,8 @@ class Https:
         return URL(f"{address}?{urlencode(query)}" if query else address, encoded=True)
 
     def _with_end(self, query: Mapping[str, str]) -> Mapping[str, str]:
-        """A watch that ends by itself after 5 to 10 minutes, as client-go's, so that a connection
-        that died unnoticed is not waited on for ever, and not by the whole fleet at once.
-        """
+        """A watch that ends after 5 to 10 minutes, as in client-go: so a dead connection is
+        noticed, and not all watches reconnect at the same time."""
         if "timeoutSeconds" in query:
             return query
         return {**query, "timeoutSeconds": str(self._random.randint(300, 600))}
@@ -267,10 +266,10 @@ class Https:
 
 
 class EventBody:
-    """The body of a watch: one JSON document a line, or one after the other.
+    """The body of a watch: JSON documents, one per line or concatenated.
 
-    A connection that ends between two events ends the watch, as if the server had done so: load
-    balancers close connections on which nothing happens.
+    If the connection closes between two events, the watch ends as if the server had ended it: load
+    balancers close idle connections.
     """
 
     def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
@@ -317,7 +316,7 @@ class EventBody:
         return chunk
 
     async def aclose(self) -> None:
-        """Close the connection: the server would go on writing to it."""
+        """Close the connection, otherwise the server would continue to write to it."""
         _hang_up(self._response)
 
 
@@ -332,7 +331,7 @@ async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """At once: TLS would wait until the other side says goodbye, too."""
+    """Close at once: TLS would wait for the other side's close message."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
@@ -351,7 +350,7 @@ def _encoded(body: Any) -> bytes | None:
 
 
 def _event(line: bytes) -> Document | None:
-    """The event that a line is, None where it is none, or only a part of one."""
+    """The event in a line, None if the line is not a complete event."""
     try:
         found = decoded(line)
     except BadJson:
@@ -360,7 +359,8 @@ def _event(line: bytes) -> Document | None:
 
 
 async def _unhurried(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
-    """A body as a document, if it is one; others have their turn while a long list is decoded."""
+    """Decode a body to a document, if it is one; a long list yields to the event loop in
+    between."""
     if len(body) < _LONG or "json" not in headers.get("content-type", ""):
         return _decoded(body, headers)
     found: Any = None
@@ -384,9 +384,8 @@ def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Let the kernel find out that the other side of a silent watch is gone: half a minute after
-    it fell silent, or seconds after it came back and knows nothing of the connection.
-    """
+    """Enable TCP keep-alive on watch connections: a dead peer is detected half a minute after its
+    last sign, or seconds after its restart."""
     connection = response.connection
     transport = connection.transport if connection is not None else None
     peer: socket.socket | None = transport.get_extra_info("socket") if transport else None

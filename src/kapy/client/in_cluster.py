@@ -1,7 +1,7 @@
-"""Reaching the API server of the cluster that this program runs in, as its pod's service account.
+"""Access to the API server of the cluster that this program runs in, as its Pod's service account.
 
-Kubernetes puts the address into the environment and mounts token and authority. The kubelet renews
-the token: its file is read again (`kapy.client.https`).
+Kubernetes sets the address in the environment and mounts token and CA. The kubelet renews the
+token, so its file is read again (`kapy.client.https`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_in_cluster(environ: Mapping[str, str]) -> bool:
 
 
 def in_cluster(environ: Mapping[str, str], mounted: Path = MOUNTED) -> Kubeconfig:
-    """The access of a pod. Raises KubeconfigError."""
+    """The access of a Pod. Raises KubeconfigError."""
     host, port = environ[_HOST], environ[_PORT]
     try:
         authority = (mounted / "ca.crt").read_bytes()

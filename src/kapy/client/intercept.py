@@ -1,4 +1,4 @@
-"""What stands between a client and its transport: one base, and a counter of requests."""
+"""Wrappers of transports: a base class, and a counter of requests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kapy.kube.http import Reply, Request, Transport
 
 
 class Interceptor:
-    """A transport around another one. It passes everything on until a subclass knows better.
+    """A wrapper of a transport. It forwards everything unless a subclass overrides it.
 
-    What a transport says of itself (`over_network`, `host`) stays true of what wraps it, and
-    closing the wrapper closes what it wraps.
+    Attributes of the transport (`over_network`, `host`) are forwarded, and closing the wrapper
+    closes the transport.
     """
 
     __slots__ = ("host", "over_network", "transport")
@@ -26,25 +26,25 @@ class Interceptor:
         return await self.transport(request)
 
     async def probe(self, request: Request) -> Reply:
-        """A GET that only asks whether anybody is there; what is done with other requests here is
-        done with it, too, until a subclass lets it pass (`probe_of`)."""
+        """A GET that only checks whether the server is alive; it is handled like other requests,
+        unless a subclass forwards it (`probe_of`)."""
         return await self(request)
 
     async def aclose(self) -> None:
-        """Close the wrapped transport, if it is one that can be."""
+        """Close the wrapped transport, if it can be closed."""
         close = getattr(self.transport, "aclose", None)
         if close is not None:
             await close()
 
 
 def probe_of(transport: Transport) -> Transport:
-    """The cheapest way in which a transport asks whether anybody is there."""
+    """The cheapest liveness check of a transport."""
     found: Transport = getattr(transport, "probe", transport)
     return found
 
 
 NO_ANSWER = 0
-"""Stands for the status code where no answer came."""
+"""Counted in place of a status code if no answer came."""
 
 
 class Counted(Interceptor):

@@ -1,4 +1,4 @@
-"""Where kinds are served, as a server's discovery tells."""
+"""Maps kinds to resources by a server's discovery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class UnknownKind(KapyError):
 
 
 class Kinds:
-    """The kinds of one server; each group version is asked for once."""
+    """The kinds of one server; each group version is discovered once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -23,7 +23,7 @@ class Kinds:
         self._preferred: dict[str, str] = {}
 
     async def of(self, document: Document) -> Resource:
-        """Where an object is written. Raises UnknownKind (in kubectl's words)."""
+        """The resource of an object. Raises UnknownKind (with kubectl's message)."""
         api_version, kind = document["apiVersion"], document["kind"]
         for resource in await self.served(api_version):
             if resource.kind == kind:
@@ -31,7 +31,7 @@ class Kinds:
         raise UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
 
     async def preferred(self, group: str, kind: str) -> Resource | None:
-        """Where a kind is served in the version that the server prefers, None if it is not."""
+        """The resource of a kind in the server's preferred version, None if it is not served."""
         if group not in self._preferred:
             try:
                 found = await self._client.raw("GET", f"/apis/{group}")

@@ -1,10 +1,11 @@
-"""Kubeconfig files and Secrets: what they say of how to reach a server, and writing contexts.
+"""Reads access data from kubeconfig files and Secrets, and edits contexts.
 
-A kubeconfig is a document (`clientcmd.Config` of client-go). `access` answers what a client needs
-of it, with files that it names read; `with_context` and `without_context` are pure changes of it;
-`load` merges files as kubectl does and `write` keeps what is written from other eyes.
+A kubeconfig is a document (`clientcmd.Config` of client-go). `access` returns the data that a
+client needs, and reads the files that the document refers to; `with_context` and `without_context`
+are pure changes of it; `load` merges files as kubectl does and `write` writes files that only the
+owner can read.
 
-* KubeconfigError   unreadable, incomplete, or asks for what cannot be done; one sentence for people
+* KubeconfigError   unreadable, incomplete, or unsupported; the message is one sentence for users
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ PROXIES: Final = ("http://", "https://", "socks5://", "socks5h://")
 
 
 LARGEST: Final = 1 << 16
-"""Characters of a kubeconfig that is not a file: several times what one with certificates has."""
+"""Maximum characters of a kubeconfig that does not come from a file: several times the usual
+size."""
 
 
 class KubeconfigError(KapyError):
-    """The kubeconfig cannot be used; the message says why and never shows what is secret."""
+    """The kubeconfig cannot be used; the message gives the reason and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """How to reach one server as one user. Certificates and keys are PEM, b"" where not given.
+    """The access to one server as one user. Certificates and keys are PEM, b"" if missing.
 
-    token: a bearer token; `…_file`: where token, certificate and key are read again, as they are
-    renewed there. exec: the program that gives credentials. basic: user and password, as in the
-    header. impersonate: headers that say as whom to act. insecure: do not verify the server's
-    certificate. tls_server_name: the name that it must be of, where that is not the URL's host.
-    namespace: the context's default. proxy: the URL of the proxy on the way, which may hold a
-    password.
+    token: a bearer token; `…_file`: files with token, certificate and key, which are read again
+    after renewals. exec: the exec plugin. basic: user and password, as in the header. impersonate:
+    impersonation headers. insecure: do not verify the server's certificate. tls_server_name: the
+    expected name in the certificate, if it is not the URL's host. namespace: the context's default.
+    proxy: the URL of the proxy, which may contain a password.
     """
 
     server: str
@@ -63,9 +64,10 @@ class Kubeconfig:
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
-    """The access that a kubeconfig text gives in a context ("" is its current one).
+    """The access that a kubeconfig text describes in a context ("" is its current one).
 
-    The text may be anybody's: it names no files, and it is short, as YAML takes its time.
+    The text may be untrusted: references to files are refused, and its length is limited, because
+    parsing YAML is slow.
     """
     if len(text) > LARGEST:
         raise KubeconfigError(f"{source}: is larger than {LARGEST} bytes")
@@ -98,10 +100,10 @@ def _named_entries(entries: Any, inner: str) -> bool:
 def access(
     document: Document, *, source: str = "kubeconfig", context: str = "", folder: Path | None = None
 ) -> Kubeconfig:
-    """The access that a document gives in a context ("" is its current one).
+    """The access that a document describes in a context ("" is its current one).
 
-    folder: what relative file names are relative to; None refuses files (a Secret's kubeconfig
-    must not make a controller read files).
+    folder: the base of relative file names; None refuses files (a Secret's kubeconfig must not make
+    a controller read files).
     """
     name = context or document.get("current-context") or ""
     if not name:
@@ -152,7 +154,7 @@ def _basic(user: Document) -> str:
 
 
 def _impersonated(user: Document) -> Iterator[tuple[str, str]]:
-    """The headers of kubectl's `--as`."""
+    """The impersonation headers, as for kubectl's `--as`."""
     for name, header in (("as", "Impersonate-User"), ("as-uid", "Impersonate-Uid")):
         if user.get(name):
             yield header, str(user[name])
@@ -173,7 +175,7 @@ def _impersonating(user: Document, source: str) -> tuple[tuple[str, str], ...]:
 
 
 def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | None:
-    """The program that gives credentials; a kubeconfig that comes out of a Secret has none."""
+    """The exec plugin of a user; a kubeconfig from a Secret may not have one."""
     asked = user.get("exec")
     if not asked:
         return None
@@ -188,7 +190,8 @@ def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | No
 
 
 def _proxy(cluster: Document, source: str) -> str:
-    """The cluster's `proxy-url`. The message does not repeat it: it may hold a password."""
+    """The cluster's `proxy-url`. The error message does not quote it, because it may contain a
+    password."""
     url = str(cluster.get("proxy-url") or "")
     if url and not url.startswith(PROXIES):
         known = ", ".join(PROXIES)
@@ -216,7 +219,7 @@ class _Files:
         return self._read(entry, name).decode("utf-8", "replace").strip()
 
     def name_of(self, entry: Mapping[str, Any], name: str) -> str:
-        """Where a file is that is read, "" where none is."""
+        """The path of a file that is read again after renewals, "" if none is named."""
         path = entry.get(name)
         if not path or self.folder is None or entry.get(f"{name}-data"):
             return ""
@@ -236,7 +239,7 @@ class _Files:
 
 
 def merged(documents: Sequence[Document]) -> Document:
-    """Several kubeconfigs as one, as kubectl merges them: whoever names something first wins."""
+    """Merge kubeconfigs as kubectl does: the first definition of a name counts."""
     result: Document = {"apiVersion": "v1", "kind": "Config"}
     for part in ("clusters", "contexts", "users"):
         entries: dict[str, Document] = {}
@@ -281,7 +284,8 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
 
 
 def without_context(document: Document, name: str) -> Document:
-    """`document` without cluster, user and context `name`; no context is current if it was."""
+    """`document` without cluster, user and context `name`; if it was current, no context is
+    current."""
     changed = {"apiVersion": "v1", "kind": "Config", **document}
     for part in ("clusters", "contexts", "users"):
         changed[part] = _others(document, part, name)

@@ -13,7 +13,8 @@ from kapy.kube.yaml import dump
 
 
 def home() -> Path:
-    """The user's folder. The root folder if the system does not know the user, as in Pods."""
+    """The user's home directory; the root directory if the system does not know the user, as in
+    Pods."""
     try:
         return Path.home()
     except RuntimeError:
@@ -21,13 +22,13 @@ def home() -> Path:
 
 
 def paths(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The files that kubectl reads: those of $KUBECONFIG, else `~/.kube/config`."""
+    """The files that kubectl reads: those of $KUBECONFIG, or `~/.kube/config`."""
     given = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     return [Path(part) for part in given] or [home / ".kube" / "config"]
 
 
 def path_to_write(candidates: list[Path]) -> Path:
-    """The file that a new context goes to: the first that exists, else the last (as kind does)."""
+    """The file for a new context: the first existing one, else the last (as kind does)."""
     return next((path for path in candidates if path.exists()), candidates[-1])
 
 
@@ -43,9 +44,9 @@ def read(path: Path) -> Document:
 
 
 def load(candidates: list[Path], context: str = "") -> Kubeconfig:
-    """The access that these files, merged, give in a context ("" is the current one).
+    """The access that these files, merged, describe in a context ("" is the current one).
 
-    File names inside are relative to the file that names them.
+    File names inside are relative to the file that contains them.
     """
     documents = [_absolute(read(path), path.parent) for path in candidates]
     source = os.pathsep.join(map(str, candidates))
@@ -58,9 +59,9 @@ def load(candidates: list[Path], context: str = "") -> Kubeconfig:
 
 
 def edit(path: Path, change: Callable[[Document], Document]) -> None:
-    """Replace the file by `change` of it, all at once, readable by its owner only.
+    """Replace the file atomically by the result of `change`, readable by its owner only.
 
-    kubectl's and kind's lock file keeps other writers out meanwhile.
+    The lock file of kubectl and kind excludes other writers meanwhile.
     """
     lock = path.with_name(path.name + ".lock")
     try:

@@ -1,4 +1,4 @@
-"""Cutting a stream of bytes into lines of any length."""
+"""Splits a stream of bytes into lines of any length."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import deque
 
 
 class Lines:
-    """Feed chunks, take lines. A long line that comes in many chunks is searched only once.
+    """Feed chunks, take lines. A long line in many chunks is searched only once.
 
-    most: bytes that a line may have.
+    most: maximum bytes of a line.
     """
 
     __slots__ = ("_lines", "_most", "_rest", "_size")
@@ -21,7 +21,7 @@ class Lines:
 
     @property
     def rest(self) -> bool:
-        """Whether a line has begun that has not ended."""
+        """Whether an incomplete line is buffered."""
         return bool(self._rest)
 
     def feed(self, chunk: bytes) -> None:
@@ -40,7 +40,7 @@ class Lines:
                 raise ValueError(f"a line is longer than {self._most} bytes")
 
     def next(self) -> bytes | None:
-        """The next whole line that is not empty, None until more is fed."""
+        """The next complete, non-empty line, None if more input is needed."""
         return self._lines.popleft() if self._lines else None
 
     def drain(self) -> bytes:

@@ -1,7 +1,7 @@
-"""The proxy on the way to a server, as the environment says (`HTTPS_PROXY`, `NO_PROXY`).
+"""Selects the proxy for a server from the environment (`HTTPS_PROXY`, `NO_PROXY`).
 
-As Go's programs, and so kubectl, read it: this machine itself is always reached directly, and
-`NO_PROXY` knows names, suffixes of names, addresses and networks (`10.0.0.0/8`).
+The rules are those of Go programs such as kubectl: this machine itself is never reached through a
+proxy, and `NO_PROXY` contains names, suffixes of names, addresses and networks (`10.0.0.0/8`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _is_here(host: str) -> bool:
 
 
 def _names(pattern: str, host: str, port: int) -> bool:
-    """Whether an entry of NO_PROXY means a host."""
+    """Whether an entry of NO_PROXY matches a host."""
     if pattern == "*":
         return True
     if "/" in pattern:

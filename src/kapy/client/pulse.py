@@ -1,8 +1,7 @@
-"""One kept connection on which a server is asked small things again and again.
+"""A kept connection for frequent small probes of a server.
 
-What tells whether a server is there is asked of every workload cluster every few seconds. On the
-way of all other requests, made for what they need, that is most of what an idle program does; here
-it is the bytes, one write and one read.
+Every workload cluster is probed every few seconds. Through the general HTTP client, probes would
+take most of an idle program's CPU time; here a probe is one write and one read.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from urllib.parse import urlsplit
 import httptools
 
 LIMIT: Final = 1 << 20
-"""Bytes that an answer may have: who sends more does not mean to answer."""
+"""Maximum bytes of an answer to a probe."""
 
 Answer = tuple[int, str, bytes]
 """Status, content type, body."""
 
 
 class NoHttp(ValueError):
-    """What came is no answer."""
+    """The received bytes are not a valid answer."""
 
 
 class HungUp(ConnectionError):
-    """The connection ended. begun: in the middle of an answer."""
+    """The connection was closed. begun: in the middle of an answer."""
 
     def __init__(self, why: Exception | None, *, begun: bool) -> None:
         super().__init__(str(why or "the other side hung up"))
@@ -35,9 +34,9 @@ class HungUp(ConnectionError):
 
 
 class Pulse:
-    """Asks one server over TLS, one request at a time; connects when it has to.
+    """Probes one server over TLS, one request at a time; connects on demand.
 
-    base: the URL that paths follow. headers: of every request. Raises OSError, ValueError.
+    base: the URL prefix. headers: sent with every request. Raises OSError, ValueError.
     """
 
     __slots__ = ("_base", "_busy", "_headers", "_kept", "_name", "_tls")
@@ -53,7 +52,8 @@ class Pulse:
         self._busy = asyncio.Lock()
 
     async def ask(self, path: str) -> Answer:
-        """The answer to a GET. A kept connection may have ended meanwhile: then another one."""
+        """The answer to a GET. If the kept connection was closed meanwhile, it opens another
+        one."""
         async with self._busy:
             kept = self._kept
             if kept is not None and kept.is_open:
@@ -90,7 +90,7 @@ class Pulse:
 
 
 class _Connection(asyncio.Protocol):
-    """HTTP/1.1 on one connection, as far as an answer to a GET needs it."""
+    """A minimal HTTP/1.1 connection for GET requests."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -103,11 +103,11 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether the other side has not hung up."""
+        """Whether the other side has not closed the connection."""
         return self._transport is not None and not self._transport.is_closing()
 
     async def ask(self, request: bytes) -> Answer:
-        """Send a request; whoever gives up waiting ends the connection."""
+        """Send a request; cancelling the call closes the connection."""
         assert self._transport is not None
         self._began, self._type, self._body, self._came = False, "", b"", 0
         answer = self._answer = asyncio.get_running_loop().create_future()
@@ -120,7 +120,7 @@ class _Connection(asyncio.Protocol):
         return told
 
     def end(self) -> None:
-        """At once: TLS would wait until the other side says goodbye, too."""
+        """Close at once: TLS would wait for the other side's close message."""
         self._answer = None
         if self._transport is not None:
             self._transport.abort()

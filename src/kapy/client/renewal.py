@@ -1,6 +1,6 @@
-"""Credentials that do not last: out of files that somebody renews, or from a program.
+"""Renews credentials that expire, from files that others renew or from an exec plugin.
 
-They are read again when they end, once in a while, and when the server refuses them.
+They are read again at their expiry, at regular intervals, and when the server refuses them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kapy.client.exec_plugin import Credential, executed
 from kapy.client.kubeconfig import Kubeconfig
 
 FILE_LIFE: Final = 60.0
-"""Seconds that what a file said counts, as in client-go: nothing tells of a new one."""
+"""Seconds before a credential file is read again, as in client-go: no event announces a new one."""
 EARLY: Final = 10.0
-"""Seconds before its end in which a program's credential is not used: requests take a while."""
+"""Seconds before its expiry from which a plugin's credential is not used: requests take a while."""
 REFUSED_AGAIN: Final = 5.0
-"""Seconds that a credential is kept that the server refused right after it was read."""
+"""Seconds for which a credential is kept that the server refused right after it was read."""
 
 
 class Renewal:
-    """What a client shows, kept fresh.
+    """Keeps a client's credential fresh.
 
-    Reading takes as long as a program takes: whoever must not wait calls `read` elsewhere. clock:
-    the end of a credential is a time of day. now: seconds that go on however that one is set.
+    Reading may take as long as a plugin runs: callers that must not block call `read` in a thread.
+    clock: the time of day, for expiry. now: a monotonic time in seconds.
     """
 
     def __init__(
@@ -43,25 +43,25 @@ class Renewal:
 
     @property
     def is_due(self) -> bool:
-        """Whether to read again before the next request."""
+        """Whether to read the credential again before the next request."""
         return self._read_at is None or (self._due is not None and self._now() >= self._due)
 
     @property
     def is_quick(self) -> bool:
-        """Whether reading takes no longer than a file."""
+        """Whether reading only reads a file."""
         return self._access.exec is None
 
     def may_read(self, refused: Credential) -> bool:
-        """Whether to read again now that the server did not accept a credential.
+        """Whether to read again after the server refused a credential.
 
-        Not when another one is there by now, nor all the time.
+        False if another one was read meanwhile, or if the last read was just now.
         """
         if refused is not self.credential or self._read_at is None:
             return False
         return self._now() - self._read_at >= REFUSED_AGAIN
 
     def read(self) -> Credential:
-        """Read again. Raises NoCredentials; what files said last counts while they are away."""
+        """Read again. Raises NoCredentials; while files are missing, their last content is used."""
         plugin = self._access.exec
         if plugin is not None:
             self._keep(executed(plugin))
@@ -83,12 +83,12 @@ class Renewal:
 
 
 def shown(access: Kubeconfig) -> Credential:
-    """What a kubeconfig itself has to show."""
+    """The credential in a kubeconfig itself."""
     return Credential(access.token, access.client_certificate, access.client_key)
 
 
 def renewal(access: Kubeconfig, clock: Clock) -> Renewal | None:
-    """What keeps the credentials of an access fresh, None where they are in the kubeconfig."""
+    """The renewal of an access's credential, None if the kubeconfig contains it."""
     renewed = access.exec or access.token_file or access.client_certificate_file
     return Renewal(access, clock) if renewed else None
 

@@ -1,4 +1,4 @@
-"""What a Reply holds: a document, or the error that a failed one stands for."""
+"""Decodes a Reply: its document, or the error of a failed one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kapy.kube.http import Reply
 
 
 def document_of(reply: Reply) -> Document:
-    """The document that a reply carries; raises ServerError when it is not a JSON object."""
+    """The document in a reply; raises ServerError if the body is not a JSON object."""
     body = reply.body
     if isinstance(body, dict):
         return body
@@ -28,7 +28,7 @@ def document_of(reply: Reply) -> Document:
 
 
 def failure_of(reply: Reply) -> ApiError:
-    """The error of a reply whose status says failure; a body that is no Status becomes its text."""
+    """The error of a reply with a failure status; a body that is not a Status becomes its text."""
     wait = retry_after(reply.headers)
     body: Any = reply.body
     if isinstance(body, bytes):
@@ -44,7 +44,7 @@ def failure_of(reply: Reply) -> ApiError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After header; None when there is none that is a number of seconds.
+    """The seconds in a Retry-After header; None if it is missing or not a number.
 
     Kubernetes never sends the date form.
     """

@@ -1,4 +1,5 @@
-"""Which versions of Kubernetes are too old for a management cluster (upstream's `version`)."""
+"""Checks whether a Kubernetes version is too old for a management cluster (upstream's
+`version`)."""
 
 from __future__ import annotations
 
@@ -12,21 +13,23 @@ _NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class Needed(NamedTuple):
-    """The oldest version that will do. why: in words that follow it."""
+    """The oldest supported version. why: the reason, in words that follow the version."""
 
     version: str
     why: str = ""
 
 
 ANY: Final = Needed("")
-"""Nobody looks."""
+"""No version check."""
 OLDEST: Final = Needed("v1.20.0")
 OLDEST_WITH_CLASSES: Final = Needed("v1.22.0", " with the feature gate ClusterTopology")
 
 
 def too_old(told: Document, needed: Needed) -> str:
-    """What is wrong with the version that a server tells, "" for nothing. A version that nobody
-    understands is none that is known to be too old; pre-releases count as what they precede."""
+    """The reason for which a server's version is too old, "" if it is not.
+
+    An unparsable version is not known to be too old; a pre-release counts as its release.
+    """
     found = str(told.get("gitVersion", ""))
     numbers = _numbers(found)
     if numbers is None or numbers >= (_numbers(needed.version) or numbers):

@@ -1,4 +1,4 @@
-"""A client of the cluster that a program's surroundings name, for as long as a block runs."""
+"""Connects to the cluster that a program's environment names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The way through a SOCKS5 proxy (`socks5://`, as `ssh -D` is one), which resolves names itself.
+"""Connections through a SOCKS5 proxy (`socks5://`, such as `ssh -D`), which resolves names itself.
 
-What speaks SOCKS is python-socks, which the extra `kapy[socks]` has.
+python-socks implements the protocol; the extra `kapy[socks]` installs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCHEMES: Final = ("socks5://", "socks5h://")
 
 
 def way(proxy: str) -> Any:
-    """What goes through it. Raises KubeconfigError without python-socks."""
+    """The proxy of a URL. Raises KubeconfigError without python-socks."""
     try:
         from python_socks.async_.asyncio import Proxy
     except ImportError:
@@ -27,7 +27,8 @@ def way(proxy: str) -> Any:
 
 
 def dialled(proxy: str) -> Callable[..., socket.socket]:
-    """As `socket.create_connection`, through it. Raises KubeconfigError without python-socks."""
+    """A socket through the proxy, like `socket.create_connection`. Raises KubeconfigError without
+    python-socks."""
     try:
         from python_socks.sync import Proxy
     except ImportError:
@@ -44,7 +45,7 @@ def dialled(proxy: str) -> Callable[..., socket.socket]:
 
 
 class Through(aiohttp.TCPConnector):
-    """aiohttp's connections, on sockets that a proxy connected. way: to it (`way`)."""
+    """An aiohttp connector whose sockets are connected through a proxy. way: the proxy."""
 
     def __init__(self, way: Any, **more: Any) -> None:
         super().__init__(resolver=_Unresolved(), **more)
@@ -62,7 +63,7 @@ class Through(aiohttp.TCPConnector):
 
 
 class _Unresolved(AbstractResolver):
-    """Leaves names to the proxy: they may mean something only there."""
+    """Leaves name resolution to the proxy, because names may only be known there."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -79,7 +80,7 @@ class _Unresolved(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
 
 def _plain(proxy: str) -> str:

@@ -1,7 +1,7 @@
-"""What a server's answer must be before anybody reads it: the shape of lists, objects and events.
+"""Validates the shape of a server's answers: lists, objects and events.
 
-A server that is broken, or means harm, answers with whatever it likes. Code behind the client
-counts on `metadata` and its texts; what lacks them is a failure of the server here (502).
+A broken or malicious server may send anything. The callers of the client rely on `metadata` and its
+strings; an answer without them is reported as a failure of the server (502).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from kapy.kube.errors import ApiError, error_of
 _TEXTS: Final = ("name", "namespace", "uid", "resourceVersion")
 _OBJECTS: Final = ("labels", "annotations")
 _LONGEST: Final = 20
-"""Digits of a resourceVersion: 64 bits have no more."""
+"""Maximum digits of a resourceVersion, which has 64 bits."""
 
 
 def nonsense(why: str) -> ApiError:
-    """The failure that an answer without sense is."""
+    """The error for an invalid answer."""
     return error_of(502, {"message": f"the answer makes no sense: {why}"})
 
 
 def check_object(document: Any) -> None:
-    """Raises ServerError unless it is an object with metadata that can be read."""
+    """Raises ServerError unless it is an object with valid metadata."""
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict):
         raise nonsense("an object has no metadata")
@@ -41,7 +41,7 @@ def check_object(document: Any) -> None:
 
 
 def check_list(document: Document) -> Sequence[Document]:
-    """The objects of a list. Raises ServerError unless it is one, as of some version."""
+    """The objects of a list. Raises ServerError unless it is a list with a resourceVersion."""
     items = document.get("items") or []
     if not isinstance(items, list):
         raise nonsense("items is no list")
@@ -52,13 +52,13 @@ def check_list(document: Document) -> Sequence[Document]:
 
 
 def check_versioned(document: Any) -> None:
-    """Raises ServerError unless it has metadata with a resourceVersion that can be compared."""
+    """Raises ServerError unless its metadata has a comparable resourceVersion."""
     check_object(document)
     if not (document["metadata"].get("resourceVersion") or "").isdecimal():
         raise nonsense("metadata.resourceVersion is no number")
 
 
 def code_of(status: Document, otherwise: int = 500) -> int:
-    """The code of a Status, where it is a number of HTTP's."""
+    """The code in a Status, if it is a valid HTTP status."""
     code = status.get("code")
     return code if isinstance(code, int) and 400 <= code < 600 else otherwise

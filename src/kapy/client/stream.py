@@ -1,4 +1,4 @@
-"""A watch as the client hands it out: events, and the server's errors as exceptions."""
+"""A watch as callers of the client see it: events, and the server's errors as exceptions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Event(NamedTuple):
 
 
 class EventStream:
-    """An open watch: `async with` opens it and closes it, `async for` gives its events.
+    """An open watch: `async with` opens it and closes it, `async for` yields its events.
 
-    A watch that the server ends just stops; an ERROR event is raised as the ApiError that it
-    carries (`Expired` when the resourceVersion is too old).
+    If the server ends the watch, the iteration just ends; an ERROR event is raised as its ApiError
+    (`Expired` if the resourceVersion is too old).
     """
 
     def __init__(self, transport: Transport, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""Spans of requests to API servers."""
+"""Trace spans for requests to API servers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kapy.kube.http import Reply, Request, Transport
 
 
 class Traced(Interceptor):
-    """Tells of every request that somebody waits for; a watch is none.
+    """Creates a span for every request except watches.
 
-    The server is told of the span, too, where it is another program.
+    The span's context is sent to the server if it is another program.
     """
 
     __slots__ = ()
@@ -34,5 +34,5 @@ class Traced(Interceptor):
 
 
 def traced(transport: Transport) -> Transport:
-    """The transport, with spans where anybody may want them."""
+    """The transport, with spans if tracing is enabled."""
     return Traced(transport) if is_on() else transport

@@ -1,4 +1,4 @@
-"""One writer of an object at a time, where writers of this program would overtake one another."""
+"""Serializes writers of the same object within this program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """Locks by object, there as long as somebody holds or wants them."""
+    """Locks by object; a lock exists while it is held or waited for."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[tuple[Resource, Key], asyncio.Lock] = WeakValueDictionary()

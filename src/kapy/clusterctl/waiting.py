@@ -73,7 +73,8 @@ def holds(document: Document, of_type: str) -> bool:
 async def _followed(
     client: Client, resource: Resource, key: Key, done: Done
 ) -> tuple[Document | None, bool]:
-    """The object when it reaches the expected state; else when its watch ended."""
+    """The object, and whether it is in the expected state; returns at the latest when its watch
+    ends."""
     listed = await retry(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )

@@ -1,4 +1,4 @@
-"""Files as the tar archive that engines take. Pure."""
+"""Creates the tar archives that engines unpack. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.containers.records import File
 
 
 def archive_of(files: Iterable[File]) -> bytes:
-    """A tar archive to be unpacked in the root folder; everything belongs to root."""
+    """A tar archive for the root directory of a container; root owns all files."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for file in files:

@@ -1,4 +1,4 @@
-"""A command in a container: its input, the end of its output, its exit code."""
+"""Runs a command in a container: its input, the end of its output, its exit code."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from aiodocker.stream import Stream
 
 OUTPUT: Final = 64 << 10
-"""Bytes that are kept of what a command writes to each of its outputs: the last ones."""
+"""Bytes that are kept of each output of a command: the last ones."""
 PIECE: Final = 256 << 10
 ENDED: Final = 100
-"""How often is asked whether a command has ended whose output has."""
+"""The poll interval for the end of a command whose output has ended."""
 
 HUNG_UP: Final = (ConnectionError, RuntimeError, AssertionError)
 """The exceptions of the library if input is written after the engine closed the connection."""

@@ -1,4 +1,4 @@
-"""The connection to a container engine, and what goes wrong with it as errors with a remedy."""
+"""The connection to a container engine; its failures become errors with a remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANSWER_TIMEOUT: Final = 120.0
 """Seconds; a busy disk makes the start of a container take most of a minute."""
 
 NO_CONNECTION: Final = 900
-"""The status that the library gives a request that got no connection."""
+"""The status that the library reports for a request without a connection."""
 
 
 class Connection:
@@ -64,7 +64,7 @@ class Connection:
 
     @asynccontextmanager
     async def asking(self, what: str, *, pulls: str = "") -> AsyncIterator[Docker]:
-        """While the engine is asked: what goes wrong becomes one of our errors."""
+        """Convert failures of the requests in this block to our errors."""
         from aiodocker.exceptions import DockerContextError, DockerError
         from aiohttp import ClientError
         from aiohttp.http_exceptions import HttpProcessingError

@@ -1,4 +1,4 @@
-"""The operations of a container engine that kapy needs; failures are clear sentences."""
+"""The operations of a container engine that kapy needs; errors are clear sentences."""
 
 from __future__ import annotations
 
@@ -43,19 +43,20 @@ if TYPE_CHECKING:
     from aiodocker import Docker
 
 EVENTS: Final = ("start", "die", "died", "destroy", "remove")
-"""Events of containers that start or end, with Docker's names and with Podman's.
+"""Events for containers that start or end, with Docker's names and with Podman's.
 
-Podman also selects no label without a value: labels are looked at here."""
+Podman cannot filter by a label without a value, so labels are checked here.
+"""
 
 Progress = Callable[[str], None]
-"""Told how far a pull is, in one line."""
+"""Receives the progress of a pull as one line."""
 
 
 class Engine(Connection):
-    """One container engine. Every operation raises EngineError, in the form that fits."""
+    """One container engine. Every operation raises a subclass of EngineError."""
 
     async def info(self) -> EngineInfo:
-        """What the engine is; asked once."""
+        """The engine's description; it is requested once."""
         if self._info is None:
             async with self.asking("ask for the engine's state") as library:
                 found = await library.system.info()
@@ -67,9 +68,9 @@ class Engine(Connection):
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
     ) -> Sequence[Container]:
-        """All containers with these labels ("" for any value), running or not, in order of names.
+        """All containers with these labels ("" for any value), running or not, sorted by name.
 
-        name: a regular expression of the engine's.
+        name: a regular expression for the engine's name filter.
         """
         wanted = [f"{key}={value}" if value else key for key, value in (labels or {}).items()]
         filters: dict[str, list[str]] = {"label": wanted} if wanted else {}
@@ -95,7 +96,7 @@ class Engine(Connection):
             return str(made.id)
 
     async def start(self, name: str) -> None:
-        """Start a container; nothing happens when it runs."""
+        """Start a container; no effect if it is running."""
         async with self.asking(f"start container {name}") as library:
             await library.containers.container(name).start()
 
@@ -105,15 +106,15 @@ class Engine(Connection):
             await library.containers.container(name).kill(signal=signal)
 
     async def stop(self, name: str, seconds: float) -> None:
-        """Ask a container to end, and end it after so many seconds; returns when it has ended.
+        """Stop a container, and kill it after so many seconds; returns when it has ended.
 
-        Nothing happens when it does not run.
+        No effect if it is not running.
         """
         async with self.asking(f"stop container {name}") as library:
             await library.containers.container(name).stop(t=math.ceil(seconds))
 
     async def wait(self, name: str) -> int:
-        """Wait for the end of a container; its exit code."""
+        """Wait for the end of a container; returns its exit code."""
         async with self.asking(f"wait for container {name}") as library:
             ended = await library.containers.container(name).wait()
             return int(ended["StatusCode"])
@@ -127,7 +128,7 @@ class Engine(Connection):
             return max(int(told.get("usage") or 0) - int(cache), 0)
 
     async def remove(self, name: str) -> bool:
-        """Remove a container and its volumes, also while it runs; False if it is gone."""
+        """Remove a container and its volumes, even if it is running; False if it did not exist."""
         has_volume = (await self.info()).is_podman
         try:
             async with self.asking(f"remove container {name}") as library:
@@ -145,9 +146,9 @@ class Engine(Connection):
                 await library._query_json(f"volumes/{name}", method="DELETE", params={"force": "1"})
 
     async def put_files(self, name: str, files: Iterable[File]) -> None:
-        """Write files into a container, running or not; folders that are missing are made.
+        """Write files into a container, running or not; missing folders are created.
 
-        Not into a tmpfs: Docker writes below it. Use `run` with input for those.
+        A tmpfs is not supported: Docker writes below it. Use `run` with input for those.
         """
         content = archive_of(files)
         async with self.asking(f"write files into container {name}") as library:
@@ -165,7 +166,7 @@ class Engine(Connection):
                 return content.read()
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
-        """The last lines that a container wrote."""
+        """The last lines of a container's output."""
         async with self.asking(f"read the logs of container {name}") as library:
             found = await library.containers.container(name).log(
                 stdout=True, stderr=True, tail=str(lines)
@@ -183,8 +184,8 @@ class Engine(Connection):
     ) -> CommandResult:
         """Run a command in a container to its end.
 
-        stdin: its whole input; the container needs a shell and `head` then. privileged: with more
-        rights than the container has.
+        stdin: its whole input; the container then needs a shell and `head`. privileged: with more
+        rights than the container.
         """
         what = f"run {command[0]} in container {name}"
         async with self.asking(what) as library:
@@ -194,10 +195,10 @@ class Engine(Connection):
             )
 
     async def attach(self, name: str, command: Sequence[str], session: Session) -> int:
-        """Run a command with the user's input and output; answers its exit code.
+        """Run a command with the user's input and output; returns its exit code.
 
-        Over TLS the end of the input cannot be told while the command runs: it is read whole
-        first, and the container needs a shell and `head`.
+        Over TLS the end of the input cannot be signalled during the command, so the input is read
+        completely first, and the container needs a shell and `head`.
         """
         async with self.asking(f"run {command[0]} in container {name}") as library:
             container = library.containers.container(name)
@@ -226,9 +227,9 @@ class Engine(Connection):
         since: float = 0.0,
         timestamps: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """What the first process of a container wrote, in pieces, while the context is open.
+        """The output of a container's first process, in pieces, while the context is open.
 
-        tail: the number of lines, None for all. since: in Unix time. timestamps: before each line.
+        tail: the number of lines, None for all. since: Unix time. timestamps: prefix each line.
         """
         query = {"follow": follow, "tail": "all" if tail is None else str(tail), "since": since}
         if timestamps:
@@ -257,7 +258,7 @@ class Engine(Connection):
         return await self.image(image) is not None
 
     async def image(self, image: str) -> Image | None:
-        """An image by its name, None where the engine does not have it."""
+        """An image by its name, None if the engine does not have it."""
         try:
             async with self.asking(f"look for image {image}") as library:
                 return image_of(await library.images.inspect(image))
@@ -285,8 +286,8 @@ class Engine(Connection):
         *,
         login: Mapping[str, str] | None = None,
     ) -> None:
-        """Pull an image. progress: told in lines. login: `username` and `password` at its registry,
-        which the image names."""
+        """Pull an image. progress: receives lines. login: `username` and `password` for the image's
+        registry."""
         told = PullProgress(image)
         auth = None if login is None else dict(login)
         async with self.asking(f"pull image {image}", pulls=image) as library:
@@ -311,9 +312,10 @@ class Engine(Connection):
         return self._followed(f"save image {image}", read)
 
     async def follow(self, label: str, told: Callable[[Container], None]) -> None:
-        """Tell of each container with a label that started or ended; until the engine hangs up.
+        """Yield each container with a label that starts or ends, until the engine closes the
+        connection.
 
-        What is told has its name, labels and last action as state, and nothing else.
+        The containers have only name, labels and, as state, the last action.
         """
         filters = {"type": ["container"], "event": EVENTS}
 
@@ -337,7 +339,7 @@ class Engine(Connection):
             return None
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
-        """Create a network; nothing happens where there is one of that name."""
+        """Create a network; no effect if one of that name exists."""
         async with self.asking(f"create network {name}") as library:
             await library.networks.create({**config, "Name": name, "CheckDuplicate": True})
 

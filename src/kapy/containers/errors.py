@@ -1,9 +1,9 @@
-"""Why an engine did not do what it was asked for; each message says what to do about it.
+"""Errors of container engines; each message says what to do about it.
 
 * EngineError                   every failure of an engine
   + EngineUnreachable           nobody answers, or the socket may not be used
   + NoSuchObject                no such container, network or exec
-  + ImageUnavailable            the image is neither there nor can it be pulled
+  + ImageUnavailable            the image is missing and cannot be pulled
   + NameInUse                   another container or network has the name
   + PortInUse                   another program listens on the port
   + DiskFull                    the engine has no space left
@@ -20,7 +20,7 @@ from typing import Final
 from kapy.kube.errors import KapyError
 
 LONGEST: Final = 500
-"""Characters that are quoted of what an engine says."""
+"""Maximum quoted characters of an engine's message."""
 
 
 NONSENSE: Final = (
@@ -50,7 +50,7 @@ class NoSuchObject(EngineError):
 
 
 class ImageUnavailable(EngineError):
-    """An image cannot be had."""
+    """An image is missing and cannot be pulled."""
 
 
 class NameInUse(EngineError):
@@ -109,7 +109,7 @@ def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
 
 
 def _root(error: BaseException) -> BaseException:
-    """What the operating system said, beneath the layers of the library."""
+    """The operating system's error, beneath the layers of the library."""
     found = getattr(error, "os_error", None)
     if isinstance(found, BaseException):
         return found
@@ -121,7 +121,7 @@ _NAME = re.compile(
     re.ASCII,
 )
 _CONFLICT = (409, 500)
-"""Statuses of names that are taken: Docker's and Podman's."""
+"""Statuses for names in use: Docker's and Podman's."""
 _PORT = re.compile(
     r"port is already allocated|address already in use|bind for (\S+) failed", re.ASCII | re.I
 )

@@ -1,13 +1,13 @@
-"""cert-manager's kinds on a plane: Certificates and Issuers that anybody applies are looked after.
+"""Serves cert-manager's kinds on a plane: it issues the Certificates that users apply.
 
-A plane has no cert-manager; its own authority issues what releases ask for. So that Certificates
-that a user or a provider applies later work, too, a plane defines cert-manager's kinds itself:
+A plane runs no cert-manager; its own CA issues the certificates of provider releases. A plane also
+defines cert-manager's kinds, so that Certificates which a user or provider applies later work, too.
 
 * `definitions` their CRDs
-* `issuers`     pure: who signs a Certificate, and whether an Issuer can
+* `issuers`     pure: the signer of a Certificate, and whether an Issuer is ready
 * `issuing`     pure: the Secret of a Certificate, and when it is due
-* `status`      pure: statuses as cert-manager writes them
-* `controllers` the controllers: issuers, certificates, and authorities told to who trusts them
+* `status`      pure: statuses in cert-manager's format
+* `controllers` the controllers: issuers, certificates, and CA injection
 
-They rest as soon as somebody installs cert-manager itself.
+The controllers stop their work as soon as cert-manager itself is installed.
 """

@@ -34,7 +34,7 @@ _MISREAD: Final = (AttributeError, KeyError, TypeError, ValueError)
 
 
 class Certificates:
-    """What the controllers share: the objects as they are known."""
+    """The cached objects that the controllers share."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -50,7 +50,7 @@ class Certificates:
 
     @property
     def rests(self) -> bool:
-        """Whether cert-manager itself was installed, and does the work."""
+        """Whether cert-manager itself is installed and does the work."""
         definition = self.definitions.raw(_DEFINITION)
         return definition is None or not of_plane(definition)
 
@@ -66,15 +66,15 @@ class Certificates:
     # Which keys a change is about
 
     def certificates_of(self, secret: Key) -> list[Key]:
-        """The Certificates that are kept in a Secret."""
+        """The Certificates that are stored in a Secret."""
         return [Key.of(one) for one in self.certificates.indexed(_SECRETS, str(secret))]
 
     def of_issuer(self, change: Change) -> Iterator[Key]:
-        """The Certificates of an Issuer that has changed."""
+        """The Certificates to reconcile after a change of an Issuer."""
         yield from self._issued_by({change.document["metadata"]["name"]})
 
     def of_secret(self, change: Change) -> Iterator[Key]:
-        """The Certificates whose Secret, or whose authority's, has changed."""
+        """The Certificates to reconcile after a change of their Secret or their CA's Secret."""
         place = Key.of(change.document)
         yield from self.certificates_of(place)
         signs = {
@@ -93,7 +93,7 @@ class Certificates:
                 yield Key.of(one)
 
     def issuers_of_secret(self, kind: str, change: Change) -> Iterator[Key]:
-        """The Issuers of a ca whose Secret has changed."""
+        """The CA Issuers to reconcile after a change of their Secret."""
         place = Key.of(change.document)
         for one in self.issuers[kind].list():
             if "ca" in one["spec"] and issuers.secret_of(one) == place:
@@ -101,7 +101,7 @@ class Certificates:
 
 
 def _secrets_of(certificate: Document) -> Iterator[str]:
-    """The Secret of a Certificate, for an index."""
+    """The Secret of a Certificate, as an index key."""
     yield str(Key(certificate["metadata"]["namespace"], certificate["spec"]["secretName"]))
 
 
@@ -112,7 +112,7 @@ def _signs_with(issuer: Document, place: Key) -> bool:
 
 
 def add_certificates(runtime: Runtime) -> Certificates:
-    """Look after Certificates and Issuers."""
+    """Add the controllers of Certificates and Issuers."""
     from kapy.apps.certificates.injection import add_injection
 
     shared = Certificates(runtime)
@@ -137,7 +137,7 @@ def add_certificates(runtime: Runtime) -> Certificates:
 async def _tell_issuer(
     shared: Certificates, resource: Resource, informer: Informer[Document], key: Key
 ) -> Result:
-    """Tell whether an Issuer can sign."""
+    """Report in the status whether an Issuer can sign."""
     issuer = informer.raw(key)
     if issuer is None or shared.rests:
         return DONE
@@ -174,7 +174,7 @@ async def _look_after(shared: Certificates, key: Key) -> Result:
 
 
 def _asked(shared: Certificates, certificate: Document) -> tuple[Wanted, Signer]:
-    """What is asked for, and who signs it. Raises NotReady, CertificateError."""
+    """The request of a Certificate, and its signer. Raises NotReady, CertificateError."""
     named = certificate["spec"]["issuerRef"]
     issuer = shared.issuer_of(certificate)
     if issuer is None:
@@ -232,7 +232,7 @@ async def _make(
     held: Document | None,
     signer: Signer,
 ) -> Document:
-    """Issue a certificate; its Secret. Keys take their time, so a thread makes them."""
+    """Issue a certificate; returns its Secret. A thread generates the key, because that is slow."""
     loop, now = asyncio.get_running_loop(), shared.runtime.clock()
     if not wanted.is_authority:
         signer, new = await loop.run_in_executor(None, issuing.authority, signer, now)

@@ -1,4 +1,4 @@
-"""The CRDs of cert-manager's kinds, as far as a plane needs them."""
+"""The CRDs of cert-manager's kinds, with the parts that a plane needs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _OF_ISSUER: Final[Document] = {
 
 
 async def install_definitions(client: Client) -> None:
-    """Define the kinds that are not there; those of cert-manager itself stay as they are."""
+    """Create the CRDs that are missing; those of cert-manager itself stay unchanged."""
     there = {Key.of(one).name for one in (await client.list(CRDS, metadata=True)).items}
     for one in DEFINITIONS:
         if one["metadata"]["name"] not in there:

@@ -1,4 +1,4 @@
-"""Authorities told to who trusts them: `caBundle`, where an annotation of cert-manager asks."""
+"""Injects CAs: sets `caBundle` in objects with one of cert-manager's annotations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALLOWED: Final = "cert-manager.io/allow-direct-injection"
 
 
 def add_injection(shared: Certificates) -> None:
-    """Fill in `caBundle` of CRDs and webhook configurations."""
+    """Add the controllers that set `caBundle` in CRDs and webhook configurations."""
     for resource in TRUSTING:
         if resource.group == "apiregistration.k8s.io":
             continue  # a plane has no aggregated API servers
@@ -54,7 +54,7 @@ def _asking(change: Change) -> Iterator[Key]:
 def _concerned(
     shared: Certificates, informer: Informer[Document], kind: Resource, change: Change
 ) -> Iterator[Key]:
-    """What asks for the authority of a Certificate, or of a Secret."""
+    """The objects that ask for the CA of a Certificate or Secret."""
     place = Key.of(change.document)
     asked = [f"{kind.kind} {place}"]
     if kind is SECRETS:
@@ -64,7 +64,7 @@ def _concerned(
 
 
 def _sources(document: Document) -> Iterator[str]:
-    """What an object asks to be told of, for an index."""
+    """The Certificates and Secrets whose CA an object asks for, as index keys."""
     certificate, secret = source(document)
     if certificate is not None:
         yield f"{CERTIFICATES.kind} {certificate}"
@@ -101,7 +101,7 @@ async def _tell(
 
 
 def _bundle(shared: Certificates, document: Document) -> bytes:
-    """Who is to be trusted, b"" where nothing tells yet."""
+    """The CA bundle, b"" if it is not known yet."""
     certificate, direct = source(document)
     place = _secret_of(shared, certificate) if certificate is not None else direct
     secret = None if place is None else shared.secrets.raw(place)

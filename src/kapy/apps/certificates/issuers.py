@@ -1,4 +1,4 @@
-"""Who signs a Certificate, and whether an Issuer can. Pure."""
+"""The signer of a Certificate, and whether an Issuer is ready. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Secrets = Callable[[Key], Document | None]
 
 
 class NotReady(Exception):
-    """An Issuer cannot sign. reason: of its condition."""
+    """An Issuer cannot sign. reason: the reason of its condition."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -25,9 +25,8 @@ class NotReady(Exception):
 
 @dataclass(frozen=True)
 class Signer:
-    """pair: of the authority, None for an Issuer whose authority is made when it is needed.
-    bundle: who is to be trusted. place: the Secret of the authority.
-    """
+    """pair: the CA's key pair, None if the CA is created on first use. bundle: the CA bundle.
+    place: the Secret of the CA."""
 
     place: Key
     pair: KeyPair | None
@@ -35,8 +34,11 @@ class Signer:
 
 
 def checked(issuer: Document) -> tuple[str, str]:
-    """Reason and message of an Issuer that needs no Secret, ("", "") where it needs one. Raises
-    NotReady for one that a plane does not have."""
+    """The condition's reason and message for an Issuer that needs no Secret, ("", "") if it needs
+    one.
+
+    Raises NotReady for an issuer type that a plane does not support.
+    """
     spec: Mapping[str, object] = issuer.get("spec") or {}
     if "selfSigned" in spec:
         return "IsReady", ""
@@ -51,13 +53,13 @@ def checked(issuer: Document) -> tuple[str, str]:
 
 
 def secret_of(issuer: Document) -> Key:
-    """The Secret of an Issuer of a ca."""
+    """The Secret of a CA Issuer."""
     namespace = issuer["metadata"].get("namespace") or CLUSTER_NAMESPACE
     return Key(namespace, str((issuer["spec"]["ca"] or {}).get("secretName", "")))
 
 
 def signer(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
-    """Who signs the Certificates of a namespace for an Issuer. Raises NotReady."""
+    """The signer for the Certificates of a namespace that refer to an Issuer. Raises NotReady."""
     reason, _ = checked(issuer)
     if reason:
         place = Key(namespace, f"{issuer['metadata']['name']}-kapy")

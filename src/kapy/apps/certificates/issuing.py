@@ -1,4 +1,5 @@
-"""The Secret of a Certificate: whether it is as it should be, until when, and a new one. Pure."""
+"""Computes the Secret of a Certificate: whether it is valid, until when, and its replacement.
+Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _UNSUPPORTED: Final = ("keystores", "additionalOutputFormats", "literalSubject",
 
 
 class Due(NamedTuple):
-    """Why a Certificate has to be issued, as cert-manager's reasons and messages have it."""
+    """The reason for issuing a Certificate, with cert-manager's reason and message."""
 
     reason: str
     message: str
@@ -30,7 +31,7 @@ class Due(NamedTuple):
 def due(
     certificate: Document, wanted: Wanted, secret: Document | None, signer: Signer, now: datetime
 ) -> Due | None:
-    """Whether a certificate has to be issued (again)."""
+    """The reason for which a certificate must be issued or renewed, if there is one."""
     if secret is None:
         return Due("DoesNotExist", "Issuing certificate as Secret does not exist")
     known = facts_of(secret)
@@ -46,19 +47,19 @@ def due(
 
 
 def other_owner(certificate: Document, secret: Document | None) -> str:
-    """The name of another Certificate that a Secret was issued for, "" for none."""
+    """The name of another Certificate for which the Secret was issued, "" for none."""
     annotations = (secret or {"metadata": {}})["metadata"].get("annotations") or {}
     name = str(annotations.get(CERTIFICATE_NAME, ""))
     return "" if name == certificate["metadata"]["name"] else name
 
 
 def unsupported(certificate: Document) -> list[str]:
-    """Fields of a Certificate that a plane does not support."""
+    """The fields of a Certificate that a plane does not support."""
     return [f"spec.{one}" for one in _UNSUPPORTED if certificate["spec"].get(one)]
 
 
 def facts_of(secret: Document) -> Facts | None:
-    """What the certificate of a Secret says, None where it has none."""
+    """The facts in the certificate of a Secret, None if it has no certificate."""
     try:
         return facts(value(secret, "tls.crt"))
     except InvalidPem:
@@ -66,7 +67,8 @@ def facts_of(secret: Document) -> Facts | None:
 
 
 def renewal_time(certificate: Document, known: Facts) -> datetime:
-    """When a certificate is to be renewed: `renewBefore` its end, else after two thirds of it.
+    """The renewal time of a certificate: `renewBefore` its end, else after two thirds of its
+    validity.
 
     Raises CertificateError.
     """
@@ -82,7 +84,7 @@ def renewal_time(certificate: Document, known: Facts) -> datetime:
 
 
 def authority(signer: Signer, now: datetime) -> tuple[Signer, Document | None]:
-    """The signer with its key pair; with the Secret that keeps it, where it was made just now."""
+    """The signer with its key pair, and the CA's Secret if the CA was created now."""
     if signer.pair is not None:
         return signer, None
     pair = new_ca(signer.place.name, now=now, valid=AUTHORITY_LIFE, algorithm="ECDSA-P256")

@@ -1,4 +1,4 @@
-"""Statuses of Certificates and Issuers as cert-manager writes them. Pure."""
+"""Statuses of Certificates and Issuers in cert-manager's format. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UP_TO_DATE: Final = ("Ready", "Certificate is up to date and has not expired")
 def condition(
     document: Document, reason: str, message: str, now: datetime, *, ready: bool
 ) -> Document:
-    """The condition Ready; its time of transition stays while its status does."""
+    """The condition Ready; its transition time is kept while its status is the same."""
     status = "True" if ready else "False"
     there: list[Document] = (document.get("status") or {}).get("conditions") or []
     known = next((one for one in there if one.get("type") == "Ready"), {})
@@ -48,8 +48,10 @@ def certificate_status(
     renewal: datetime | None = None,
     issued: bool = False,
 ) -> Document:
-    """The status of a Certificate. known: of the certificate in its Secret, which is as it should
-    be where `renewal` is told; issued: it is a new one.
+    """The status of a Certificate.
+
+    known: facts of the certificate in its Secret. renewal: its renewal time, given if it is valid.
+    issued: it is a new certificate.
     """
     before = certificate.get("status") or {}
     revision = int(before.get("revision") or 0)

@@ -1,8 +1,8 @@
-"""What the components of any provider are made of, ours and other people's.
+"""Building blocks for provider components, of kapy's own and other providers.
 
-* `objects`   objects, written down, with the label of their provider
-* `rules`     rights as rules of roles; roles and who has them
-* `programs`  what any program of controllers needs: Lease, certificate, who may see diagnostics
-* `pods`      a pod that may do as little as possible
-* `serving`   names of what webhooks are served by
+* `objects`   objects, with the label of their provider
+* `rules`     RBAC rules, roles and bindings
+* `programs`  what any controller program needs: Lease, certificate, access to diagnostics
+* `pods`      a Pod with minimal privileges
+* `serving`   the names of a webhook server's objects
 """

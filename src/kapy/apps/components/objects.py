@@ -1,4 +1,4 @@
-"""Objects of Kubernetes, written down."""
+"""Constructors of Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kapy.kube import Document
 def object_of(
     api_version: str, kind: str, name: str, namespace: str = "", /, **more: Any
 ) -> Document:
-    """An object; more: its parts besides `metadata`."""
+    """An object. more: its fields besides `metadata`."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
 
 
 def with_labels(one: Document, labels: Mapping[str, str]) -> Document:
-    """The object with more labels."""
+    """The object with additional labels."""
     metadata = one["metadata"]
     return {**one, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}}
 

@@ -1,4 +1,4 @@
-"""A pod that may do as little as possible, and says how it is."""
+"""A Pod with minimal privileges, and with probes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def port(name: str, number: int) -> Document:
 
 
 def probe(path: str) -> Document:
-    """A question that kubelets ask."""
+    """A probe for kubelets."""
     return {"httpGet": {"path": path, "port": HEALTH}}
 
 
 def probes() -> Document:
-    """Both questions, as parts of a container."""
+    """Liveness and readiness probes, as fields of a container."""
     return {"livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz")}

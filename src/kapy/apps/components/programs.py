@@ -1,4 +1,4 @@
-"""What any program of controllers needs in its cluster, besides its controllers' rights."""
+"""The objects and rights that any controller program needs, besides its controllers' rights."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _ASKING: Final = (
 
 
 def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list[Document]:
-    """Of a program's ClusterRole. rights: of its controllers. trusting: its CRDs and webhook
-    configurations, into which it writes whom to trust; none where it has no webhooks."""
+    """The rules of a program's ClusterRole.
+
+    rights: those of its controllers. trusting: its CRDs and webhook configurations, into which it
+    writes CA bundles; none if it has no webhooks.
+    """
     watched = _TRUSTING if trusting else ()
     seen = (Right(one.group, (one.plural,), ("list", "watch")) for one in watched)
     named = {
@@ -40,8 +43,11 @@ def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list
 
 
 def own_role(prefix: str, namespace: str, account: str, secret: str = "") -> list[Document]:
-    """The Role of a program in its own namespace, and its binding, by upstream's names: Leases (of
-    shards, there are several), and its webhooks' certificate. secret: where that is."""
+    """The Role of a program in its own namespace, and its binding, with upstream's names.
+
+    It covers Leases (several, for shards) and the webhooks' certificate. secret: the certificate's
+    Secret.
+    """
     rights = [Right(LEASES.group, (LEASES.plural,), (*READ, "create", "update"))]
     rules = rules_of(rights)
     if secret:
@@ -52,7 +58,7 @@ def own_role(prefix: str, namespace: str, account: str, secret: str = "") -> lis
 
 
 def budget(prefix: str, namespace: str, selector: Document) -> Document:
-    """Of several pods of a program, one at a time is taken away on purpose."""
+    """A PodDisruptionBudget: of several Pods of a program, one at a time may be evicted."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
     name = f"{prefix}-controller-manager"
     return object_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)

@@ -1,4 +1,4 @@
-"""Names of what a provider's webhooks are served by."""
+"""The names of the objects that serve a provider's webhooks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SERVER: Final = "webhook-server"
 
 
 def service_of(prefix: str) -> str:
-    """The Service that API servers call."""
+    """The name of the Service that API servers call."""
     return f"{prefix}-webhook-service"
 
 
 def secret_of(prefix: str) -> str:
-    """The Secret with the certificate."""
+    """The name of the Secret with the certificate."""
     return certificate_of(service_of(prefix))
 
 
@@ -27,11 +27,11 @@ def certificate_of(service: str) -> str:
 
 
 def client_of(prefix: str, namespace: str) -> Document:
-    """How a server reaches the webhooks (`clientConfig`, without a path)."""
+    """The `clientConfig` by which a server reaches the webhooks, without a path."""
     return {"service": {"name": service_of(prefix), "namespace": namespace}}
 
 
 def webhook_service(prefix: str, namespace: str, selector: dict[str, str]) -> Document:
-    """The Service. selector: of the pods that answer."""
+    """The Service of the webhooks. selector: selects their Pods."""
     spec = {"ports": [{"port": 443, "targetPort": SERVER}], "selector": dict(selector)}
     return object_of("v1", "Service", service_of(prefix), namespace, spec=spec)

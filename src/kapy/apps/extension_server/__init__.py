@@ -1,6 +1,6 @@
-"""Running an extension: over HTTPS, until it is told to stop (`answering`, `kapy.apps.https`).
+"""Runs an extension over HTTPS until it is stopped (`answering`, `kapy.apps.https`).
 
-`loading` finds the extension in a module; `protocol` is an HTTP protocol that knows no more than
-hooks need; `manifest` makes the ExtensionConfig that registers it. `process` runs extensions beside
-a plane that is told of them (`wanted`); `project` begins a new one.
+`loading` finds the extension in a module. `protocol` is a minimal HTTP protocol for hooks.
+`manifest` creates the ExtensionConfig that registers the extension. `process` runs the extensions
+that were configured for a plane (`wanted`) beside it. `project` creates a new extension project.
 """

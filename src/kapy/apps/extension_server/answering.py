@@ -1,4 +1,4 @@
-"""An extension on a port."""
+"""Serves an extension on a port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding an extension by `MODULE:NAME`, as ASGI servers find applications."""
+"""Finds an extension by `MODULE:NAME`, as ASGI servers find applications."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from kapy.hooks.extension import Extension
 
 
 class NoExtension(NoModule):
-    """There is no extension at that place."""
+    """There is no extension under that name."""
 
 
 def application_at(place: str) -> Application:
-    """The application of `MODULE:NAME`, where NAME is an Extension or an Application; it is
-    `extension` unless said. Modules are looked for in the current folder first. Raises NoModule and
-    NoExtension.
+    """The application of `MODULE:NAME`, where NAME is an Extension or an Application, by default
+    `extension`.
+
+    Modules are searched in the current folder first. Raises NoModule and NoExtension.
     """
     module, _, name = place.partition(":")
     found = _named(module, name or "extension")

@@ -9,9 +9,9 @@ from kapy.kube import Document
 
 
 def extension_config(name: str, url: str, ca: bytes, *, secret: str = "") -> Document:
-    """The manifest. ca: PEM of the authority that the server's certificate is checked against.
+    """The manifest. ca: the CA (PEM) that verifies the server's certificate.
 
-    secret: namespace and name of the Secret from which core is to take it, now and when it changes.
+    secret: namespace and name of the Secret from which core injects the CA and its later changes.
     """
     client: Document = {"url": url}
     metadata: Document = {"name": name}

@@ -1,7 +1,8 @@
-"""Extensions in Python beside a plane: each in a process of its own, called over HTTPS.
+"""Runs Python extensions beside a plane, each in its own process, called over HTTPS.
 
-No code of an extension runs in the plane's process. One that dies is started again, after pauses
-that grow; all end with the plane, also where that is killed: their standard input ends then.
+No extension code runs in the plane's process. A process that dies is restarted with a growing
+back-off. All processes end with the plane, even if it is killed, because their standard input is
+closed then.
 """
 
 from __future__ import annotations
@@ -40,17 +41,16 @@ _log = logging.getLogger(__name__)
 
 
 class DidNotStart(KapyError):
-    """An extension ended before it could be called; what it said is above."""
+    """An extension ended before it could be called; its output is printed above."""
 
 
 @asynccontextmanager
 async def extended(
     client: Client, extensions: Sequence[Wanted], folder: Path, random: Random
 ) -> AsyncIterator[None]:
-    """A plane with these extensions, for as long as the context is open.
+    """Run a plane's extensions while the context is open.
 
-    folder: keeps their certificates. Raises DidNotStart, NotStarted,
-    ApiError.
+    folder: stores their certificates. Raises DidNotStart, NotStarted, ApiError.
     """
     await take_away_all_but(client, {one.name for one in extensions})
     for one in extensions:
@@ -68,7 +68,7 @@ async def extended(
 
 
 class Module:
-    """One extension in Python: its process, and its registration."""
+    """One Python extension: its process and its registration."""
 
     def __init__(self, wanted: Wanted, folder: Path, client: Client, random: Random) -> None:
         self.wanted = wanted
@@ -78,7 +78,7 @@ class Module:
         self._process: Process | None = None
 
     async def start(self) -> None:
-        """Start the process, and register it when it can be called. Raises DidNotStart."""
+        """Start the process, and register the extension when it is ready. Raises DidNotStart."""
         process = self._process = await self._spawned()
         try:
             await register(self._client, await self._manifest(process))
@@ -87,7 +87,7 @@ class Module:
             raise
 
     async def _manifest(self, process: Process) -> Document:
-        """What the process tells of itself when it can be called. Raises DidNotStart."""
+        """The manifest that the process prints when it is ready. Raises DidNotStart."""
         assert process.stdout is not None
         one = self.wanted
         what = f"the extension {one.name} ({one.place}) to say that it can be called"
@@ -120,7 +120,7 @@ class Module:
         )
 
     async def run(self) -> None:
-        """Start the process again whenever it ends, for ever; end it when cancelled."""
+        """Restart the process whenever it ends; stop it when cancelled."""
         loop = asyncio.get_running_loop()
         try:
             while True:

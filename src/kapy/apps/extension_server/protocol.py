@@ -1,8 +1,8 @@
-"""HTTP/1.1 as a server of hooks needs it: requests that are read whole, and short answers.
+"""A minimal HTTP/1.1 server protocol for hooks: complete requests and short answers.
 
-A server that can do everything that ASGI can takes more time than most hooks do. This protocol,
-which uvicorn runs in place of its own, goes straight to `Application.answer`. Requests of one
-connection are answered one after the other; a connection that brings nothing for a while is closed.
+A full ASGI server takes more time than most hooks do. uvicorn runs this protocol in place of its
+own; it calls `Application.answer` directly. Requests of one connection are answered in order; an
+idle connection is closed after a while.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class HookProtocol(asyncio.Protocol):
         self._look_later(FIRST_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """A call that is under way goes on: what it does may be half done."""
+        """A call that is under way continues, because its work may be half done."""
         self._server.connections.discard(cast(Any, self))
         self._ends = True
         self._waiting.clear()
@@ -94,14 +94,14 @@ class HookProtocol(asyncio.Protocol):
         self._may_write.set()
 
     def shutdown(self) -> None:
-        """Answer what is under way, and close."""
+        """Answer the requests that are under way, and close."""
         self._ends = True
         if self._answering is None:
             self._transport.close()
 
     @property
     def was_asked(self) -> bool:
-        """Whether a whole request ever came."""
+        """Whether the connection ever received a complete request."""
         return self._asked
 
     @property
@@ -177,7 +177,7 @@ class HookProtocol(asyncio.Protocol):
     # answers
 
     async def _answer_all(self) -> None:
-        """Answer what waits, in the order in which it came."""
+        """Answer the queued requests in order."""
         try:
             while self._waiting:
                 await self._may_write.wait()

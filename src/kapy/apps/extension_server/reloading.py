@@ -1,7 +1,7 @@
-"""An extension that is served from its source as that is now: for authors, while they write it.
+"""Serves an extension and restarts it when its source changes, for its authors.
 
-A process of its own serves it. When a file changes, that process ends and another one begins, on
-the same port and with the same certificate, so that nothing has to be registered again.
+A child process serves it. When a file changes, the process is replaced, on the same port and with
+the same certificate, so that the registration stays valid.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Stamps = Mapping[Path, tuple[int, int]]
 
 
 def source_folder(place: str) -> Path:
-    """The folder whose Python files an extension `MODULE:NAME` is made of: its package's, or the
-    one that its module is in."""
+    """The folder with the Python files of an extension `MODULE:NAME`: its package, or the folder of
+    its module."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -67,7 +67,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def mistake(paths: Sequence[Path]) -> str:
-    """What is wrong with the first file that is no Python, "" where all are."""
+    """The syntax error of the first invalid Python file, "" if all are valid."""
     for path in paths:
         try:
             compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
@@ -79,7 +79,8 @@ def mistake(paths: Sequence[Path]) -> str:
 
 
 async def reloaded(command: Sequence[str], folder: Path, say: Say) -> None:
-    """Run a command, and again whenever a Python file below the folder changes; until cancelled."""
+    """Run a command, and restart it whenever a Python file below the folder changes; until
+    cancelled."""
     while True:
         there = stamps(folder)
         process = await asyncio.create_subprocess_exec(*command)
@@ -93,7 +94,7 @@ async def reloaded(command: Sequence[str], folder: Path, say: Say) -> None:
 async def _until_changed(
     process: asyncio.subprocess.Process, folder: Path, there: Stamps, say: Say
 ) -> Sequence[Path]:
-    """The files that changed, all of them Python."""
+    """Wait for changes; returns the changed files once all are valid Python."""
     told = False
     while True:
         await asyncio.sleep(STEP)

@@ -1,7 +1,7 @@
-"""Extensions that a plane is told of when it starts, and how they are registered there.
+"""The extensions that a plane is configured with at its start, and their registration.
 
-What is registered so carries a label: an extension that is told of no more is taken away when the
-plane starts the next time, so that nobody waits for it.
+Their registrations carry a label. At its next start, the plane deletes those that are no longer
+configured, so that nothing waits for them.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*)?")
 
 
 class BadExtension(KapyError):
-    """Neither a URL nor a module."""
+    """The text is neither a URL nor a module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An extension that a plane is to ask.
+    """A configured extension.
 
-    place: its URL, or `MODULE:NAME` of one in Python. ca: whom to trust at a URL, PEM.
+    place: its URL, or `MODULE:NAME` for Python. ca: the CA (PEM) for a URL.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Wanted:
 
 
 def wanted(text: str, ca: bytes = b"") -> Wanted:
-    """What `[NAME=]URL|MODULE[:ATTRIBUTE]` asks for. Raises BadExtension."""
+    """Parse `[NAME=]URL|MODULE[:ATTRIBUTE]`. Raises BadExtension."""
     name, separator, place = text.partition("=")
     if not separator or "://" in name:
         name, place = "", text
@@ -65,7 +65,7 @@ def wanted(text: str, ca: bytes = b"") -> Wanted:
 
 
 def check_url(url: str) -> None:
-    """Raises BadExtension if no extension can be there."""
+    """Raises BadExtension if the URL cannot be that of an extension."""
     if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
         raise BadExtension(f'"{url}" cannot be called: extensions have https:// URLs')
 
@@ -76,7 +76,7 @@ def _usual_name(place: str) -> str:
 
 
 async def take_away_all_but(client: Client, names: Collection[str]) -> None:
-    """Take away what was registered at a start before, and is told of no more. Raises ApiError."""
+    """Delete registrations of an earlier start that are no longer configured. Raises ApiError."""
     listed = await client.list(ExtensionConfig.RESOURCE, labels=f"{LABEL}={BY}")
     for one in listed.items:
         if one["metadata"]["name"] not in names:
@@ -84,12 +84,12 @@ async def take_away_all_but(client: Client, names: Collection[str]) -> None:
 
 
 async def register(client: Client, manifest: Document) -> None:
-    """Write an ExtensionConfig, or what is new in it. Raises ApiError."""
+    """Create or update an ExtensionConfig. Raises ApiError."""
     metadata = {**manifest["metadata"], "labels": {LABEL: BY}}
     document = {**manifest, "metadata": metadata}
     await client.apply(ExtensionConfig.RESOURCE, document, field_manager=BY)
 
 
 def of_url(one: Wanted) -> Document:
-    """The manifest of an extension that runs somewhere."""
+    """The manifest of an extension that runs elsewhere."""
     return extension_config(one.name, one.place, one.ca)

@@ -1,7 +1,7 @@
-"""Runtime extensions, where the RuntimeSDK gate is open: who is called, and by whom.
+"""Calls runtime extensions, if the RuntimeSDK gate is open.
 
-`extensions(runtime, post)` begins to follow the ExtensionConfigs. Its doors are handed to the
-controllers of topologies and ClusterClasses, which ask through them and know nothing of calls.
+`extensions(runtime, post)` watches the ExtensionConfigs. Its clients are passed to the controllers
+of topologies and ClusterClasses, which know nothing of calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kapy.kube.names import NAMESPACES
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """The caller of a program, and the doors that lead to it."""
+    """The caller of runtime extensions of a program, and the clients that use it."""
 
     caller: Caller
     in_place: InPlace
@@ -37,15 +37,15 @@ class Extensions:
     calls: ObservableTransport
 
     def wake(self, *, clusters: Callable[[Key], None], classes: Callable[[Key], None]) -> None:
-        """Whom to tell that an extension which was waited for may answer."""
+        """Set the callback for extensions that become available."""
         self.caller.subscribe(lifecycle.KIND, clusters)
         self.caller.subscribe(variables.KIND, classes)
 
 
 def extensions(runtime: Runtime, post: HookTransport, *, longest: int) -> Extensions:
-    """Call the extensions that a runtime's server has ExtensionConfigs of.
+    """Call the extensions that are registered on a runtime's server.
 
-    longest: seconds that no handler may exceed.
+    longest: the maximum seconds of any handler.
     """
     catalog, registry = installed(), Registry(longest=longest)
     # Before any controller watches them: who is woken by a change finds it registered.

@@ -1,8 +1,8 @@
-"""What is left of a change when an extension has said what of it it makes in place. Pure.
+"""Computes which part of a change an extension does not cover by an in-place update. Pure.
 
-An extension answers with patches of the objects as they are. Of a patched object only its spec (of
-a template: `spec.template.spec`) counts, and the change is covered if that is then as it should
-be. Messages name fields and never values: a spec may hold what boots a machine.
+An extension answers with patches of the current objects. Only the spec of a patched object counts
+(of a template: `spec.template.spec`); the change is covered if that spec then equals the desired
+one. Messages name fields and never values, because a spec may contain boot data.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _OF_A_MACHINE: Final = ("version", "failureDomain")
 
 
 class Part(NamedTuple):
-    """One of the objects that an extension is told of.
+    """One of the objects in a request.
 
-    field: of the request's `current` and `desired`. path: what of it may be patched, and counts;
-    only: those fields of it, () for all.
+    field: its name in `current` and `desired`. path: the part that may be patched and is compared.
+    only: the compared fields of it, () for all.
     """
 
     field: str
@@ -54,9 +54,10 @@ MACHINE_SET_PARTS: Final = (
 def left_of_machine(
     current: Document, desired: Document, response: CanUpdateMachineResponse
 ) -> list[str]:
-    """Why a Machine cannot be updated in place; nothing if all of the change is covered.
+    """The reasons for which a Machine cannot be updated in place; empty if the whole change is
+    covered.
 
-    Raises HookError when a patch does not apply.
+    Raises HookError if a patch does not apply.
     """
     patches = (
         response.machine_patch,
@@ -69,7 +70,7 @@ def left_of_machine(
 def left_of_machine_set(
     current: Document, desired: Document, response: CanUpdateMachineSetResponse
 ) -> list[str]:
-    """As `left_of_machine`, for the Machines of a MachineSet."""
+    """The same as `left_of_machine`, for the Machines of a MachineSet."""
     patches = (
         response.machine_set_patch,
         response.bootstrap_config_template_patch,
@@ -101,7 +102,8 @@ def _left(part: Part, current: Document, desired: Document, patch: Patch | None)
 
 
 def _patched(part: Part, document: Document, patch: Patch | None) -> Document:
-    """The object as it would be; if nothing is where it counts, the patch says nothing of it."""
+    """The object after the patch; unchanged if the patched object has no value at the compared
+    path."""
     if patch is None or not (patch.patch_type or patch.patch):
         return document
     try:
@@ -112,7 +114,7 @@ def _patched(part: Part, document: Document, patch: Patch | None) -> Document:
 
 
 def _applied(document: Document, patch: Patch) -> Any:
-    """Raises BadPatch and BadJson."""
+    """Apply a patch. Raises BadPatch and BadJson."""
     if patch.patch_type == JSON_PATCH:
         operations = strict_json_patch.compiled(decoded(patch.patch))
         return strict_json_patch.apply(document, operations)
@@ -126,7 +128,7 @@ def _applied(document: Document, patch: Patch) -> Any:
 
 
 def _differing(part: Part, after: Any, wanted: Any) -> Iterator[str]:
-    """The fields that are not as they should be, with their paths."""
+    """The paths of fields that differ from the desired ones."""
     prefix = ".".join(part.path)
     if part.only and isinstance(after, dict) and isinstance(wanted, dict):
         # No value and an empty one are the same in a Machine.

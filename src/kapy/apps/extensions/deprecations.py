@@ -1,7 +1,8 @@
-"""Which deprecated hooks an extension answers, told to whoever writes its ExtensionConfig.
+"""Warns the author of an ExtensionConfig about deprecated hooks that the extension serves.
 
-What is new says nothing of its handlers, so the extension is asked; it has `WITHIN` seconds, since
-somebody waits. Where it does not answer, the condition tells it later, when it has been discovered.
+A new object does not list its handlers, so the extension is called; it has `WITHIN` seconds,
+because a client waits. If it does not answer, the condition reports the deprecations after
+discovery.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ async def told_deprecations(
     client: Client,
     post: Callable[[], HookTransport] | None,
 ) -> list[str]:
-    """A sentence for each handler of a deprecated version of a hook.
+    """A sentence for each handler of a deprecated hook version.
 
-    post: makes the way to extensions; None where nobody is asked and only the status counts.
+    post: connects to extensions; None to use only the status.
     """
     catalog = installed()
     if all(hook.deprecation is None for hook in catalog):
@@ -55,7 +56,7 @@ def _is_another_server(new: ExtensionConfig, old: ExtensionConfig | None) -> boo
 async def _asked(
     config: ExtensionConfig, client: Client, post: HookTransport
 ) -> list[ExtensionHandler]:
-    """Its handlers, none where it does not tell them in time."""
+    """The extension's handlers; none if it does not answer in time."""
     seconds = min(longest_timeout(config) or WITHIN, WITHIN)
     calls = Calls(post)
     try:
@@ -69,7 +70,7 @@ async def _asked(
 
 
 async def _with_authority(config: ExtensionConfig, client: Client) -> ExtensionConfig:
-    """As its controller will complete it. Raises NoAuthority."""
+    """The config with the CA that its controller will inject. Raises NoAuthority."""
     name = config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:
         return config

@@ -1,8 +1,8 @@
-"""What a plan asks of extensions: what they would make of a Cluster, and nothing that acts.
+"""Calls of extensions in a plan: only hooks without side effects.
 
-Patches, their checks, variables and upgrade plans are functions of their requests, and a plan asks
-for them. Who is told of a Cluster's life may act on it, or hold it for a while: a plan assumes that
-all of them agree.
+Patches, validation, variables and upgrade plans are functions of their requests, so a plan calls
+these hooks. Lifecycle hooks may act on a Cluster or block it for a while: a plan assumes that all
+of them agree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kapy.topology.hooks import Answer, Hook
 
 
 class Foreseen(Lifecycle):
-    """Nobody is told anything; upgrade plans are asked for."""
+    """No lifecycle hook is called; upgrade plans are requested."""
 
     async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:  # noqa: ARG002
         return False

@@ -1,7 +1,7 @@
-"""The door from Machines and their owners to the extensions that update Machines in place.
+"""Calls the extensions that update Machines in place.
 
-With several extensions nobody could tell which of them makes which part of a change: of each of the
-three hooks one handler serves a namespace.
+For each of the three hooks one handler serves a namespace: with several, it would be undefined
+which extension makes which part of a change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST: Final = 4096
 
 
 class _Question(NamedTuple):
-    """What an answer depends on: the handler as it is configured, and what it is asked."""
+    """The inputs of a cached answer: the configured handler and the request."""
 
     handler: str
     mark: str
@@ -53,7 +53,7 @@ class _Question(NamedTuple):
 
 
 class InPlace:
-    """Asks extensions whether Machines can be updated in place, and to update them."""
+    """Asks extensions whether Machines can be updated in place, and has them updated."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -68,7 +68,7 @@ class InPlace:
         deployments: Callable[[Key], None] | None = None,
         control_planes: Callable[[Key], None] | None = None,
     ) -> None:
-        """Whom to tell that an extension which was waited for may answer: who of them is here."""
+        """Set the callbacks for extensions that become available."""
         self._wake = machines or self._wake
         told = ((MACHINES, machines), (DEPLOYMENTS, deployments), (CONTROL_PLANES, control_planes))
         for kind, wake in told:
@@ -76,8 +76,8 @@ class InPlace:
                 self._caller.subscribe(kind, wake)
 
     def follow(self, change: Change) -> None:
-        """Have Machines that nobody updates looked at again when an ExtensionConfig changes (a
-        handler of its informer, after the registry's)."""
+        """Reconcile Machines that wait for an update when an ExtensionConfig changes (a handler of
+        its informer, called after the registry's)."""
         if self._wake is None or change.initial:
             return
         waiting, self._unserved = self._unserved, set()
@@ -85,7 +85,7 @@ class InPlace:
             self._wake(key)
 
     async def update_machine(self, machine: Key, desired: Document) -> Progress:
-        """Have a Machine updated. Raises HookError."""
+        """Call the extension that updates a Machine. Raises HookError."""
         hook, subject = UPDATE_MACHINE, Subject(MACHINES, machine)
         if self._handler(hook, subject) is None:
             self._unserved.add(machine)
@@ -96,9 +96,10 @@ class InPlace:
     async def can_update_machine(
         self, control_plane: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """Why a Machine of a control plane cannot be updated in place; nothing if it can.
+        """The reasons for which a control plane Machine cannot be updated in place; empty if it
+        can.
 
-        Raises HookError when that cannot be found out.
+        Raises HookError if that is unknown.
         """
         hook, subject = CAN_UPDATE_MACHINE, Subject(CONTROL_PLANES, control_plane)
         handler = self._handler(hook, subject)
@@ -113,10 +114,10 @@ class InPlace:
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """As `can_update_machine`, for all Machines of a MachineSet.
+        """The same as `can_update_machine`, for all Machines of a MachineSet.
 
-        What was said counts until the templates, the Machines' specs or the ExtensionConfig are
-        others, for `SECONDS` at most: a rollout asks at every step.
+        An answer is reused until the templates, the Machines' specs or the ExtensionConfig change,
+        for at most `SECONDS`, because a rollout asks at every step.
         """
         hook, subject = CAN_UPDATE_MACHINE_SET, Subject(DEPLOYMENTS, deployment)
         handler = self._handler(hook, subject)
@@ -138,7 +139,7 @@ class InPlace:
         return left
 
     def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
-        """The one that serves a hook. Raises HookError when there are more."""
+        """The handler of a hook. Raises HookError if there are several."""
         found = self._caller.handlers_of(hook, subject)
         if len(found) > 1:
             names = ",".join(one.name for one in found)
@@ -154,7 +155,7 @@ def _unregistered(hook: AnyHook) -> str:
 
 @contextmanager
 def _naming(handler: Registration) -> Iterator[None]:
-    """An answer that cannot be used is told with the name of who gave it."""
+    """Add the extension's name to errors about unusable answers."""
     try:
         yield
     except HookError as error:
@@ -162,8 +163,7 @@ def _naming(handler: Registration) -> Iterator[None]:
 
 
 def _told(objects: Document) -> Document:
-    """Objects by their fields, as extensions see them: what they should be, and not what they
-    are."""
+    """The objects in the form that extensions see: spec and basic metadata, no status."""
     return {field: _of(one) for field, one in objects.items()}
 
 
@@ -184,7 +184,7 @@ def _of(document: Document) -> Document:
 
 
 def _digest(deployment: Key, *sides: Document) -> bytes:
-    """What makes two questions about a MachineSet the same: replicas and labels do not matter."""
+    """The key of a cached answer about a MachineSet; replicas and labels are not part of it."""
     compared: list[Any] = [str(deployment)]
     for side in sides:
         for part in MACHINE_SET_PARTS:

@@ -1,4 +1,4 @@
-"""The door from topologies to the extensions that are asked in a Cluster's life."""
+"""Calls the lifecycle hooks of extensions for topologies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND: Final = Cluster.RESOURCE.kind
 
 
 class Lifecycle:
-    """Asks all extensions that serve a hook (a `kapy.topology.hooks.LifecycleHooks`)."""
+    """Calls all extensions that serve a hook (a `kapy.topology.hooks.LifecycleHooks`)."""
 
     def __init__(self, caller: Caller, catalog: Catalog) -> None:
         self._caller = caller
@@ -138,5 +138,5 @@ class Lifecycle:
 
 
 def subject_of(cluster: Cluster) -> Subject:
-    """A Cluster as what an extension is asked about."""
+    """A Cluster as the subject of a hook call."""
     return Subject(KIND, cluster.key)

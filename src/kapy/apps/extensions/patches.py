@@ -1,4 +1,4 @@
-"""The door from the patches of a ClusterClass to the extensions that make or check them."""
+"""Calls the extensions that generate or validate the patches of a ClusterClass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to runtime extensions over HTTPS, as a program was told to go it."""
+"""The HTTPS transport to runtime extensions, from a program's settings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from kapy.hooks.https import ClientCertificate, HttpsTransport
 
 
 def https(told: ExtensionCalls, services: Services | None = None) -> HttpsTransport:
-    """services: base URLs of the Services that extensions are behind, for a program to which their
-    names say nothing; None for one in a cluster, where they resolve."""
+    """The HTTPS transport.
+
+    services: base URLs of the extensions' Services, for a program that cannot resolve Service
+    names; None for a program in a cluster.
+    """
     own = None
     if told.certificate is not None and told.key is not None:
         own = ClientCertificate(told.certificate, told.key)

@@ -1,4 +1,4 @@
-"""The door from ClusterClasses to the extensions whose patches have variables of their own."""
+"""Calls the extensions that define variables of a ClusterClass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KIND: Final = ClusterClass.RESOURCE.kind
 
 
 class Variables:
-    """Asks the extension that a patch names (a `kapy.topology.discovery.VariableDiscovery`)."""
+    """Calls the extension of a patch (a `kapy.topology.discovery.VariableDiscovery`)."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller

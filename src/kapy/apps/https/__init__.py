@@ -1,5 +1,5 @@
-"""HTTPS with a certificate that stays valid: of extensions, webhooks, diagnostics.
+"""HTTPS servers with self-renewing certificates, for extensions, webhooks and diagnostics.
 
-`serving` runs an application on a port until it is told to stop. `certificate` looks after what it
-shows, from a folder; `shared` from a Secret that replicas share (`authorities`).
+`serving` runs an application on a port until it is stopped. `certificate` keeps a certificate in a
+folder, `shared` in a Secret that replicas share (`authorities`).
 """

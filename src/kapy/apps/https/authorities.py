@@ -1,9 +1,9 @@
-"""The authorities that replicas of an extension share, as one Secret holds them. Pure.
+"""The CAs that replicas of an extension share in one Secret. Pure.
 
-`ca.crt` has the certificates of all that are good still, the oldest first, and is whom clients
-trust; `ca.key` their keys in the same order. A new one is trusted a day before anybody signs with
-it, so that all clients have heard of it; which one signs follows from the time alone, so nobody
-has to lead.
+`ca.crt` contains the certificates of all valid CAs, the oldest first, and is the clients' CA
+bundle; `ca.key` contains their keys in the same order. A new CA is published a day before it signs,
+so that all clients trust it by then. Which CA signs follows from the time alone, so no leader
+election is needed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _facts: Final = lru_cache(32)(pki.facts)
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """How long what is made lasts; it is made anew when a third of that is left.
+    """Validity periods; a certificate is replaced when a third of its period is left.
 
-    overlap: how long an authority is only trusted before it signs.
+    overlap: how long a new CA is only trusted before it signs.
     """
 
     authority: timedelta = timedelta(days=3 * 365)
@@ -40,19 +40,19 @@ class Lives:
 
 USUAL: Final = Lives()
 CLOCK_SECONDS: Final = 60.0
-"""How often the time of day is looked at. A timer: nothing tells that a clock was set, or that a
-machine slept, while which no timer goes on."""
+"""The interval of checks of the time of day. Nothing reports that the clock was set or the machine
+slept, and timers do not run during sleep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Authorities, the oldest first; there is at least one."""
+    """CAs, the oldest first; there is at least one."""
 
     pairs: tuple[pki.KeyPair, ...]
 
     @classmethod
     def of(cls, secret: Document) -> Authorities:
-        """As a Secret holds them. Raises InvalidPem."""
+        """The CAs in a Secret. Raises InvalidPem."""
         certificates, keys = _blocks(value(secret, CA)), _blocks(value(secret, KEYS))
         if not certificates or len(certificates) != len(keys):
             raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
@@ -64,54 +64,54 @@ class Authorities:
 
     @property
     def bundle(self) -> bytes:
-        """Whom clients trust, PEM."""
+        """The CA bundle for clients, PEM."""
         return b"".join(one.certificate for one in self.pairs)
 
     @property
     def data(self) -> dict[str, str]:
-        """As the data of a Secret."""
+        """The data of a Secret with these CAs."""
         keys = b"".join(one.key for one in self.pairs)
         return {CA: b64encode(self.bundle).decode(), KEYS: b64encode(keys).decode()}
 
     def signing(self, now: datetime, lives: Lives) -> pki.KeyPair:
-        """Who signs: the newest of those that everybody has heard of."""
+        """The CA that signs: the newest one that was published long enough ago."""
         good = [one for one in self.pairs if is_good(one.certificate, now)] or self.pairs
         heard = [one for one in good if _begins(one) + lives.overlap <= now]
         return heard[-1] if heard else good[0]
 
     def signs_next(self, now: datetime, lives: Lives) -> datetime | None:
-        """When somebody else begins to sign; None where nobody waits for that."""
+        """When another CA begins to sign; None if none waits for that."""
         waiting = [begins for one in self.pairs if (begins := _begins(one) + lives.overlap) > now]
         return min(waiting) if len(self.pairs) > 1 and waiting else None
 
     def due(self, now: datetime, lives: Lives) -> datetime:
-        """When the next authority is to be made: now, where none is good."""
+        """When the next CA must be created: now, if none is valid."""
         if not any(is_good(one.certificate, now) for one in self.pairs):
             return now
         return _facts(self.pairs[-1].certificate).not_after - lives.authority / 3
 
     def succeeded(self, now: datetime, lives: Lives) -> Authorities:
-        """With a new authority, and without those that are good no more. Takes CPU: makes a key."""
+        """These CAs plus a new one, without expired ones. Takes CPU: generates a key."""
         good = (one for one in self.pairs if _facts(one.certificate).not_after > now)
         return authorities(now, lives, good)
 
 
 def authorities(now: datetime, lives: Lives, before: Iterable[pki.KeyPair] = ()) -> Authorities:
-    """A new authority, after those that there were. Takes CPU: makes a key."""
+    """The CAs in `before` plus a new one. Takes CPU: generates a key."""
     new = pki.new_ca("kapy extension", now=now, valid=lives.authority, algorithm=_EC)
     return Authorities((*before, new))
 
 
 def own_authority(now: datetime, lives: Lives) -> pki.KeyPair:
-    """An authority that follows nobody, and that counts whatever the clock said when it was made.
-    Takes CPU: makes a key."""
+    """A single CA, valid since long ago, in case the clock was wrong at its creation. Takes CPU:
+    generates a key."""
     return pki.new_ca(
         "kapy extension", now=now, valid=lives.authority, algorithm=_EC, since=pki.EARLIEST
     )
 
 
 def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives) -> pki.KeyPair:
-    """A server's certificate. Takes CPU: makes a key."""
+    """A server's certificate. Takes CPU: generates a key."""
     return pki.issue(
         signer,
         "kapy extension",
@@ -124,14 +124,15 @@ def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives)
 
 
 def is_good(certificate: bytes, now: datetime) -> bool:
-    """Whether clients trust it now. One that begins later was made while a clock was ahead."""
+    """Whether clients accept it now. A certificate of the future was issued while a clock was
+    ahead."""
     facts = _facts(certificate)
     return facts.not_before <= now < facts.not_after
 
 
 def leaf_due(certificate: bytes, signer: bytes, now: datetime, lives: Lives) -> datetime:
-    """When a leaf is to be made anew: now, where it is not good; not before its end, where its
-    authority ends then, too."""
+    """When a leaf must be renewed: now, if it is not valid; at its end, if its CA ends then,
+    too."""
     if not is_good(certificate, now):
         return now
     end = _facts(certificate).not_after

@@ -1,7 +1,7 @@
-"""The certificate of an extension server: one of its own CA, or one that others put into a folder.
+"""The certificate of an HTTPS server: issued by its own CA, or supplied in a folder.
 
-Both are in a folder with kubelet's names, `tls.crt` and `tls.key`; a CA of one's own is `ca.crt`
-and `ca.key` beside them. New files count for connections that begin after them.
+Both are in a folder with kubelet's file names, `tls.crt` and `tls.key`; the own CA is `ca.crt` and
+`ca.key` beside them. New connections use new files.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ class NoCertificate(KapyError):
 
 
 class Certificate(Protocol):
-    """What a server shows: a context, and a service that keeps it valid. reads: of it."""
+    """A server's TLS context, and a service that renews it. reads: counts reads of the files."""
 
     context: ssl.SSLContext
     reads: Reads
 
     async def keep(self) -> None:
-        """Replace the certificate in time, for ever."""
+        """Renew the certificate in time, until cancelled."""
 
     @property
     def ca(self) -> bytes:
-        """What clients check it against, PEM; empty if the folder does not say."""
+        """The CA for clients, PEM; empty if the folder has none."""
 
     @property
     def missing(self) -> str:
-        """Why clients that verify it cannot be served, "" where they can."""
+        """The reason for which verifying clients cannot connect, "" if they can."""
 
 
 async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Certificate:
-    """The certificate of a folder: given ones as they are, else one's own, made if need be.
+    """The certificate in a folder: supplied files, else one of its own CA, created on demand.
 
-    names: DNS names and addresses that clients call. Raises NoCertificate.
+    names: the server's DNS names and addresses. Raises NoCertificate.
     """
     if (folder / _LEAF).exists() and not (folder / _CA_KEY).exists():
         return GivenCertificate(folder, clock)
@@ -77,7 +77,7 @@ async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Ce
 
 
 class GivenCertificate:
-    """A certificate that others renew: cert-manager, or a person. Raises NoCertificate."""
+    """A certificate that cert-manager or a user renews. Raises NoCertificate."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self.reads = Reads()
@@ -98,7 +98,7 @@ class GivenCertificate:
         return not_good(f"{self._folder / _LEAF}", self._shown.certificate, self._clock())
 
     async def keep(self) -> None:
-        """Load what is new in the folder."""
+        """Reload the folder's files when they change."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -110,7 +110,7 @@ class GivenCertificate:
                 self._tell(self.missing)
 
     def _look(self) -> None:
-        """Certificate and key are two files: as long as they do not fit, the old ones count."""
+        """Load the files; while certificate and key do not match, the old pair is used."""
         found = _pair_in(self._folder)
         if found != self._shown:
             _context(self._folder, found)  # half of a pair would spoil the one that is in use
@@ -118,14 +118,14 @@ class GivenCertificate:
             self._shown = found
 
     def _tell(self, failure: str) -> None:
-        """What is the matter, once."""
+        """Log a problem, once."""
         if failure and failure != self._failure:
             _log.warning("%s", failure)
         self._failure = failure
 
 
 class OwnCertificate:
-    """A certificate of a CA of one's own: the leaf is renewed when a third of its life is left."""
+    """A certificate of its own CA: the leaf is renewed when a third of its validity is left."""
 
     def __init__(self, folder: Path, names: Sequence[str], clock: Clock) -> None:
         self._folder = folder
@@ -143,7 +143,7 @@ class OwnCertificate:
         return ""
 
     async def make_valid(self) -> None:
-        """Make what is missing, or is to be renewed, and load it."""
+        """Create or renew what is needed, and load it."""
         self._folder.mkdir(parents=True, exist_ok=True)
         if not (self._folder / _CA_KEY).exists() or not (self._folder / _CA).exists():
             await self._make_ca()
@@ -152,7 +152,7 @@ class OwnCertificate:
         self.context = _context(self._folder, self._pair())
 
     async def keep(self) -> None:
-        """Renew the certificate in time. A timer: nothing tells that a moment has come."""
+        """Renew the certificate in time, by a timer, since no event announces the expiry."""
         while True:
             await asyncio.sleep(min(max(self._left(), 1.0), CLOCK_SECONDS))
             if self._left() > 0:
@@ -165,8 +165,7 @@ class OwnCertificate:
                 await asyncio.sleep(LOOK_SECONDS)
 
     def _left(self) -> float:
-        """Seconds until the certificate is to be renewed; 0 if it is now, or there is none that
-        fits."""
+        """Seconds until the renewal; 0 if it is due or there is no matching certificate."""
         path = self._folder / _LEAF
         if not path.exists() or not (self._folder / _KEY).exists():
             return 0.0
@@ -223,7 +222,7 @@ class OwnCertificate:
 
 
 def require_clients_of(ca: Path, certificate: Certificate) -> None:
-    """Let only clients in that have a certificate of an authority. Raises NoCertificate."""
+    """Require client certificates of a CA. Raises NoCertificate."""
     try:
         certificate.context.load_verify_locations(ca)
     except (OSError, ssl.SSLError) as error:
@@ -232,7 +231,8 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
 
 
 def not_good(what: str, certificate: bytes, now: datetime) -> str:
-    """Why nobody trusts a certificate now, "" where they do. what: it is, in words."""
+    """The reason for which clients reject a certificate now, "" if they accept it. what: its name
+    in messages."""
     if is_good(certificate, now):
         return ""
     facts = pki.facts(certificate)
@@ -243,7 +243,7 @@ def not_good(what: str, certificate: bytes, now: datetime) -> str:
 
 
 async def off_the_loop(make: Callable[[], T]) -> T:
-    """Keys take their time."""
+    """Run in a thread, because key generation is slow."""
     return await asyncio.get_running_loop().run_in_executor(None, make)
 
 

@@ -1,4 +1,5 @@
-"""How often a server's certificate was read, with the names of controller-runtime's certwatcher."""
+"""Counts the reads of a server's certificate, with the metric names of controller-runtime's
+certwatcher."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Reads:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """One read; what it raises is counted, and goes up."""
+        """Count one read, and its failure, which is raised again."""
         self.total += 1
         try:
             yield
@@ -31,7 +32,7 @@ class Reads:
             raise
 
     def collect(self) -> Iterable[Metric]:
-        """The families, as they are now."""
+        """The metric families with their current values."""
         for name, what, count in (
             ("certificate", "Reads of the certificate.", self.total),
             ("certificate_errors", "Reads that found nothing to show.", self.failed),

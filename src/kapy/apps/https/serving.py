@@ -1,4 +1,4 @@
-"""An application on a port, with a certificate that stays valid, until it is stopped."""
+"""Serves an ASGI application over HTTPS with a renewed certificate until it is stopped."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ Protocols = type[asyncio.Protocol]
 
 
 class NoAddress(KapyError):
-    """The address cannot be listened on."""
+    """The server cannot listen on the address."""
 
 
 class Application(Protocol):
-    """What is served: extensions, webhooks, diagnostics. ready: what its `/readyz` says."""
+    """An application that is served: extensions, webhooks, diagnostics. ready: the answer of
+    `/readyz`."""
 
     ready: bool
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI 3 says."""
+        """The ASGI 3 entry point."""
 
 
 @asynccontextmanager
@@ -49,12 +50,12 @@ async def serving(
     protocol: Protocols = PeerProtocol,
     flags: str = "--host and --port",
 ) -> AsyncIterator[tuple[str, int]]:
-    """Serve while the context is open; yields the host and the port that it listens on.
+    """Serve while the context is open; yields the host and the port.
 
-    client_ca: authorities in PEM; who has no certificate of theirs is not let in, probes neither.
-    protocol: what speaks HTTP. flags: how a user chooses another address.
-    Raises NoAddress, NoCertificate. At the end /readyz says no, calls that are under way finish,
-    and nothing new is accepted.
+    client_ca: CAs in PEM; clients without a certificate of them are rejected, probes included.
+    protocol: the HTTP protocol. flags: the flags that select another address, for errors. Raises
+    NoAddress, NoCertificate. At the end /readyz fails, calls under way finish, and new connections
+    are refused.
     """
     if client_ca is not None:
         require_clients_of(client_ca, certificate)
@@ -77,7 +78,7 @@ async def serving(
 
 
 class _Server(Server):
-    """A server whose owner handles signals and accepts connections; it says when it can."""
+    """A server whose owner handles signals and accepts connections; it reports when it is ready."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

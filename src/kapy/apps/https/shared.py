@@ -1,8 +1,8 @@
-"""A certificate of an authority that replicas share in a Secret of the management cluster.
+"""A certificate of a CA that replicas share in a Secret of the management cluster.
 
-Whoever finds no authority makes one (create if absent); all follow the Secret, so nobody leads.
-A `tls.crt` and `tls.key` in the Secret, from cert-manager or anybody, are used as they are. A
-Secret that is deleted comes back as it was.
+A replica that finds no CA creates one (create if absent). All replicas watch the Secret, so no
+leader election is needed. A `tls.crt` and `tls.key` in the Secret, of cert-manager or a user, are
+used as they are. A deleted Secret is recreated with the same content.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _LEAF, _KEY = "tls.crt", "tls.key"
 
 
 class SharedCertificate:
-    """A `kapy.apps.https.certificate.Certificate` of a Secret's authority.
+    """A `kapy.apps.https.certificate.Certificate` of the CA in a Secret.
 
-    key: the Secret's. names: DNS names and addresses that clients call. told: is called when the
-    Secret changes.
+    key: the Secret's. names: the server's DNS names and addresses. told: called when the Secret
+    changes.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class SharedCertificate:
 
     @property
     def ca(self) -> bytes:
-        """Whom clients are to trust, PEM."""
+        """The CA bundle for clients, PEM."""
         return b"" if self._secret is None else value(self._secret, CA)
 
     @property
     def missing(self) -> str:
-        """Why there is nothing to show that clients trust, "" where there is."""
+        """The reason for which there is no certificate that clients accept, "" if there is one."""
         if self._shown is not None:
             what = f"the certificate in the Secret {self._key}"
             return not_good(what, self._shown.certificate, self._clock())
@@ -98,8 +98,8 @@ class SharedCertificate:
         return f"no certificate in the Secret {self._key}: {why}{needs}"
 
     async def make_valid(self) -> None:
-        """Read the Secret, or make it, and have something to show. Raises NoCertificate, ApiError
-        and Unreachable."""
+        """Read or create the Secret and load a certificate. Raises NoCertificate, ApiError and
+        Unreachable."""
         self._secret = await self._read()
         while self._shown is None:
             try:
@@ -111,8 +111,11 @@ class SharedCertificate:
                 ) from None
 
     async def keep(self) -> None:
-        """Follow the Secret, and make anew what is due, for ever. Where `make_valid` was not called
-        there is nothing to show at first, maybe for long: `missing` says why."""
+        """Watch the Secret and renew certificates in time, until cancelled.
+
+        If `make_valid` was not called, there may be no certificate for some time: `missing` gives
+        the reason.
+        """
         fields = f"metadata.name={self._key.name}"
         followed = Reflector(
             self._client,
@@ -144,7 +147,7 @@ class SharedCertificate:
             self._changed.clear()
 
     async def _settle(self) -> None:
-        """One look: see to the authority, and to what is shown."""
+        """One round: check the CA and the served certificate, and renew them if due."""
         secret = self._secret
         if secret is not None and value(secret, _LEAF) and value(secret, _KEY):
             self._show(pki.KeyPair(value(secret, _LEAF), value(secret, _KEY)), b"")
@@ -159,7 +162,7 @@ class SharedCertificate:
             await self._sign(known, now)
 
     async def _write(self, secret: Document | None, now: datetime) -> None:
-        """Make a Secret, or an authority that follows those that it has."""
+        """Create the Secret, or add a CA to it."""
         known, lives = self._authorities, self._lives
         if known is None:
             known = await off_the_loop(partial(authorities, now, lives))
@@ -193,7 +196,7 @@ class SharedCertificate:
         self._show(await off_the_loop(make), signer.certificate)
 
     def _show(self, pair: pki.KeyPair, signer: bytes) -> None:
-        """Raises InvalidPem."""
+        """Serve a certificate. Raises InvalidPem."""
         if pair == self._shown:
             return
         with self.reads.counted():
@@ -201,12 +204,12 @@ class SharedCertificate:
         self._shown, self._signer = pair, signer
 
     def _due(self, now: datetime) -> datetime:
-        """When what is shown is to be made anew. Only of what was signed here."""
+        """When the served certificate must be renewed, if this CA signed it."""
         assert self._shown is not None
         return leaf_due(self._shown.certificate, self._signer, now, self._lives)
 
     def _seconds_left(self) -> float | None:
-        """Until something is to be done; None where only the Secret can tell."""
+        """Seconds until the next action; None if only a change of the Secret can cause one."""
         if self._authorities is None or not self._signer:
             return None
         now, lives = self._clock(), self._lives
@@ -231,15 +234,15 @@ class SharedCertificate:
         }
 
     def replace(self, items: Sequence[Document], _version: str) -> bool:
-        """As a `kapy.engine.reflector.Sink`."""
+        """Implements `kapy.engine.reflector.Sink`."""
         self._told(items[0] if items else None)
         return True
 
     def rewind(self) -> None:
-        """Every list counts."""
+        """Implements `Sink`: every list is accepted."""
 
     def take(self, event: Event) -> None:
-        """As a `kapy.engine.reflector.Sink`."""
+        """Implements `kapy.engine.reflector.Sink`."""
         if event.type != "BOOKMARK":
             self._told(None if event.type == "DELETED" else event.document)
 

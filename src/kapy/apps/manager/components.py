@@ -1,7 +1,7 @@
-"""The components of kapy's own managers: what `kapy components` prints and `kapy init` installs.
+"""The components of kapy's own managers, for `kapy components` and `kapy init`.
 
-Objects have upstream's names, so either takes the other's place. Only cert-manager's are missing:
-managers look after their certificates themselves, and use cert-manager's where its Secret is there.
+Objects have upstream's names, so each can replace the other. Only cert-manager's objects are
+missing: managers issue their own certificates, and use cert-manager's if its Secret exists.
 
 Contract: "Components YAML" of the clusterctl provider contract.
 """
@@ -111,7 +111,8 @@ def _is_of(crd: Document, program: Program) -> bool:
 
 
 def _installed(crd: Document) -> Document:
-    """With the labels of contracts for the versions that there are: a released one says more."""
+    """The CRD with contract labels for the versions that exist; those of a released CRD list
+    more."""
     found, metadata = for_kubernetes(crd), crd["metadata"]
     served = {f"{CLUSTER_GROUP}/{one['name']}" for one in crd["spec"]["versions"]}
     labels = {
@@ -127,7 +128,8 @@ def _selector(program: Program) -> dict[str, str]:
 
 
 def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
-    """Upstream's names: the role of the Lease is the one for all in the manager's namespace."""
+    """The roles with upstream's names: the role of the Lease covers the whole manager's
+    namespace."""
     program = PROGRAMS[name]
     prefix, namespace, account = program.prefix, program.namespace, program.account
     every = role(f"{prefix}-manager-role", cluster_rules(rights_of(name), trusting))
@@ -160,8 +162,8 @@ def _metrics_service(program: Program) -> Document:
 
 
 def _network_policy(program: Program) -> Document:
-    """Nothing but what it serves is reached. Where it goes itself nobody knows beforehand: workload
-    clusters are anywhere, those in memory at ports of this pod."""
+    """Only the served ports are reachable. Egress is unrestricted, because workload clusters can be
+    anywhere; in-memory clusters are at ports of this Pod."""
     ports: list[Document] = [{"port": one, "protocol": "TCP"} for one in (SERVER, HEALTH, METRICS)]
     if program.manager == "docker":
         ports.append({"port": PORTS.start, "endPort": PORTS.stop - 1, "protocol": "TCP"})
@@ -223,7 +225,7 @@ def _container(name: str, image: str) -> Document:
 
 
 def arguments(name: str) -> list[str]:
-    """What a manager is told, with variables of clusterctl."""
+    """The arguments of a manager, with clusterctl variables."""
     gates = [f"{gate}=${{{told}}}" for gate, told in _GATES.items() if gate in _OPENED[name]]
     return [
         "--leader-elect",

@@ -1,7 +1,7 @@
-"""Which of our kinds have which webhooks in an API server: upstream's, one table.
+"""The webhook configurations of our kinds: one table, equal to upstream's.
 
-What no webhook of upstream's looks at is not looked at here either: an API server that must ask and
-cannot is one that refuses.
+Kinds without a webhook in upstream have none here either: a required webhook that does not answer
+makes an API server refuse requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _PATHS: Final = {
 
 
 class _Asked(NamedTuple):
-    """validated: when. defaulted: whether, too. scaled: whether its scale is validated."""
+    """validated: the validated operations. defaulted: has a defaulting webhook. scaled: its scale
+    is validated."""
 
     validated: Sequence[str] = WRITES
     defaulted: bool = False
@@ -90,7 +91,7 @@ def configurations(prefix: str, namespace: str, groups: frozenset[str]) -> list[
 
 
 def configuration_of(prefix: str, resource: Resource) -> str:
-    """The name of a provider's configuration of a kind."""
+    """The name of a provider's webhook configuration for a kind."""
     role = resource.kind.removesuffix("WebhookConfiguration").lower()
     return f"{prefix}-{role}-webhook-configuration"
 

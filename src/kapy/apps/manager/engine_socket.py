@@ -1,7 +1,7 @@
-"""The container engine of a node, for the Pod of the manager that makes containers.
+"""Gives the Docker provider's manager Pod the container engine of its node.
 
-Whoever may use an engine's socket is root on that machine. The Pod runs as root then, because the
-socket is root's; it has no capabilities all the same.
+Access to an engine's socket means root on that machine. The Pod runs as root, because root owns the
+socket; it has no capabilities all the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VOLUME: Final = "engine"
 
 
 def with_engine(one: Document, socket: str) -> Document:
-    """The object of the manager's components, changed where it has to be."""
+    """The object of the manager's components with the changes for the engine's socket."""
     if one["kind"] == "Namespace":
         return with_labels(one, _PRIVILEGED)
     if one["kind"] != "Deployment":

@@ -1,7 +1,7 @@
-"""Which controllers each manager runs, and the Lease by which it leads (upstream's names).
+"""The controllers of each manager, and the name of its leader election Lease (upstream's).
 
-A manager of ours and upstream's of the same name therefore never work side by side. Each imports
-what it runs when it runs: half of a manager's start is imports.
+So a manager of kapy and upstream's manager of the same name never work at the same time. Each
+imports its controllers when it runs, because imports take half of a manager's start.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def _pods(runtime: Runtime) -> Pods:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a manager reaches beside its API server, made where it is needed.
+    """The connections of a manager besides its API server, created on demand.
 
-    post: extensions. dial: workload clusters; pods: what runs in their control planes. machines:
-    where machines of memory are, None for this process, behind sockets. containers: where
-    containers run, None for the engine that the environment names.
+    post: extensions. dial: workload clusters. pods: etcd and API servers of their control planes.
+    machines: the in-memory clusters, None for those of this process, behind sockets. containers:
+    the container engine, None for the one that the environment names.
     """
 
     post: Callable[[], HookTransport]
@@ -56,8 +56,8 @@ Add = Callable[[Runtime, Controlling, Outside], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One manager. name: as what it writes (field manager); manager: whose flags it has; provider:
-    as clusterctl names it; prefix: of the names of its objects."""
+    """One manager. name: its field manager. manager: the manager whose flags it has. provider: its
+    name in clusterctl. prefix: the name prefix of its objects."""
 
     name: str
     manager: Manager
@@ -68,7 +68,7 @@ class Program:
 
     @property
     def namespace(self) -> str:
-        """Where it is installed unless somebody wants it elsewhere."""
+        """Its default namespace."""
         return f"{self.prefix}-system"
 
     @property

@@ -42,7 +42,7 @@ _FIRST_OF_V1BETA2: Final = 11
 
 
 class CannotRelease(KapyError):
-    """The release cannot be written; the message says why."""
+    """The release cannot be written; the message gives the reason."""
 
 
 def files_of(name: str, image: str = IMAGE, engine_socket: str = "") -> dict[str, str]:
@@ -67,7 +67,7 @@ def write_release(name: str, folder: Path, image: str = IMAGE, engine_socket: st
 
 
 def _metadata() -> Document:
-    """Which contract each series of Cluster API keeps to."""
+    """The contract of each release series of Cluster API."""
     newest = int(CLUSTER_API.split(".")[1])
     series = [
         {
@@ -98,7 +98,7 @@ def _templates() -> dict[str, str]:
 
 
 def _class() -> list[Document]:
-    """The class of the sample, in no namespace: whoever installs it chooses one."""
+    """The sample's class, without a namespace: the user chooses one at installation."""
     return [_anywhere(one) for one in class_sample() if one["kind"] != "Cluster"]
 
 

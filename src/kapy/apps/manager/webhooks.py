@@ -33,13 +33,14 @@ Definition = Callable[[str], Document | None]
 
 
 def path_of(what: str, resource: Resource) -> str:
-    """Where a webhook of a kind is. what: `mutate`, `validate`, `validate-scale`."""
+    """The path of a kind's webhook. what: `mutate`, `validate`, `validate-scale`."""
     group = resource.group.replace(".", "-")
     return f"/{what}-{group}-{resource.version}-{resource.kind.lower()}"
 
 
 class Webhooks(Reviews):
-    """The application. rules: of our kinds. definition: for the versions of references."""
+    """The ASGI application. rules: those of our kinds. definition: looks up CRDs for the versions
+    of references."""
 
     def __init__(self, rules: Rules, definition: Definition) -> None:
         self._rules = rules
@@ -84,8 +85,7 @@ class Webhooks(Reviews):
 def webhooks_by(
     gates: FeatureGates, post: Callable[[], HookTransport], runtime: Runtime, client: Client
 ) -> Webhooks:
-    """The application of a manager, as its `Process` asks for it. post: makes the way to
-    extensions."""
+    """Creates the application of a manager, for its `Process`. post: connects to extensions."""
     rules = Rules(gates, post)
     rules.read_through(client)
     definitions = runtime.cache.informer(CRDS)
@@ -114,7 +114,7 @@ def _review(request: Document) -> Review:
 
 
 def _known(group: str, plural: str) -> Resource | None:
-    """Our own kind, as we know it: whoever asks of a scale names the kind Scale."""
+    """The kind that a request is about; a request about a scale names the kind Scale."""
     return next((one for one in _OURS if (one.group, one.plural) == (group, plural)), None)
 
 
@@ -123,6 +123,6 @@ def _warnings(warnings: list[str]) -> Document:
 
 
 def _refused(error: ApiError, review: Review) -> Document:
-    """The server makes its own sentence of what a webhook says."""
+    """The response of a denied request; the API server adds its own prefix to the message."""
     status = {**error.status(), "message": reason_of(error.message), "code": error.code}
     return {"allowed": False, "status": status, **_warnings(review.warnings)}

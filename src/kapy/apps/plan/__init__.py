@@ -1,9 +1,9 @@
-"""What a change would do, before anything happens.
+"""Computes the effects of a change before it is made.
 
     async with ... : plan = await planned(documents, world, ...)
 
-A management cluster (or what files say of one) is copied into a sandbox, the change is made there,
-and the controllers of managed topologies do what they would do. What came of it is compared with
-what was there; which Machines that replaces, and in which steps, the planners of the controllers
-foretell. Nothing is written anywhere else.
+A management cluster (or files that describe one) is copied into a sandbox. The change is applied
+there, and the controllers of managed topologies reconcile it. The result is compared with the
+previous objects. The controllers' planners predict which Machines are replaced, and in which steps.
+Nothing is written anywhere else.
 """

@@ -1,4 +1,4 @@
-"""Objects as they are when a rollout is over."""
+"""The predicted state of objects at the end of a rollout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kapy.kube.meta import Object, ObjectMeta, owner_reference
 from kapy.kube.model import copied
 
 PLANNED: Final = "-planned"
-"""In the name of a Machine that is not there yet: its real name is known when it is made."""
+"""Part of the name of a planned Machine, whose real name is not known yet."""
 
 
 def template_meta(machine_set: MachineSet) -> ObjectMeta:
@@ -29,7 +29,7 @@ def template_meta(machine_set: MachineSet) -> ObjectMeta:
 
 
 def made(machine: Machine, owner: Object, number: int, now: datetime) -> Machine:
-    """A Machine as it will be, under a name of the plan's own."""
+    """A planned Machine, with a placeholder name."""
     machine = copied(machine)
     metadata = machine.metadata
     metadata.name = f"{owner.metadata.name}{PLANNED}{number + 1}"
@@ -44,7 +44,7 @@ def made(machine: Machine, owner: Object, number: int, now: datetime) -> Machine
 
 
 def served(kcp: KubeadmControlPlane) -> KubeadmControlPlane:
-    """The control plane when all of its Machines are as wanted."""
+    """The control plane after its rollout, when all of its Machines match its spec."""
     after = copied(kcp)
     status = after.status
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
@@ -58,7 +58,7 @@ def served(kcp: KubeadmControlPlane) -> KubeadmControlPlane:
 
 
 def counted(deployment: MachineDeployment, sets: Sequence[MachineSet]) -> MachineDeployment:
-    """The MachineDeployment when its sets are as planned."""
+    """The MachineDeployment after its rollout, with the planned MachineSets."""
     after = copied(deployment)
     status, there = after.status, sum(one.spec.replicas or 0 for one in sets)
     status.replicas = status.ready_replicas = status.available_replicas = there
@@ -68,7 +68,7 @@ def counted(deployment: MachineDeployment, sets: Sequence[MachineSet]) -> Machin
 
 
 def foreign_status(spec: Document, status: Document) -> Document:
-    """What another provider's control plane says when it has done its part, by both contracts."""
+    """The status of another provider's control plane after its rollout, for both contracts."""
     after = dict(status)
     if "version" in spec:
         after["version"] = spec["version"]
@@ -94,8 +94,8 @@ HELD_BY_TOPOLOGIES: Final = (
 
 
 def released(document: Document, now: datetime) -> Document | None:
-    """An object that goes, when everybody who is not in the sandbox has let go of it; None when
-    nobody holds it any more."""
+    """A deleted object after all finalizers outside the sandbox were removed; None if no finalizer
+    is left."""
     metadata = document["metadata"]
     held = [one for one in metadata.get("finalizers") or () if one in HELD_BY_TOPOLOGIES]
     if not held:

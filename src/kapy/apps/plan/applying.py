@@ -1,4 +1,4 @@
-"""The requests that `kubectl apply` makes of an API server."""
+"""Sends the same requests to an API server as `kubectl apply`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ async def apply(
 ) -> None:
     """Apply a document as `kubectl apply` does.
 
-    Unless the manner says so, an object that was applied server-side last is applied by the same
-    manager again. Any other object gets a patch of what was applied last, what is applied now and
-    what is there: a strategic merge patch for a built-in kind, a merge patch for a custom one.
-    Raises ApiError, Conflict when another manager of a server-side apply owns a field.
+    By default, an object that was last applied server-side is applied by the same manager again.
+    Any other object gets a patch computed from the last applied, the new and the live object: a
+    strategic merge patch for built-in kinds, a merge patch for custom ones. Raises ApiError,
+    Conflict if another manager of a server-side apply owns a field.
     """
     document, key = _scoped(document, resource), _key(document, resource)
     send = Sender(client.transport, "All" if dry_run else "")
@@ -75,10 +75,10 @@ def _patch(resource: Resource, live: Document, modified: Document) -> tuple[Docu
 
 
 def server_side_manager(live: Document) -> str | None:
-    """Who applied an object server-side last, None where it was applied otherwise.
+    """The last server-side apply manager of an object, None if it was applied otherwise.
 
-    Controllers apply, too: a manager other than kubectl counts only where it is the only one, and
-    where kubectl has not created the object.
+    Controllers apply, too: a manager other than kubectl only counts if it is the only one and
+    kubectl did not create the object.
     """
     appliers, updaters = set[str](), set[str]()
     for entry in live["metadata"].get("managedFields") or ():
@@ -100,7 +100,7 @@ _CONTROLLERS: Final = ("capi-", "kapy")
 
 
 def last_applied(live: Document) -> Document:
-    """What a client-side apply asked for last, {} where nobody did."""
+    """The object of the last client-side apply, {} if there was none."""
     text = _annotations(live).get(LAST_APPLIED)
     if not text:
         return {}
@@ -112,7 +112,7 @@ def last_applied(live: Document) -> Document:
 
 
 def without_bookkeeping(document: Document) -> Document:
-    """An object as somebody applies it: without what servers and owners write."""
+    """The object without the fields that servers and owners write."""
     given = document["metadata"]
     metadata = {name: given[name] for name in _APPLIED if name in given}
     if annotations := metadata.get("annotations"):
@@ -129,7 +129,7 @@ _APPLIED: Final = ("name", "namespace", "labels", "annotations")
 
 
 def _annotated(document: Document) -> Document:
-    """The document with the annotation that says what it is."""
+    """The document with the last-applied annotation."""
     metadata = document["metadata"]
     own = {key: one for key, one in _annotations(document).items() if key != LAST_APPLIED}
     bare = {**document, "metadata": {**metadata, "annotations": own}}
@@ -145,7 +145,7 @@ def _annotations(document: Document) -> Mapping[str, str]:
 
 
 def _scoped(document: Document, resource: Resource) -> Document:
-    """The document without a namespace where its kind has none."""
+    """The document, without a namespace if its kind is cluster-scoped."""
     if resource.namespaced or "namespace" not in document["metadata"]:
         return document
     metadata = {name: one for name, one in document["metadata"].items() if name != "namespace"}

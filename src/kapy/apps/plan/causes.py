@@ -1,4 +1,4 @@
-"""Which patch, variable or template a field of a planned object comes from."""
+"""Finds the patch, variable or template behind each changed field of a plan."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from kapy.topology.patches import Cause
 
 
 class Causes:
-    """What the controller of topologies told of its patches, Cluster by Cluster."""
+    """The causes that the topology controller reported, by Cluster."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, str, str], list[Cause]] = {}
 
     def take(self, cluster: Key, causes: Sequence[Cause]) -> None:
-        """Take in what one look at a Cluster found; it replaces what an earlier one said."""
+        """Record the causes of one reconcile of a Cluster; they replace earlier ones."""
         fresh: dict[tuple[str, str, str], list[Cause]] = {}
         for one in causes:
             fresh.setdefault((cluster.namespace, one.kind, one.name), []).append(one)
         self._told |= fresh
 
     def explained(self, before: Snapshot, changes: Iterable[Change]) -> Iterator[Change]:
-        """The changes with the reasons of their fields.
+        """The changes with the causes of their fields.
 
-        A template that stands in for another one is shown as what is different between them.
+        A template that replaces another one is shown as the difference between them.
         """
         found = list(changes)
         stands_for = _renamed(found)
@@ -54,7 +54,8 @@ class Causes:
 
 
 def _renamed(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
-    """By kind and name of a created object, the name of the one that was referred to before it."""
+    """For each created object (kind and name), the name of the object that was referenced
+    before."""
     created = {
         (one.name.kind.kind, one.name.key.name) for one in changes if one.verb is Verb.CREATE
     }
@@ -75,9 +76,9 @@ def _explained(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
 
 
 def _touches(patched: str, path: str) -> bool:
-    """Whether a patch of one path can be behind a change at another: the same, above or below it.
+    """Whether a patch of one path can explain a change at another: the same path, above or below.
 
-    What is added at the end of a list (`/-`) can be any of its items.
+    An item appended to a list (`/-`) can be any of its items.
     """
     patched = patched.removesuffix("/-")
     return path == patched or path.startswith(f"{patched}/") or patched.startswith(f"{path}/")

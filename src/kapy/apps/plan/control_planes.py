@@ -1,4 +1,5 @@
-"""Control planes: kubeadm's, foretold by its own planner; and those of other providers."""
+"""Predicts rollouts of control planes: with kubeadm's own planner, or by assumption for other
+providers."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from kapy.providers.kubeadm.controlplane import forecast
 
 
 def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]:
-    """Of each that is not as it is wanted, and neither paused nor going."""
+    """Predicted outcomes of all KubeadmControlPlanes that are not up to date, not paused and not
+    being deleted."""
     for kcp in objects.all(KubeadmControlPlane):
         cluster = objects.get(Cluster, Key(kcp.metadata.namespace, _cluster_name(kcp)))
         if cluster is None or kcp.deleting or is_paused(kcp, cluster):
@@ -49,7 +51,7 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
 
 
 def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
-    """Those of other providers, as their Clusters refer to them."""
+    """Assumed outcomes of other providers' control planes that Clusters refer to."""
     for cluster in objects.all(Cluster):
         ref = cluster.spec.control_plane_ref
         if ref is None or ref.kind == KubeadmControlPlane.RESOURCE.kind:

@@ -1,4 +1,4 @@
-"""What goes along with an object that is being deleted."""
+"""Predicts the deletions that follow from a deleted object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kapy.kube.names import GroupKind, split_api_version
 
 
 def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
-    """Of every object that goes: its Machines go, and all that garbage collection takes along."""
+    """The outcome of every deleted object: its Machines and all garbage-collected dependents are
+    deleted, too."""
     for name, document in objects.snapshot.items():
         if "deletionTimestamp" not in document["metadata"]:
             continue
@@ -45,7 +46,7 @@ def _is_machine(document: Document) -> bool:
 
 
 def _is_of_machines(document: Document) -> bool:
-    """A Machine, a set of Machines, or what is made for one."""
+    """Whether it is a Machine, a set of Machines, or an object that was created for one."""
     owners = document["metadata"].get("ownerReferences") or ()
     return document["kind"] in _MACHINES or any(one["kind"] in _MACHINES for one in owners)
 

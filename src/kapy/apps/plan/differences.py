@@ -1,4 +1,4 @@
-"""What became of the objects: created, changed or deleted, field by field."""
+"""The differences between two snapshots: created, changed and deleted objects, field by field."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Verb(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field. path: a JSON pointer. before, after: None where there is nothing.
+    """One field. path: a JSON pointer. before, after: None if there is no value.
 
-    because: which patch, variable or template it comes from, as far as that is known.
+    because: the patch, variable or template behind it, if known.
     """
 
     path: str
@@ -38,9 +38,9 @@ class FieldChange:
 class Change:
     """One object that is created, changed or deleted.
 
-    after: as it is then (created or changed). replaces: of a template, the name of the one that it
-    stands in for; its fields are then what is different between them. patches: by path, which
-    patch of a class has made it.
+    after: its new state (if created or changed). replaces: for a template, the name of the one that
+    it replaces; its fields are then the difference between both. patches: the patch of the class
+    that made each change, by path.
     """
 
     verb: Verb
@@ -53,10 +53,10 @@ class Change:
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
-    """Every object that differs, in the order of kinds and names. Of Secrets, no value is told.
+    """Every object that differs, sorted by kind and name. Values of Secrets are left out.
 
-    An object that is being deleted counts as deleted, although its finalizers may hold it for a
-    while. Status, and what only says who wrote what and when, do not count.
+    An object that is being deleted counts as deleted, although finalizers may hold it. Status and
+    bookkeeping metadata are ignored.
     """
     for name in sorted({*before, *after}):
         old, new = before.get(name), after.get(name)
@@ -98,9 +98,9 @@ _SECRET: Final = ("data", "stringData")
 
 
 def shown(document: Document) -> Document:
-    """Of an object, what counts: labels, annotations, owners and spec.
+    """The compared part of an object: labels, annotations, owners and spec.
 
-    Not what a controller or kubectl notes for itself.
+    Bookkeeping annotations of controllers and kubectl are left out.
     """
     metadata = {key: value for key, value in document["metadata"].items() if key in _METADATA}
     notes = {
@@ -120,7 +120,8 @@ _NOT_DECIDED: Final = ("metadata", "status", "apiVersion", "kind")
 
 
 def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
-    """The smallest fields that differ; lists are compared as a whole unless they are as long."""
+    """The smallest differing fields; lists are compared item by item only if their lengths are
+    equal."""
     if before == after:
         return
     pairs = _pairs(before, after)

@@ -1,8 +1,7 @@
-"""Who may have Machines updated in place, where a plan counts them as replaced.
+"""Finds extensions that may update Machines in place, which a plan counts as replaced.
 
-A plan does not know whether the InPlaceUpdates gate is open where it will be carried out, and an
-extension may think better of it until it is asked for good. So a plan tells the longer way, and who
-may make it shorter.
+A plan does not know whether the InPlaceUpdates gate will be open, nor the extension's final answer.
+So it shows the replacement, and lists the extensions that could avoid it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from kapy.apps.plan.objects import Objects
 
 
 def updating_handlers(objects: Objects, hook: str) -> list[str]:
-    """The handlers that decide on a kind of update, by name."""
+    """The names of the handlers that decide on a kind of in-place update."""
     return sorted(
         handler.name
         for one in objects.all(ExtensionConfig)

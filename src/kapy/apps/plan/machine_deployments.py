@@ -1,4 +1,4 @@
-"""MachineDeployments, foretold by their own planner."""
+"""Predicts rollouts of MachineDeployments with their controller's planner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from kapy.kube.model import encode
 
 
 def machine_deployments(objects: Objects, now: datetime) -> Iterator[Outcome]:
-    """Of each that is not as it is wanted, and neither paused nor going."""
+    """Predicted outcomes of all MachineDeployments that are not up to date, not paused and not
+    being deleted."""
     for deployment in objects.all(MachineDeployment):
         key = Key(deployment.metadata.namespace, deployment.spec.cluster_name)
         cluster = objects.get(Cluster, key)
@@ -79,8 +80,8 @@ def _outcome(
 
 
 def _cleaned_up(told: Forecast, now: datetime) -> tuple[list[Document], list[Document]]:
-    """The sets that stay (or are held by those who clean up after them), and those that are gone:
-    a finished rollout leaves none without Machines."""
+    """The MachineSets that stay (or are held by a finalizer) and those that are deleted: a finished
+    rollout keeps none without Machines."""
     done = all(
         (one.spec.replicas or 0) == 0 or one.metadata.name not in told.outdated for one in told.sets
     )
@@ -97,9 +98,9 @@ def _cleaned_up(told: Forecast, now: datetime) -> tuple[list[Document], list[Doc
 
 
 class Steps:
-    """Follows the Machines of MachineSets through the steps of a rollout.
+    """Tracks the Machines of MachineSets through the steps of a rollout.
 
-    gone: the set that each Machine which goes was in, by its name. created: how many are made.
+    gone: the MachineSet of each deleted Machine, by name. created: the number of new Machines.
     """
 
     def __init__(self, theirs: Mapping[str, Sequence[Machine]], order: str, now: datetime) -> None:
@@ -108,7 +109,7 @@ class Steps:
         self.created = 0
 
     def words(self, step: Step) -> Iterator[str]:
-        """What happens in a step."""
+        """Describe a step in words."""
         for name, (before, after) in step.scale.items():
             if after > before:
                 self.created += after - before
@@ -118,7 +119,7 @@ class Steps:
                 yield f"delete {', '.join(names)} of MachineSet {name} ({before} → {after})"
 
     def left(self, name: str) -> int:
-        """How many of the Machines that are there now stay in a set."""
+        """The number of existing Machines that stay in a set."""
         return len(self._there.get(name, ()))
 
     def _next(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Machine pools: their machines are their provider's business."""
+"""Predicts rollouts of MachinePools, whose machines are up to their providers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kapy.kube.model import copied
 
 
 def machine_pools(objects: Objects, nodes: PaperNodes) -> Iterator[Outcome]:
-    """Of each whose Nodes have another version than it, and which is neither paused nor going."""
+    """Outcomes of all MachinePools whose Nodes have another version and that are neither paused nor
+    being deleted."""
     for pool in objects.all(MachinePool):
         key = Key(pool.metadata.namespace, pool.spec.cluster_name)
         cluster = objects.get(Cluster, key)

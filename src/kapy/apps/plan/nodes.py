@@ -1,7 +1,7 @@
-"""What workload clusters would say of the Nodes of machine pools.
+"""Assumed versions of Nodes of machine pools in workload clusters.
 
-Nobody is asked: a pool's Nodes have the version that the pool had when the plan began, until its
-provider is counted as done.
+No workload cluster is asked: a pool's Nodes have the version that the pool had at the start of the
+plan, until its provider is assumed to have finished.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from kapy.kube.names import Resource
 
 
 class PaperNodes:
-    """Versions of Nodes by their names; one pool's Node is never another one's."""
+    """Versions of Nodes by name; node names are unique across pools."""
 
     def __init__(self) -> None:
         self._versions: dict[str, str] = {}
 
     def read(self, snapshot: Snapshot) -> None:
-        """Every Node has the version that its pool wants now."""
+        """Assume that every Node has the version of its pool now."""
         for pool in Objects(snapshot).all(MachinePool):
             self.upgrade(pool)
 
     def upgrade(self, pool: MachinePool) -> None:
-        """The Nodes of a pool are as it wants them."""
+        """Assume that the Nodes of a pool have its version now."""
         version = pool.spec.template.spec.version
         self._versions |= {ref.name: version for ref in pool.status.node_refs}
 
     def are_behind(self, pool: MachinePool) -> bool:
-        """Whether a Node of the pool has another version than it."""
+        """Whether a Node of the pool has another version than the pool."""
         version = pool.spec.template.spec.version
         return any(self._versions.get(ref.name) != version for ref in pool.status.node_refs)
 
@@ -43,10 +43,10 @@ class PaperNodes:
         return self
 
     def raw(self, key: Key) -> Document | None:
-        """A Node, as far as a topology looks at it."""
+        """A Node with the fields that topologies read."""
         version = self._versions.get(key.name)
         return None if version is None else {"status": {"nodeInfo": {"kubeletVersion": version}}}
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:  # noqa: ARG002
-        """Connections never change here: what becomes of pools is written to them."""
+        """Connections never change in a plan, so nothing is subscribed."""
         return lambda: None

@@ -37,7 +37,7 @@ class Objects:
         return self.snapshot.get(name)
 
     def controlled(self, kind: type[O], owner: Object) -> list[O]:
-        """What an object controls of a kind."""
+        """The objects of a kind whose controller is this object."""
         wanted, there = kind_of(kind), self._of(kind)
         return [
             there[name.key]
@@ -46,7 +46,8 @@ class Objects:
         ]
 
     def with_owned(self, documents: Iterable[Document]) -> list[Document]:
-        """The objects with everything that garbage collection takes along, owned ones first."""
+        """The objects with all dependents that are garbage-collected with them, dependents
+        first."""
         found: dict[str, Document] = {}
         todo = list(documents)
         while todo:
@@ -75,7 +76,7 @@ def kind_of(kind: type[Object]) -> GroupKind:
 
 
 def name_of(obj: Object) -> Name:
-    """What a plan calls an object."""
+    """The name of an object in a plan."""
     return Name(kind_of(type(obj)), obj.key)
 
 

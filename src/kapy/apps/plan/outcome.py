@@ -1,4 +1,4 @@
-"""What becomes of the machines of one object."""
+"""The predicted effect of a rollout on the machines of one object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.kube import Document
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A Machine that goes, and why another one takes its place."""
+    """A Machine that is replaced, and the reason."""
 
     name: str
     because: tuple[str, ...]
@@ -18,11 +18,11 @@ class Replaced:
 
 @dataclass(slots=True)
 class Rollout:
-    """What becomes of the machines of one object.
+    """The predicted rollout of one object.
 
-    creates: how many Machines are made. goes: those that go without one in their place. steps: in
-    words, in order. waits: OnDelete: somebody has to delete the old Machines. by_provider: another
-    provider decides. in_place: handlers of extensions that may have Machines updated instead.
+    creates: the number of new Machines. goes: Machines that are deleted without a replacement.
+    steps: in words, in order. waits: OnDelete: a user must delete the old Machines. by_provider:
+    another provider decides. in_place: extension handlers that may update Machines instead.
     """
 
     of: Name
@@ -36,15 +36,15 @@ class Rollout:
 
     @property
     def is_anything(self) -> bool:
-        """Whether machines come, go or are changed."""
+        """Whether machines are created, deleted or changed."""
         return bool(self.steps or self.goes or self.by_provider or self.waits)
 
 
 @dataclass(slots=True)
 class Outcome:
-    """A rollout, and what is there when it is over. Objects that are gone go first.
+    """A rollout, and the objects at its end. Deleted objects are removed first.
 
-    told: those of them that are told as deleted, beyond the Machines and what is made for these.
+    told: the deleted objects that the plan lists, besides Machines and their dependents.
     """
 
     rollout: Rollout
@@ -54,5 +54,5 @@ class Outcome:
 
 
 def machines(number: int) -> str:
-    """A number of Machines, in words."""
+    """A number of Machines as text."""
     return "a Machine" if number == 1 else f"{number} Machines"

@@ -1,4 +1,4 @@
-"""The plan itself: stage by stage, what changes and which machines follow."""
+"""Computes a plan stage by stage: the changes, and the rollouts that follow."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ LONGEST: Final = 60
 
 
 class World(Protocol):
-    """What is there before a change."""
+    """The management cluster, or files, before a change."""
 
     async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
-        """Put in everything that the wishes may touch. Raises KapyError."""
+        """Put all objects that the wishes may affect into the sandbox. Raises KapyError."""
         ...
 
     async def extensions(self) -> Sequence[Document]:
@@ -41,14 +41,14 @@ class World(Protocol):
     async def refusals(
         self, wishes: Sequence[Wish], following: Iterable[Document]
     ) -> Mapping[Name, str]:
-        """Which of the wishes, and of the objects that are written because of them, its API server
-        would refuse, and why: it may have admission that nobody else knows. Raises KapyError."""
+        """The reasons for which the API server would refuse wishes or objects written because of
+        them: it may have admission webhooks of its own. Raises KapyError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What happens at once, and the rollouts that follow before the next stage begins."""
+    """The immediate changes, and the rollouts that must finish before the next stage begins."""
 
     changes: tuple[Change, ...]
     rollouts: tuple[Rollout, ...]
@@ -60,11 +60,11 @@ class Stage:
 
 @dataclass(slots=True)
 class Plan:
-    """All stages.
+    """All stages of a plan.
 
-    under_way: what happens anyway, without the change. problems: why a Cluster or a class cannot
-    become what it should, by its name; nothing of those Clusters is changed. objects: everything as
-    it is in the end.
+    under_way: changes that happen anyway, without the wishes. problems: by name, the reason for
+    which a Cluster or class cannot reach its desired state; no object of those Clusters is changed.
+    objects: the final state.
     """
 
     stages: list[Stage] = field(default_factory=list)
@@ -86,9 +86,10 @@ async def planned(
     gates: FeatureGates,
     post: HookTransport | None = None,
 ) -> Plan:
-    """What the wishes would do in a world. Raises Refused and what reading the world raises.
+    """The plan of the wishes in a world. Raises Refused and the errors of reading the world.
 
-    post: the way to extensions, None for HTTPS; where there are any, the RuntimeSDK gate is open.
+    post: connects to extensions, None for HTTPS; the RuntimeSDK gate is open if there are
+    extensions.
     """
     causes, configs = Causes(), await world.extensions()
     if configs:
@@ -125,7 +126,7 @@ async def planned(
 
 
 def _first(plan: Plan) -> Iterator[Document]:
-    """What is written before anything else: the wishes, and what follows from them at once."""
+    """The first changes: the wishes, and their immediate consequences."""
     for stage in plan.stages[:1]:
         for change in stage.changes:
             if change.verb is not Verb.DELETE:
@@ -133,7 +134,7 @@ def _first(plan: Plan) -> Iterator[Document]:
 
 
 def _counts(change: Change, wishes: Sequence[Wish]) -> bool:
-    """Whether a change is told as such: what becomes of Machines is told with rollouts."""
+    """Whether a change is listed; changes of Machines are listed with rollouts."""
     name = change.name
     return name.kind.kind not in _OF_ROLLOUTS or any(
         (one.document["kind"], Key.of(one.document)) == (name.kind.kind, name.key) for one in wishes
@@ -144,8 +145,8 @@ _OF_ROLLOUTS: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
 
 
 async def _carried_out(box: Sandbox, found: Iterable[Outcome]) -> Snapshot:
-    """The snapshot after rollouts, before anybody has reacted to their end; what is to be told as
-    deleted is still in it."""
+    """The snapshot after rollouts and before any controller reacts; objects to be listed as deleted
+    are still in it."""
     deleted: dict[Name, Document] = {}
     for one in found:
         await box.remove(one.gone)

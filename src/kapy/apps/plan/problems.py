@@ -1,4 +1,4 @@
-"""Why Clusters and classes cannot become what they should."""
+"""The reasons for which Clusters and classes cannot reach their desired state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kapy.kube.names import GroupKind, split_api_version
 
 
 def problems(snapshot: Snapshot) -> Iterator[tuple[Name, str]]:
-    """What is wrong, by object, in the words of its conditions."""
+    """The problems by object, in the words of its conditions."""
     objects = Objects(snapshot)
     for cluster_class in objects.all(ClusterClass):
         said = [*_missing(objects, cluster_class), *_said(cluster_class)]

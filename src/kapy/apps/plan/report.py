@@ -1,4 +1,4 @@
-"""A plan for people, and for machines."""
+"""Prints a plan as text or JSON."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def _rollout(rollout: Rollout) -> Document:
 
 
 def as_text(plan: Plan, *, color: bool = False) -> str:
-    """The plan as people read it."""
+    """The plan as text for users."""
     return "\n".join(_Printer(color=color).lines(plan)) + "\n"
 
 
 def as_summary(plan: Plan, *, color: bool = False) -> str:
-    """How much the plan changes, in a line, and its problems."""
+    """A one-line summary of the plan, and its problems."""
     return "\n".join(_Printer(color=color).summary(plan)) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""Which Machines a change replaces, why, and in which steps; and what is there afterwards."""
+"""Predicts the rollouts of a change: replaced Machines, reasons, steps and the resulting
+objects."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from kapy.apps.plan.snapshot import Snapshot
 
 
 def outcomes(snapshot: Snapshot, nodes: PaperNodes, now: datetime) -> Iterator[Outcome]:
-    """Of everything with machines that is not as it is wanted.
+    """Predicted outcomes of all objects with machines that are not up to date.
 
-    MachineDeployments and KubeadmControlPlanes are foretold by their own planners. What other
-    control planes and machine pools do with their machines is their providers' business: they are
-    named, and counted as done. What is going, is gone afterwards.
+    Planners of the controllers predict MachineDeployments and KubeadmControlPlanes. Other control
+    planes and machine pools depend on their providers: they are listed and assumed to finish.
+    Objects that are being deleted are gone afterwards.
     """
     objects = Objects(snapshot)
     yield from deletions(objects, now)

@@ -1,8 +1,8 @@
-"""A copy of a management cluster in memory, in which a change can be tried out.
+"""A copy of a management cluster in memory, for trying out a change.
 
-It is the embedded API server with its admission and the controllers of managed topologies, and
-nothing else: no controller that would make machines, no provider. What is put into it keeps its
-identity: uid, status and whose fields are whose.
+It is the embedded API server with its admission and the controllers of managed topologies only: no
+controller that creates machines, and no provider. Objects keep their UIDs, statuses and managed
+fields.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Unknown(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A management cluster on paper.
+    """A simulated management cluster.
 
-    client: asks it as its administrator would. nodes: what its workload clusters would say.
-    versions: the resourceVersions that objects have outside. watched: objects of built-in kinds
-    that snapshots hold, too.
+    client: acts as its administrator. nodes: the assumed Nodes of workload clusters. versions: the
+    objects' resourceVersions in the original cluster. watched: objects of built-in kinds that
+    snapshots include.
     """
 
     server: Server
@@ -62,14 +62,14 @@ class Sandbox:
     watched: set[Name] = field(default_factory=set)
 
     async def define(self, crds: Iterable[Document]) -> None:
-        """Serve kinds of others, too; those that are there stay as they are."""
+        """Add CRDs of other providers; existing ones stay."""
         there = {Key.of(one) for one in (await self.client.list(CRDS)).items}
         for crd in crds:
             if Key.of(crd) not in there:
                 await self.client.create(CRDS, _bare(crd))
 
     async def put(self, documents: Iterable[Document]) -> None:
-        """Take objects in as they are, past admission; one without an identity gets one.
+        """Store objects as they are, without admission; an object without a UID gets one.
 
         Raises Unknown.
         """
@@ -84,7 +84,7 @@ class Sandbox:
         await plane.store.committed()
 
     async def remove(self, documents: Iterable[Document]) -> None:
-        """Objects that are gone, whatever their finalizers say."""
+        """Remove objects regardless of their finalizers."""
         plane = self.server.plane
         for document in documents:
             key = Key.of(document)
@@ -126,7 +126,7 @@ class Sandbox:
         return found
 
     async def settle(self) -> None:
-        """Let the controllers do what they can; time costs nothing here."""
+        """Let the controllers work until nothing changes any more; virtual time passes at once."""
         await asyncio.sleep(QUIET)
 
 
@@ -139,12 +139,12 @@ async def sandbox(
     explain: Explain,
     post: HookTransport | None,
 ) -> AsyncIterator[Sandbox]:
-    """A sandbox that works while the context is open.
+    """A running sandbox while the context is open.
 
-    fill: puts in what is there before any controller looks. explain: is told what patches do. post:
-    the way to extensions, None for HTTPS; they are asked where the RuntimeSDK gate is open. The
-    event loop's time should be a virtual one (`kapy.testing.virtual_time`), else settling takes as
-    long as it says.
+    fill: puts objects in before any controller starts. explain: receives the causes of changes by
+    patches. post: connects to extensions, None for HTTPS; they are called if the RuntimeSDK gate is
+    open. The event loop should use virtual time (`kapy.testing.virtual_time`), otherwise settling
+    takes real time.
     """
     rules = Rules(gates)
     server = Server.open(None, clock=clock, admission=(rules,), convert=converted)
@@ -174,7 +174,7 @@ async def sandbox(
 def _add_asking(
     runtime: Runtime, nodes: PaperNodes, explain: Explain, post: HookTransport | None
 ) -> None:
-    """The same controllers, with doors to the extensions that are there."""
+    """Add the same controllers, with clients of the existing extensions."""
     from kapy.apps.extensions import extensions  # all hooks: most plans have no extension
     from kapy.apps.extensions.foreseen import Foreseen
     from kapy.hooks.blocking_transport import BlockingTransport
@@ -186,7 +186,7 @@ def _add_asking(
 
 
 def _identified(document: Document) -> Document:
-    """A copy with what a server gives to every object."""
+    """A copy with the metadata that a server gives to every object."""
     metadata = dict(document["metadata"])
     group, _ = split_api_version(document["apiVersion"])
     metadata.setdefault("uid", f"{group}/{document['kind']}/{Key.of(document)}")
@@ -196,7 +196,7 @@ def _identified(document: Document) -> Document:
 
 
 def _bare(crd: Document) -> Document:
-    """A definition as it is created elsewhere: without what a server wrote into it."""
+    """A CRD without the fields that a server wrote into it."""
     given = crd["metadata"]
     kept = {name: given[name] for name in ("name", "labels", "annotations") if name in given}
     spec = {**crd["spec"], "conversion": {"strategy": "None"}}

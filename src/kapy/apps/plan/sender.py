@@ -1,4 +1,4 @@
-"""Writes as kubectl sends them: by a field manager, and unknown fields are refused."""
+"""Sends writes as kubectl does: with a field manager, and strict field validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kapy.kube.http import Request, Transport
 
 
 class Sender:
-    """Sends writes. dry_run: "All" for requests that change nothing."""
+    """Sends writes. dry_run: "All" for requests that store nothing."""
 
     def __init__(self, transport: Transport, dry_run: str) -> None:
         self._transport = transport
@@ -18,7 +18,7 @@ class Sender:
 
     @property
     def is_dry(self) -> bool:
-        """Whether nothing is stored."""
+        """Whether requests store nothing."""
         return "dryRun" in self._query
 
     async def __call__(
@@ -31,7 +31,7 @@ class Sender:
         *,
         force: bool = False,
     ) -> Document:
-        """The object as it is then. Raises ApiError."""
+        """Send a write; returns the resulting object. Raises ApiError."""
         query = {**self._query, "fieldManager": manager} | ({"force": "true"} if force else {})
         request = Request(method, path, query, {"content-type": media_type}, body)
         reply = await self._transport(request)

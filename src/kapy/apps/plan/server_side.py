@@ -1,4 +1,4 @@
-"""The requests of `kubectl apply --server-side`."""
+"""Sends the same requests as `kubectl apply --server-side`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ KEEPER: Final = "kubectl-last-applied"
 
 
 async def server_side(send: Sender, path: str, document: Document, manner: Manner) -> None:
-    """Apply an object, and take over what was applied client-side before.
+    """Apply an object, and take over the fields of an earlier client-side apply.
 
-    Raises Conflict where others own a field with another value, unless it is forced.
+    Raises Conflict if others own a field with another value, unless it is forced.
     """
     manager = manner.manager or MANAGER
 
@@ -46,7 +46,7 @@ async def server_side(send: Sender, path: str, document: Document, manner: Manne
 
 
 async def _with_keeper(send: Sender, path: str, live: Document) -> Document:
-    """The object after the annotation, if there is one, got an owner that applies."""
+    """The object after the last-applied annotation, if it exists, got a server-side apply owner."""
     metadata = live["metadata"]
     text = (metadata.get("annotations") or {}).get(ANNOTATION)
     owners = (

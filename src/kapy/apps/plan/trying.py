@@ -1,4 +1,4 @@
-"""Making a change in the sandbox as `kubectl apply` makes it."""
+"""Applies a change in the sandbox as `kubectl apply` does."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kapy.kube.names import CRDS, NAMESPACES, split_api_version
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An object that somebody wants, and where it is written. deletes: it is to go. manner: how
-    it is applied."""
+    """An object that the user wants to apply or delete, and its location. deletes: delete it.
+    manner: how it is applied."""
 
     document: Document
     source: str = ""
@@ -32,13 +32,13 @@ class Wish:
 
 
 class Refused(KapyError):
-    """An API server would not take an object; the message names it and says why."""
+    """An API server would refuse an object; the message names it and the reason."""
 
 
 @dataclass(slots=True)
 class Order:
-    """Wishes in the order in which they can be granted: a Cluster is checked by its class, and a
-    class by its templates."""
+    """Sorts wishes so that each can be admitted: classes before their Clusters, templates before
+    classes."""
 
     definitions: list[Wish] = field(default_factory=list)
     others: list[Wish] = field(default_factory=list)
@@ -60,9 +60,9 @@ class Order:
 
 
 async def grant(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
-    """Make all of the changes, and let the controllers act on them.
+    """Make all changes, and let the controllers react.
 
-    Raises Refused, and then nothing is known of the rest.
+    Raises Refused; the sandbox is then incomplete.
     """
     order = Order.of(_scoped(sandbox, wish) for wish in wishes)
     await sandbox.define(one.document for one in order.definitions)
@@ -76,7 +76,7 @@ async def grant(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
 
 
 def watch_wishes(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
-    """Have snapshots show what is wished for, also where it is of a built-in kind."""
+    """Include the wished objects in snapshots, even those of built-in kinds."""
     for wish in wishes:
         with suppress(Unknown):  # it is refused later, or its definition comes with the wishes
             if not sandbox.kind_of(wish.document).custom:
@@ -84,7 +84,7 @@ def watch_wishes(sandbox: Sandbox, wishes: Iterable[Wish]) -> None:
 
 
 def _scoped(sandbox: Sandbox, wish: Wish) -> Wish:
-    """The wish without a namespace where its kind has none."""
+    """The wish, without a namespace if its kind is cluster-scoped."""
     metadata = wish.document["metadata"]
     with suppress(Unknown):
         if "namespace" in metadata and not sandbox.kind_of(wish.document).resource.namespaced:
@@ -117,7 +117,7 @@ async def _grant(sandbox: Sandbox, wish: Wish) -> None:
 
 
 def _of_now(sandbox: Sandbox, wish: Wish) -> Document:
-    """The wanted object without its resourceVersion. Raises Refused when that is an older one."""
+    """The wanted object without its resourceVersion. Raises Refused if that is an outdated one."""
     metadata = dict(wish.document["metadata"])
     given = metadata.pop("resourceVersion", None)
     now = sandbox.versions.get(sandbox.name_of(wish.document), "")

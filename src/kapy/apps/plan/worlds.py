@@ -1,4 +1,4 @@
-"""Where a plan's objects come from: files alone, or a management cluster as it is now."""
+"""The sources of a plan's objects: files alone, or a live management cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROVIDER: Final = "cluster.x-k8s.io/provider"
 
 @dataclass(frozen=True, slots=True)
 class Offline:
-    """What files say is there: nothing, or a whole management cluster (`kubectl get -o yaml`)."""
+    """Objects from files: none, or a whole management cluster (`kubectl get -o yaml`)."""
 
     documents: Sequence[Document] = ()
 
@@ -50,18 +50,18 @@ class Offline:
         wishes: Sequence[Wish],  # noqa: ARG002
         following: Iterable[Document],  # noqa: ARG002
     ) -> Mapping[Name, str]:
-        """Nobody is there to refuse."""
+        """Without a server there are no refusals."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """A management cluster. Only what the wishes may touch is read of it."""
+    """A live management cluster. Only objects that the wishes may affect are read."""
 
     client: Client
 
     async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
-        """Read and put in; what may not be read is taken as not there. Raises KapyError."""
+        """Read the objects; unreadable kinds count as empty. Raises KapyError."""
         there = (await self.client.list(CRDS)).items
         crds = [one for one in there if _is_ours(one)]
         await into.define([*crds, *(one for one in there if _is_wished(one, wishes))])
@@ -74,13 +74,13 @@ class Managed:
         await into.put(found.values())
 
     async def extensions(self) -> Sequence[Document]:
-        """The ExtensionConfigs of the management cluster, none where they may not be read."""
+        """The ExtensionConfigs of the management cluster, none if they cannot be read."""
         return await self._list(ExtensionConfig.RESOURCE, "")
 
     async def refusals(
         self, wishes: Sequence[Wish], following: Iterable[Document]
     ) -> Mapping[Name, str]:
-        """What a dry run of each of them says, webhooks included. Raises Unreachable."""
+        """The result of a dry run of each object, webhooks included. Raises Unreachable."""
         kinds, found = Kinds(self.client), dict[Name, str]()
 
         async def ask(document: Document, manner: Manner | None = None) -> None:
@@ -151,8 +151,8 @@ class Managed:
 def _meant(
     wishes: Sequence[Wish], clusters: Iterable[Document], classes: Iterable[Document]
 ) -> Iterator[Key]:
-    """The Clusters that the wishes can touch: themselves, of their classes, by templates of those,
-    and those whose objects are wished for."""
+    """The Clusters that the wishes can affect: wished Clusters, Clusters of wished classes or
+    templates, and Clusters whose objects are wished."""
     names = {
         (one.document["kind"], one.document["metadata"].get("namespace", "default"),
          one.document["metadata"]["name"])
@@ -196,7 +196,7 @@ def _refers(cluster_class: Document, names: set[tuple[str, str, str]]) -> bool:
 
 
 def _belongs(document: Document, meant: set[Key]) -> bool:
-    """Whether an object is of a Cluster that counts, or of none (templates of classes)."""
+    """Whether an object belongs to an affected Cluster, or to none (templates of classes)."""
     labels = document["metadata"].get("labels") or {}
     name = labels.get(Label.CLUSTER_NAME)
     return name is None or Key(document["metadata"].get("namespace", ""), name) in meant
@@ -215,7 +215,7 @@ def _is_wished(crd: Document, wishes: Sequence[Wish]) -> bool:
 
 
 def _stored(crds: Iterable[Document]) -> Iterator[Resource]:
-    """Each kind in the version that is stored."""
+    """Each kind in its storage version."""
     for crd in crds:
         spec = crd["spec"]
         for version in spec["versions"]:

@@ -1,8 +1,8 @@
-"""A new runtime extension: code with a handler, its tests, and a release that clusterctl installs.
+"""A new runtime extension project: code with a handler, tests, and a release for clusterctl.
 
-The release is a provider of clusterctl (type RuntimeExtensionProvider): two replicas behind one
-Service, which share a CA in a Secret and have no rights but on that Secret. Core takes the
-authority from there into the ExtensionConfig (`inject-ca-from-secret`).
+The release is a provider for clusterctl (type RuntimeExtensionProvider): two replicas behind one
+Service, which share a CA in a Secret and have no rights except on that Secret. Core injects the CA
+from there into the ExtensionConfig (`inject-ca-from-secret`).
 """
 
 from __future__ import annotations
