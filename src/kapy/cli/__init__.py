@@ -1,1 +1,1 @@
-"""Command lines. Parse, call, print; no decisions."""
+"""The command lines: they parse arguments, call the library and print; they make no decisions."""

@@ -1,4 +1,4 @@
-"""Warnings that API servers send with their answers, on standard error, as upstream shows them."""
+"""Prints the warnings of API servers on standard error, as upstream does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HIDDEN: Final[dict[str, Sequence[re.Pattern[str]]]] = {
 
 
 class Warned(Interceptor):
-    """A transport whose answers' warnings are shown, each once. hidden: a name of SETS."""
+    """A transport that prints each warning of its answers once. hidden: a name in SETS."""
 
     __slots__ = ("_hidden", "_seen", "_show")
 

@@ -1,4 +1,4 @@
-"""A plane in a process of its own, which goes on when this one ends."""
+"""Starts a plane in a background process that outlives this one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ PATIENCE: Final = 10.0
 
 
 class DidNotStart(KapyError):
-    """The plane ended before it was ready; the message is what it said last."""
+    """The plane ended before it was ready; the message is its last output."""
 
 
 @asynccontextmanager
 async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presence]]:
-    """Start a plane and wait until it is ready; yields a client of it. It is not stopped.
+    """Start a plane and wait until it is ready; yields a client of it. The plane is not stopped
+    afterwards.
 
     Raises PlaneRuns, DidNotStart.
     """
@@ -60,10 +61,10 @@ async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presenc
 
 
 async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
-    """The plane that `kapy up` with these arguments runs in the folder, as soon as it is ready.
+    """Start a plane in the folder with these arguments of `kapy up`; returns when it is ready.
 
-    What it waits for meanwhile is printed. Ctrl-C and SIGTERM end it as long as it is not ready.
-    Raises PlaneRuns, DidNotStart, GivenUp.
+    The plane's progress is printed. Ctrl-C and SIGTERM stop it while it is not ready. Raises
+    PlaneRuns, DidNotStart, GivenUp.
     """
     folder.make()
     if is_claimed(folder):
@@ -81,7 +82,7 @@ async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
 
 
 async def _started(arguments: Sequence[str], folder: Folder) -> bool:
-    """Start the process; answers whether it became ready, else it has ended."""
+    """Start the process; returns whether it became ready, otherwise it has ended."""
     process, pipe = _spawned(arguments, folder)
     try:
         is_ready = await _heard(pipe, folder)
@@ -95,7 +96,7 @@ async def _started(arguments: Sequence[str], folder: Folder) -> bool:
 
 
 def _spawned(arguments: Sequence[str], folder: Folder) -> tuple[subprocess.Popen[bytes], int]:
-    """The process, and the pipe in which it tells how it gets on."""
+    """The process, and the pipe on which it reports its progress."""
     reading, writing = os.pipe()
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -114,7 +115,7 @@ def _spawned(arguments: Sequence[str], folder: Folder) -> tuple[subprocess.Popen
 
 
 async def _heard(pipe: int, folder: Folder) -> bool:
-    """Print what the process tells through the pipe, until it is ready (True) or ends."""
+    """Print the progress from the pipe until the process is ready (True) or ends."""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb")
@@ -138,7 +139,7 @@ async def _heard(pipe: int, folder: Folder) -> bool:
 
 
 def _tell_of_silence(seconds: float, folder: Folder) -> None:
-    """Raises DidNotStart when it is too long."""
+    """Report a process that is silent; raises DidNotStart after too long."""
     if seconds >= SILENCE:
         raise DidNotStart(
             f"the management plane said nothing for {seconds:.0f} s and was ended; its log is "
@@ -152,7 +153,7 @@ def _tell_of_silence(seconds: float, folder: Folder) -> None:
 
 
 def _see_end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a process that ends; a short while, then it is made to."""
+    """Wait for a process to end, and kill it after a short while."""
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -162,8 +163,10 @@ def _see_end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def relayed(pipe: int | None) -> Iterator[Callable[[], None]]:
-    """In the process that `begun` has started: tells it what the plane waits for in this context,
-    and, by the function, that it is ready."""
+    """Report the start's progress to the parent process, in the process that `begun` has started.
+
+    The returned function reports that the plane is ready.
+    """
     if pipe is None:
         yield lambda: None
         return
@@ -189,7 +192,7 @@ class _Relay(logging.Handler):
         self._stream = stream
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass a record on, as a line; whoever has ended the reader ends this process, too."""
+        """Write a record to the pipe as a line; if the reader is gone, this process ends, too."""
         with suppress(OSError):
             self._stream.write(" ".join(record.getMessage().split()).encode() + b"\n")
 

@@ -1,4 +1,5 @@
-"""Tables as upstream prints them (Go's tabwriter: at least 10 wide, 3 apart, the last as it is)."""
+"""Tables in upstream's format (Go's tabwriter: columns at least 10 wide, 3 apart, the last
+unpadded)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _GAP: Final = 3
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """The lines of a table, the heads among them."""
+    """The lines of a table, including the header."""
     last = len(rows[0]) - 1
     widths = [max(_LEAST_WIDTH, *(len(row[at]) + _GAP for row in rows)) for at in range(last)]
     lines = (

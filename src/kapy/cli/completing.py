@@ -1,4 +1,4 @@
-"""What a shell is told of values: clusters, contexts, planes, files."""
+"""Shell completion of values: clusters, contexts, planes, files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Completer = Callable[[click.Context, str], list[CompletionItem]]
 
 
 def add_completion(params: Iterable[click.Parameter]) -> None:
-    """Have parameters complete what their names promise: clusters, contexts, planes, files."""
+    """Add completion to parameters by their names: clusters, contexts, planes, files."""
     for param in params:
         found = _completer(param)
         if found is not None:
@@ -76,7 +76,7 @@ def _sources(ctx: click.Context, begun: str) -> list[CompletionItem]:  # noqa: A
 
 
 def _contexts(file: str, ctx: click.Context, begun: str) -> list[CompletionItem]:
-    """Those of the file that another flag names."""
+    """The contexts in the file that another flag names."""
     return _beginning(begun, _quietly(partial(_context_names, ctx.params.get(file) or "")))
 
 
@@ -89,7 +89,7 @@ def _beginning(begun: str, names: Sequence[str]) -> list[CompletionItem]:
 
 
 def _quietly(names: Callable[[], Sequence[str]]) -> Sequence[str]:
-    """The names, none where they cannot be read: a shell has no place for errors."""
+    """The names, none if they cannot be read: shell completion must not print errors."""
     try:
         return names()
     except Exception:  # whatever is wrong is told by the command itself

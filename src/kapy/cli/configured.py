@@ -1,4 +1,4 @@
-"""The configuration that a command works with."""
+"""Loads the configuration of a command."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DETAIL: Final = 5
 
 
 def config() -> Config:
-    """What `--config`, or else the file in the usual place, and the environment say.
+    """The configuration of `--config` or the default location, and of the environment.
 
-    What it does is told on standard error, as far as -v allows. Raises ConfigError.
+    Its log messages go to standard error, at the level of -v. Raises ConfigError.
     """
     from kapy.clusterctl.config import load
 
@@ -35,7 +35,7 @@ def config() -> Config:
 
 
 def verbosity(settings: Config) -> int:
-    """How much is said: -v, or else CLUSTERCTL_LOG_LEVEL."""
+    """The log level: -v, or else CLUSTERCTL_LOG_LEVEL."""
     given = persistent().verbosity
     if given is not None:
         return given

@@ -53,7 +53,7 @@ def check(path: Path, output: str, fail_on: str) -> int:
 
 
 def printed(reports: Sequence[Report], output: str, fail_on: str) -> int:
-    """Print reports; returns the exit code that their findings make."""
+    """Print reports; returns the exit code for their findings."""
     from kapy.testing.conformance.findings import worst_of
     from kapy.testing.conformance.reports import FORMATS
 

@@ -27,7 +27,8 @@ TERMINATED = 143
 
 @dataclass(frozen=True)
 class Told:
-    """What the user has said about the run. seconds: quiet, and within. seeds: of bad days."""
+    """The user's options of the run. seconds: quiet, and within. seeds: of runs with fault
+    injection."""
 
     seconds: tuple[float | None, float | None]
     seeds: range
@@ -179,7 +180,7 @@ def _chosen(
     kubeconfig: Path | None,
     told: Told,
 ) -> tuple[Launcher, Callable[[ProviderUnderTest], Report]]:
-    """How the provider runs, and who judges it then."""
+    """The way in which the provider runs, and the matching judge of its behaviour."""
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
         raise click.UsageError(
             "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "
@@ -236,7 +237,7 @@ def _chosen(
 
 
 async def _stoppable(run: Coroutine[Any, Any, Report]) -> Report:
-    """Let SIGTERM end a run as Ctrl-C does: what was made is removed before."""
+    """Let SIGTERM end a run as Ctrl-C does: created objects are removed first."""
     import asyncio
     import signal
 
@@ -262,7 +263,7 @@ async def _stoppable(run: Coroutine[Any, Any, Report]) -> Report:
 
 @contextmanager
 def _report_leftovers(context: RunContext) -> Iterator[None]:
-    """Tell what remains, where there is no report that could."""
+    """Print the remaining objects if no report lists them."""
     try:
         yield
     except BaseException:

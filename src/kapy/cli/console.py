@@ -1,4 +1,4 @@
-"""What a command says while it works: a spinner on a terminal, plain lines where it is piped."""
+"""Prints a command's progress: a spinner on a terminal, plain lines if output is piped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import click
 
 
 class Console:
-    """Progress. json: standard output is kept for the result, progress goes to standard error."""
+    """Progress output. json: progress goes to standard error, since standard output has the
+    result."""
 
     def __init__(self, *, json: bool = False) -> None:
         self._stream = sys.stderr if json else sys.stdout
@@ -19,7 +20,7 @@ class Console:
         self._live = self._stream.isatty()
 
     def step(self, text: str) -> None:
-        """Something begins that takes a while."""
+        """Begin a step that takes a while."""
         if not self._live:
             self._line(f"{text} …")
             return
@@ -30,19 +31,19 @@ class Console:
         self._spinner.start()
 
     def done(self, text: str) -> None:
-        """Something is done; what began goes on."""
+        """Report a finished part; the current step continues."""
         if self._spinner is not None:
             self._spinner.console.print(f"[green]✓[/green] {text}", highlight=False)
         else:
             self._line(f"✓ {text}" if self._live else text)
 
     def say(self, text: str, *, nl: bool = True) -> None:
-        """Plain text, after which nothing spins."""
+        """Print plain text and stop the spinner."""
         self.end()
         click.echo(text, nl=nl, file=self._stream)
 
     def end(self) -> None:
-        """What began is over."""
+        """End the current step."""
         if self._spinner is not None:
             self._spinner.stop()
             self._spinner = None
@@ -54,7 +55,7 @@ class Console:
 
 @contextmanager
 def spinning(text: str) -> Iterator[None]:
-    """A spinner on standard error during the context; nothing where that is no terminal."""
+    """A spinner on standard error while the context is open; none if that is not a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""The options of `kapy up` about its controllers: the flags of upstream's managers."""
+"""The controller options of `kapy up`: the flags of upstream's managers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def controller_options(command: F) -> F:
 
 
 def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATES) -> Controlling:
-    """What the controllers are told. gates: where nothing is said. Raises click.UsageError."""
+    """The settings of the controllers. gates: the default feature gates. Raises
+    click.UsageError."""
     texts = {flag.name: texts_of(flag, given) for flag in _FLAGS}
     try:
         told = controlling(texts, gates=gates)
@@ -61,7 +62,7 @@ def flag_option(flag: Flag) -> Callable[[F], F]:
 
 
 def texts_of(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """What was given of a flag."""
+    """The given texts of a flag."""
     value = given[flag.name.replace("-", "_")]
     if flag.several:
         return tuple(value)

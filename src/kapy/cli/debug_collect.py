@@ -27,7 +27,7 @@ ANSWER: Final = 15.0
 
 
 class FileExists(KapyError):
-    """The archive would replace a file."""
+    """The archive would overwrite a file."""
 
 
 @command(missing="please specify a cluster name")
@@ -122,7 +122,7 @@ def _consoles(providers: Sequence[str]) -> Callable[[Document], MachineConsole]:
 
 @asynccontextmanager
 async def _dialed(kubeconfig: str) -> AsyncIterator[Client]:
-    """A client of the workload cluster of a kubeconfig."""
+    """A client of a workload cluster by its kubeconfig."""
     from kapy.client.client import Client
     from kapy.client.https import Https
     from kapy.client.kubeconfig import parse
@@ -135,7 +135,7 @@ async def _dialed(kubeconfig: str) -> AsyncIterator[Client]:
 
 
 def _plane_logs(server: str) -> Sequence[str]:
-    """The log of the plane that serves there, where it runs in the background on this computer."""
+    """The log of the plane behind that server, if it runs in the background on this computer."""
     from kapy.apps.planes import planes_in
     from kapy.apps.settings import base_of_planes
 

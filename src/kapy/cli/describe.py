@@ -32,7 +32,7 @@ class NoCluster(KapyError):
 
 @dataclass(frozen=True)
 class Picture:
-    """How a tree is shown: as a table, or in one of the forms of `-o`."""
+    """The output format of a tree: a table, or one of the forms of `-o`."""
 
     output: str
     color: bool
@@ -186,7 +186,8 @@ def _printer(picture: Picture) -> Callable[[Node, Node], str]:
 
 
 def wants_color(asked: bool | None) -> bool:
-    """Whether output is coloured: as asked, but never with NO_COLOR; else on a terminal."""
+    """Whether output is coloured: by the flag, but never with NO_COLOR; by default on a
+    terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return sys.stdout.isatty() if asked is None else asked

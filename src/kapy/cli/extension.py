@@ -25,10 +25,10 @@ _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How an extension is to be served, as the command line says it.
+    """The command line's options for serving an extension.
 
-    plane: where a plane that has started this process reads the manifest. It ends standard input
-    when the process is to end.
+    plane: where the plane that started this process reads the manifest. The plane closes standard
+    input to stop the process.
     """
 
     host: str
@@ -125,7 +125,7 @@ def serve(
 
 
 async def _reload(place: str, host: str, port: int) -> None:
-    """Serve with the arguments that were typed, in a process for each state of the source."""
+    """Serve with the same arguments, in a new process for each state of the source."""
     from kapy.apps.extension_server.reloading import reloaded, source_folder
     from kapy.cli.stopping import GivenUp, told_to_stop
 
@@ -177,7 +177,7 @@ async def _serve(application: Application, wish: Wish) -> None:
 
 
 def _kept_from_prints() -> IO[bytes]:
-    """Standard output for the plane alone: what a module prints goes where its log goes."""
+    """Reserve standard output for the plane: prints of a module go to its log."""
     plane = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return plane

@@ -1,4 +1,4 @@
-"""The options of `kapy up` about runtime extensions."""
+"""The runtime extension options of `kapy up`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def extension_options(command: F) -> F:
 
 
 def extensions_of(given: Mapping[str, Any]) -> Sequence[Wanted]:
-    """Which extensions are wanted. Raises click.UsageError."""
+    """The configured extensions. Raises click.UsageError."""
     ca = given["extension_ca"]
     try:
         found = [wanted(one, ca.read_bytes() if ca else b"") for one in given["extensions"]]
@@ -54,5 +54,5 @@ def extensions_of(given: Mapping[str, Any]) -> Sequence[Wanted]:
 
 
 def gates_for(given: Mapping[str, Any]) -> FeatureGates:
-    """The usual gates, with RuntimeSDK open where extensions are wanted."""
+    """The default feature gates, with RuntimeSDK enabled if there are extensions."""
     return replace(EMBEDDED_GATES, runtime_sdk=bool(given["extensions"]))

@@ -1,12 +1,12 @@
-"""Commands and flags that are parsed as upstream's command line parses its own (cobra, pflag).
+"""Commands and flags with upstream's syntax (cobra, pflag).
 
     @command()
     @strings("-i", "--infrastructure", help="Infrastructure providers.")
     @click.option("--wait-providers", is_flag=True)
     def init(infrastructure: tuple[str, ...], wait_providers: bool) -> None: ...
 
-Every command takes `--config` and `-v`, wherever they stand; `persistent()` says what was given.
-A switch takes a value, too: `--grouping=false`.
+Every command accepts `--config` and `-v`, in any position; `persistent()` returns their values. A
+switch may have a value, too: `--grouping=false`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TYPED: Final = "kapy.cli.typed"
 
 @dataclass(frozen=True, slots=True)
 class Persistent:
-    """What counts for every command.
+    """The values of the flags that every command has.
 
-    config: path or URL of the configuration file, "" for the usual place. verbosity: None where
+    config: path or URL of the configuration file, "" for the default location. verbosity: None if
     it was not given (then CLUSTERCTL_LOG_LEVEL counts).
     """
 
@@ -38,19 +38,19 @@ class Persistent:
 
 
 def persistent() -> Persistent:
-    """What was given of the flags that every command has."""
+    """The values of the persistent flags."""
     meta = click.get_current_context().meta
     return Persistent(meta.get(_CONFIG, ""), meta.get(_VERBOSITY))
 
 
 def typed() -> Sequence[str]:
-    """The arguments of the command that is called, as they were typed."""
+    """The original arguments of the called command."""
     given: Sequence[str] = click.get_current_context().meta[_TYPED]
     return given
 
 
 class WithHelp(click.UsageError):
-    """A command was called wrongly, and its help says how."""
+    """A usage error that is followed by the command's help."""
 
 
 class Command(click.Command):
@@ -66,7 +66,7 @@ class Command(click.Command):
         self.params.extend(persistent_flags(self.params))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters; a shell that asks for values is told what they can be."""
+        """The parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
             from kapy.cli.completing import add_completion
@@ -90,9 +90,10 @@ class Command(click.Command):
             raise
 
     def _as_click_has_it(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments without values of switches, and without the `=` of `-n=herd`.
+        """Normalize arguments for click: without values of switches, and without the `=` of
+        `-n=herd`.
 
-        What follows `--` is somebody else's.
+        Arguments after `--` are not changed.
         """
         end = args.index("--") if "--" in args else len(args)
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
@@ -111,7 +112,7 @@ class Command(click.Command):
 
 
 def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
-    """As click.command, for a Command."""
+    """Like click.command, for a Command."""
     return click.command(name, cls=Command, **more)
 
 
@@ -137,7 +138,7 @@ _TRUTHS: Final = {
 
 
 def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
-    """Raises UsageError in upstream's words, with the nearest flag."""
+    """Raises UsageError with upstream's message and the nearest flag."""
     name = error.option_name
     if name.startswith("--"):
         text = f"unknown flag: {name}"
@@ -149,7 +150,7 @@ def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
 
 
 def strings(*names: str, help: str) -> Callable[[F], F]:
-    """A flag with any number of values: given several times, or separated by commas."""
+    """A flag with multiple values, repeated or comma-separated."""
 
     def split(_: object, __: object, given: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part for one in given for part in one.split(",") if part)
@@ -158,7 +159,7 @@ def strings(*names: str, help: str) -> Callable[[F], F]:
 
 
 def persistent_flags(given: list[click.Parameter]) -> list[click.Parameter]:
-    """`--config` and `-v`; `-v` not where a command has one of its own."""
+    """`--config` and `-v`; no `-v` if the command defines its own."""
     taken = {name for one in given for name in (*one.opts, *one.secondary_opts)}
     return [one for one in _flags() if not taken.intersection(one.opts)]
 

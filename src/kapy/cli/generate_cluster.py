@@ -125,7 +125,7 @@ def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str,
 
 
 def _is_near(source: Source, settings: Config) -> bool:
-    """Whether a template is on this machine, and nobody has to be asked which one it is."""
+    """Whether a template is a local file, so that no server is needed."""
     from kapy.clusterctl.provider import ProviderType
     from kapy.clusterctl.repository import is_near
     from kapy.clusterctl.templates.generate import FromPlace, FromRepository
@@ -143,7 +143,7 @@ def _is_near(source: Source, settings: Config) -> bool:
 
 @contextmanager
 def _reaching(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
-    """The management cluster, connected to when somebody asks, and once."""
+    """Connects to the management cluster on first use, once."""
     with ExitStack() as connections:
 
         @cache
@@ -156,7 +156,7 @@ def _reaching(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
 
 
 def _listed(variables: Mapping[str, str | None], wishes: TemplateOptions) -> str:
-    """Variables that must be set, then the others with what they are if they are not."""
+    """The required variables, then the others with their defaults."""
     shown = {name: _shown_default(name, own, wishes) for name, own in variables.items()}
     lines = [f"  - {name}" for name, default in shown.items() if default is None]
     if lines:
@@ -170,7 +170,7 @@ def _listed(variables: Mapping[str, str | None], wishes: TemplateOptions) -> str
 
 
 def _shown_default(name: str, default: str | None, wishes: TemplateOptions) -> str | None:
-    """What a variable is if nobody sets it; for those that flags set, what these say."""
+    """The default of a variable; for variables with flags, the flag's text."""
     from kapy.kube.go_quoted import go_quoted
 
     if name == "CLUSTER_NAME":

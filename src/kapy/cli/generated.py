@@ -1,4 +1,4 @@
-"""Where generated YAML goes, and how the coroutines that make it are run."""
+"""Writes generated YAML, and runs the coroutines that generate it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write(documents: Iterable[Document], place: str) -> None:
 def write_text(text: str, place: str, *, told: str) -> None:
     """Print text, or write it to a file that only its owner can read.
 
-    place: a path; "" and `-` are standard output. told: how the error begins where the file cannot
+    place: a path; "" and `-` are standard output. told: the start of the error if the file cannot
     be written. Raises ClusterctlError.
     """
     place = place.strip()
@@ -46,7 +46,7 @@ def _opened(path: Path) -> int:
 
 
 def finished(work: Coroutine[Any, Any, T], *, near: bool) -> T:
-    """The result of a coroutine. near: it never waits, so that it needs no event loop."""
+    """The result of a coroutine. near: it never waits, so no event loop is needed."""
     if near:
         from kapy._aio.straight import run
 

@@ -1,4 +1,4 @@
-"""Groups of commands below `kapy`."""
+"""The command groups of `kapy`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy hooks`: what runtime extensions can be asked."""
+"""`kapy hooks`: lists and calls the hooks of runtime extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installations on a plane of this machine tell which access to it a release asks for."""
+"""Shows the host access that a release requests when it is installed on a plane of this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 async def prepared(stack: AsyncExitStack, client: Client, how: How, say: Steps) -> How:
-    """A way to install that allows the access, where the plane is of this machine."""
+    """The installation options with a step that allows host access, if the plane is on this
+    machine."""
     from kapy.apps.local_programs import plane_folder_if_any
 
     folder = await plane_folder_if_any(client)
@@ -30,7 +31,7 @@ async def prepared(stack: AsyncExitStack, client: Client, how: How, say: Steps) 
 
 
 def with_step(how: How, step: Step) -> How:
-    """A way to install with another step of its preparation."""
+    """The installation options with an additional preparation step."""
     before = how.prepare
 
     def both(queued: Sequence[Components]) -> None:

@@ -35,7 +35,7 @@ You can now create your first workload cluster by running the following:
 
 
 class _Init(Command, Lazy):
-    """A command of its own, with one below it."""
+    """A command that also has a subcommand."""
 
 
 @click.command(
@@ -90,7 +90,7 @@ def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **g
 
 
 def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Commands by the labels of providers. Raises click.UsageError."""
+    """Commands by provider label. Raises click.UsageError."""
     found: dict[str, tuple[str, ...]] = {}
     for one in programs:
         label, equals, path = one.partition("=")

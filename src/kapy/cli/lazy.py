@@ -1,4 +1,4 @@
-"""Groups whose commands are modules, imported when they are called."""
+"""Command groups that import the module of a command when it is called."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kapy.cli.tree import Commands
 class Lazy(click.Group):
     """A group of commands.
 
-    commands_at: `module:attribute` and one line of help, by name. A group that is called without
-    a command, or with one that it does not know, prints its help, as upstream's do.
+    commands_at: `module:attribute` and one line of help, by name. Without a command, or with an
+    unknown one, a group prints its help, as in upstream.
     """
 
     def __init__(self, *args: Any, commands_at: Commands, **more: Any) -> None:
@@ -24,7 +24,7 @@ class Lazy(click.Group):
         self.params.extend(persistent_flags(self.params))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters; a shell that asks for values is told what they can be."""
+        """The parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
             from kapy.cli.completing import add_completion
@@ -56,7 +56,8 @@ class Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def _refuse(self, ctx: click.Context, args: list[str]) -> NoReturn:
-        """Says what there is, as upstream does: at the root an error, below it the help."""
+        """Refuse an unknown command as upstream does: the root reports an error, a group prints its
+        help."""
         if ctx.parent is None:
             raise click.UsageError(
                 f'unknown command "{args[0]}" for "kapy"{self._way_out(args[0])}'

@@ -1,4 +1,4 @@
-"""How a plane's log lines look: text for people, or JSON for what collects logs."""
+"""The format of a plane's log lines: text for people, or JSON for log collectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
 
 
 class Json(logging.Formatter):
-    """One object a line; what a record tells in fields (of a request) stands beside its message."""
+    """Formats one JSON object per line; the fields of a record stand beside its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -29,7 +29,8 @@ class Json(logging.Formatter):
 
 
 def log_to_stderr(verbose: int, form: str = "text") -> None:
-    """Warnings and errors, or more where that is asked for. form: `text` or `json`."""
+    """Log warnings and errors to standard error, and more at a higher level. form: `text` or
+    `json`."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Json() if form == "json" else logging.Formatter(TEXT))

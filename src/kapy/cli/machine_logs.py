@@ -69,7 +69,7 @@ def machine(
 
 
 def beginning(since: str, since_time: str, now: datetime) -> datetime | None:
-    """The moment that --since or --since-time name."""
+    """The start time from --since or --since-time."""
     from kapy.kube.duration import parse
 
     if since and since_time:
@@ -113,7 +113,7 @@ async def _print(
 def chosen(
     sources: Mapping[str, str], wanted: Sequence[str], target: MachineTarget
 ) -> Sequence[str]:
-    """The logs that are printed; what is chosen for the user is told on standard error."""
+    """The logs to print; a default choice is reported on standard error."""
     if "all" in wanted:
         return list(sources)
     unknown = [one for one in wanted if one not in sources]
@@ -129,7 +129,7 @@ def chosen(
 
 
 async def _print_lines(name: str, pieces: AsyncIterator[bytes]) -> None:
-    """Print whole lines, each with the name of its log. One that cannot be read is told."""
+    """Print whole lines, each with the name of its log. A log that cannot be read is reported."""
     from kapy.sdk import ConsoleUnavailable
 
     head, rest = f"[{name}] ".encode(), b""

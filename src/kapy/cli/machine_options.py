@@ -1,4 +1,4 @@
-"""Options of commands that look into one machine, and the way to its console."""
+"""Options of commands for one machine, and the connection to its console."""
 
 from __future__ import annotations
 

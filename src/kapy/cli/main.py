@@ -12,9 +12,9 @@ INTERRUPTED = 130
 def main() -> None:
     """Entry point of the `kapy` command; Ctrl-C ends it without a traceback at any moment.
 
-    While a command runs, Ctrl-C is a KeyboardInterrupt. Before and after that there is nothing to
-    end in order, and Ctrl-C ends the process at once: callbacks of the import system and of the
-    end of the interpreter would print a KeyboardInterrupt, and forget it.
+    While a command runs, Ctrl-C raises KeyboardInterrupt. Before and after that no cleanup is
+    needed, so Ctrl-C ends the process at once: callbacks of the import system and of the
+    interpreter's shutdown would print a KeyboardInterrupt and ignore it.
     """
     try:
         code = _run(sys.argv[1:])
@@ -40,7 +40,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _on_ctrl_c(handler: object) -> None:
-    """Handle SIGINT so, unless it is ignored (as of a shell's job in the background)."""
+    """Set the handler of SIGINT, unless SIGINT is ignored (as in a shell's background job)."""
     if _signal.getsignal(_signal.SIGINT) in (_signal.SIG_DFL, _signal.default_int_handler):
         _signal.signal(_signal.SIGINT, handler)
 

@@ -35,7 +35,7 @@ _AGAIN: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"
 
 @dataclass(frozen=True)
 class Given:
-    """What was asked for; the names are those of the flags."""
+    """The user's options; the fields are named after the flags."""
 
     kubeconfig: str
     kubeconfig_context: str
@@ -97,7 +97,7 @@ def move(**given: Any) -> None:
 
 
 class _Moving:
-    """One call of the command. begun: there is a journal, with which one could go on."""
+    """One call of the command. begun: a journal exists, so the move can be resumed."""
 
     def __init__(self, asked: Given) -> None:
         from kapy.cli.configured import config, verbosity
@@ -108,7 +108,7 @@ class _Moving:
         self._steps: Steps | None = None
 
     async def run(self, steps: Steps) -> None:
-        """Do what was asked for."""
+        """Run the requested operation."""
         self._steps = steps
         if self._asked.resume or self._asked.rollback:
             await self._go_on()
@@ -195,7 +195,7 @@ class _Moving:
     async def _reached(
         self, kubeconfig: str, context: str, known: Place | None
     ) -> AsyncIterator[Reached]:
-        """known: as the journal names it, where the flags do not."""
+        """Connect to one side. known: its place in the journal, used if the flags name none."""
         from kapy.client.client import Client
 
         if known is not None and not kubeconfig:

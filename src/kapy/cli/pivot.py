@@ -25,7 +25,7 @@ _AGAIN = "run the same command again: it goes on where this one ended"
 
 @dataclass(frozen=True)
 class Given:
-    """What was asked for; the names are those of the arguments and flags."""
+    """The user's options; the fields are named after the arguments and flags."""
 
     cluster: str
     kubeconfig: str
@@ -131,7 +131,7 @@ async def _done(one: Pivot, asked: Given, path: Path, folder: Path | None) -> li
 
 
 async def _plane_folder(client: Client) -> Path | None:
-    """The folder of an embedded plane of this machine, None for any other management cluster."""
+    """The folder of an embedded plane on this machine, None for other management clusters."""
     from kapy.apps.local_programs import CannotRun, plane_folder
 
     try:
@@ -170,7 +170,7 @@ def _after_forth(asked: Given, path: Path, folder: Path | None, left: Remains) -
 
 
 def _removal(asked: Given, folder: Path | None) -> str:
-    """The command that removes a management cluster, or what it has of Cluster API."""
+    """The command that deletes a management cluster, or Cluster API from it."""
     from kapy.apps.settings import base_of_planes
     from kapy.cli.running import flags_of
 

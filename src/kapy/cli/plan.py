@@ -125,7 +125,7 @@ def _world(
 
 
 def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
-    """On virtual time: what takes minutes for a cluster takes none for its plan."""
+    """Compute the plan on virtual time, so that waits of the controllers take no real time."""
     from kapy._aio.clock import loop_clock, system_clock
     from kapy.apps.plan.planned import planned
     from kapy.apps.settings import EMBEDDED_GATES
@@ -158,7 +158,7 @@ def _objects(source: str) -> list[Document]:
 
 
 def _placed(document: Document, namespace: str) -> Document:
-    """In a namespace; kinds without one do not mind."""
+    """The object with a namespace; cluster-scoped kinds ignore it."""
     if document["metadata"].get("namespace") or document["kind"] in _CLUSTER_SCOPED:
         return document
     return {**document, "metadata": {**document["metadata"], "namespace": namespace}}

@@ -1,4 +1,4 @@
-"""Running a plane from the command line: settings from options, signals, the kubeconfig context."""
+"""Runs a plane from the command line: settings from options, signals, the kubeconfig context."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kapy.kube.http import User
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """A plane that is up, and how kubectl finds it."""
+    """A running plane and its kubeconfig context."""
 
     plane: Plane
     server: str
@@ -34,7 +34,7 @@ class Up:
 
 @asynccontextmanager
 async def up_and_announced(options: Options) -> AsyncIterator[Up]:
-    """A plane with its kubeconfig context, and its presence told in its folder."""
+    """Run a plane with its kubeconfig context and its presence file."""
     tokens = read_tokens(Path(options.token_file)) if options.token_file else {}
     async with AsyncExitStack() as stack:
         if options.folder is not None:
@@ -95,7 +95,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
 
 
 def _follow_clock(plane: Plane, folder: Folder, presence: Presence) -> None:
-    """Let `kapy status` tell of jumps of the clock."""
+    """Record clock jumps for `kapy status`."""
 
     def told(what: str) -> None:
         with suppress(OSError):  # it is in the log, too

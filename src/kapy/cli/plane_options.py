@@ -1,4 +1,4 @@
-"""What the command line says of a plane, known without loading the plane (a second of imports)."""
+"""A plane's command line options; parsing them does not import the plane (a second of imports)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says of a plane.
+    """The options of a plane.
 
-    folder: None for a plane that leaves nothing on disk. port: None for the usual one, or any free
-    one where that is taken.
+    folder: None for a plane that writes nothing to disk. port: None for the default port, or any
+    free one if that is in use.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Commands of others: an executable `clusterctl-NAME` or `kapy-NAME` on the PATH.
+"""Plugins: a command NAME can be an executable `clusterctl-NAME` or `kapy-NAME` on the PATH.
 
 Upstream: the clusterctl book, "Plugins". A name of several words is one executable with dashes;
-dashes within a word are underscores in the executable's name.
+dashes within a word become underscores in the executable's name.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ PREFIXES: Final = ("kapy", "clusterctl")
 
 
 def run_if_meant(arguments: Sequence[str], own: Container[str]) -> None:
-    """Becomes the plug-in that the arguments name; returns where they name none.
+    """Replace this process by the plugin that the arguments name; returns if they name none.
 
-    own: names of our own commands, which no plug-in replaces.
+    own: names of our own commands, which plugins cannot replace.
     """
     if not arguments or arguments[0].startswith("-") or arguments[0] in own:
         return
@@ -27,8 +27,7 @@ def run_if_meant(arguments: Sequence[str], own: Container[str]) -> None:
 
 
 def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
-    """The executable with the longest name that the arguments begin with, and how many of them
-    are its name."""
+    """The executable with the longest name that matches the first arguments, and their number."""
     from shutil import which
 
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""Running a program of controllers until it is told to stop."""
+"""Runs a controller program until it is stopped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kapy.engine.runtime import Runtime
 def run_until_stopped(
     program: AbstractAsyncContextManager[Runtime], name: str, server: str
 ) -> None:
-    """Run a program, as `kapy.apps.program.running.started` makes it. name, server: what is said
-    to be where."""
+    """Run a program that `kapy.apps.program.running.started` creates. name, server: for the start
+    message."""
     run(_run(program, f"{name} is at {server}"))
 
 

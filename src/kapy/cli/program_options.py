@@ -1,4 +1,4 @@
-"""The options of a program of controllers: a manager of ours, or a provider of anybody's."""
+"""The options of a controller program: a manager of kapy, or any provider."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def options_of(kind: Kind) -> Callable[[F], F]:
 
 
 def told_by(kind: Kind, given: Mapping[str, Any]) -> tuple[Controlling, ProgramOptions]:
-    """What options mean. Raises click.UsageError."""
+    """The settings from options. Raises click.UsageError."""
     flags, own = flags_of_controllers(kind), flags_of_program(kind)
     try:
         controllers = controlling({one.name: texts_of(one, given) for one in flags})
@@ -61,14 +61,14 @@ def told_by(kind: Kind, given: Mapping[str, Any]) -> tuple[Controlling, ProgramO
 
 
 def access_of(given: Mapping[str, Any]) -> Kubeconfig:
-    """The API server that options name. Raises KubeconfigError."""
+    """The access to the API server from options. Raises KubeconfigError."""
     from kapy.client.session import access
 
     return access(given["kubeconfig"], given["kubeconfig_context"], os.environ)
 
 
 def log_as(given: Mapping[str, Any]) -> None:
-    """Say as much as options ask for, in the form that they ask for."""
+    """Configure the log level and format from options."""
     from kapy.apps.program.diagnostics import set_level
     from kapy.cli.log_lines import log_to_stderr
 

@@ -1,10 +1,10 @@
-"""The program of a provider: what `python -m MODULE` of its author's package is.
+"""The program of a provider: the `python -m MODULE` entry point of its package.
 
     from kapy.cli.provider import main
     main(PROVIDER)
 
-Without a command it runs the provider against the cluster of a kubeconfig (or the one that it is
-in); `release` writes what users install.
+Without a command it runs the provider against the cluster of a kubeconfig (or the one it runs in);
+`release` writes the release files.
 """
 
 from __future__ import annotations

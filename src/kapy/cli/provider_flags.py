@@ -1,4 +1,4 @@
-"""The flags that name providers by their type, which several commands have."""
+"""The flags that select providers by type, shared by several commands."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ NAMES: Final = (
 
 
 def provider_flags(purpose: str) -> Callable[[F], Any]:
-    """Give a command these flags; it gets `names`: what was given, by type.
+    """Add these flags to a command; it gets `names`: the values by type.
 
-    purpose: what becomes of the providers, as in "to add to the management cluster".
+    purpose: what the command does with the providers, as in "to add to the management cluster".
     """
     what = f"providers and versions (e.g. aws:v2.11.0) {purpose}."
     options = (

@@ -1,7 +1,7 @@
-"""What is asked often, also by scripts, and answered before click is imported.
+"""A fast path for frequent commands, which runs before click is imported.
 
-Importing click takes longer than all the rest of these commands. What is not answered here, errors
-and unusual flags among it, goes the usual way.
+Importing click takes longer than all the rest of these commands. Anything else, such as errors and
+unusual flags, is handled by the full command line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LEVEL = "CLUSTERCTL_LOG_LEVEL"
 
 
 def answered(arguments: Sequence[str]) -> bool:
-    """Whether this was a question that is answered here."""
+    """Whether the fast path handled these arguments."""
     text = _answer(list(arguments))
     if text is None:
         return False
@@ -47,7 +47,7 @@ def _answer(arguments: list[str]) -> str | None:
 
 
 def _replaced(place: str) -> str | None:
-    """Only what is in a file, and where nothing is to be told: a stream is read only once."""
+    """Handles only local files without log messages: a stream can be read only once."""
     if place == "-" or not os.path.isfile(place) or os.environ.get(_LEVEL):
         return None
     from kapy.cli.replaced import replaced

@@ -43,10 +43,10 @@ DOCKER_VERSION = "v1.36.1"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What should become of a quickstart.
+    """The options of a quickstart.
 
-    objects: what to apply. within: seconds to wait for clusters. stay: until Ctrl-C. keeps: its
-    data stay. containers: its machines are containers, which do not end with the plane.
+    objects: to apply. within: seconds to wait for clusters. stay: run until Ctrl-C. keeps: its data
+    are kept. containers: its machines are containers, which outlive the plane.
     """
 
     objects: Sequence[Document]
@@ -59,7 +59,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where the plane is, for the person who goes on with kubectl."""
+    """The location of the plane, for the user's next commands."""
 
     server: str
     context: str
@@ -138,7 +138,7 @@ def _objects(files: tuple[str, ...]) -> Sequence[Document]:
 
 
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
-    """The sample of containers; an engine that lacks something says so before a plane starts."""
+    """The sample of containers; problems of the engine are reported before a plane starts."""
     from kapy.apps.docker_sample import docker_sample  # most quickstarts need no engine
     from kapy.containers import Engine
 
@@ -151,7 +151,7 @@ async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
 
 @contextmanager
 def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
-    """The folder that was asked for, else one that goes when the plane does."""
+    """The requested folder, else a temporary one that is deleted with the plane."""
     if in_memory:
         yield None
     elif data_dir:
@@ -162,7 +162,7 @@ def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
 
 
 async def _here(options: Options, wish: Wish) -> None:
-    """In this process: the plane ends with it."""
+    """Run the plane in this process: it ends with the command."""
     from kapy.cli.plane import up_and_announced  # what looks on from outside does without it
 
     console = Console(json=wish.output == "json")
@@ -189,7 +189,7 @@ async def _here(options: Options, wish: Wish) -> None:
 
 
 async def _remove_clusters(client: Client, wish: Wish, console: Console) -> None:
-    """Delete the clusters: their containers would be left without a plane that knows them."""
+    """Delete the clusters, because their containers would outlive the plane."""
     clusters = [Key.of(one) for one in wish.objects if one["kind"] == Cluster.RESOURCE.kind]
     console.step(f"deleting {', '.join(key.name for key in clusters)}")
     try:
@@ -206,7 +206,7 @@ async def _remove_clusters(client: Client, wish: Wish, console: Console) -> None
 
 
 async def _detached(options: Options, wish: Wish, flags: str) -> None:
-    """In a process of its own, which stays; other commands find it by these flags."""
+    """Run the plane in a background process; other commands find it by these flags."""
     console = Console(json=wish.output == "json")
     began = time.monotonic()
     console.step("starting the management plane in the background")
@@ -302,7 +302,7 @@ def _next(where: Where, tree: Node) -> str:
 
 
 def _scale(tree: Node, namespace: str) -> str:
-    """How kubectl makes a cluster bigger: what a topology decides about is changed there."""
+    """The kubectl command that scales a cluster: a managed cluster is scaled in its topology."""
     assert tree.document is not None
     cluster = tree.document
     if ((cluster["spec"].get("topology") or {}).get("workers") or {}).get("machineDeployments"):
@@ -315,7 +315,7 @@ def _scale(tree: Node, namespace: str) -> str:
 
 
 async def _unless(asked: Asked, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work, or give it up when that is asked for."""
+    """Do the work, or cancel it if a stop is requested."""
     async with asyncio.TaskGroup() as group:
         stopping, working = group.create_task(asked.wait()), group.create_task(work)
         await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)

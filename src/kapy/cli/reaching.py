@@ -1,4 +1,4 @@
-"""Options and a client for commands that read a management plane through a kubeconfig."""
+"""Options and clients of commands that read a management plane through a kubeconfig."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A management plane and the namespace that is meant."""
+    """A management plane and the selected namespace."""
 
     client: Client
     namespace: str
@@ -45,9 +45,9 @@ def reaching(command: F) -> F:
 
 @contextmanager
 def reached(kubeconfig: str, kubeconfig_context: str, namespace: str) -> Iterator[Reached]:
-    """A client of the management plane that the options mean. Raises KubeconfigError.
+    """A client of the management plane that the options name. Raises KubeconfigError.
 
-    Its requests block: run what asks it with `kapy.client.blocking.run`.
+    Its requests block: run the coroutines that use it with `kapy.client.blocking.run`.
     """
     access = access_to(kubeconfig, kubeconfig_context)
     # Whoever has no kubeconfig is told so, or does without, before these are imported.
@@ -66,7 +66,7 @@ def reached(kubeconfig: str, kubeconfig_context: str, namespace: str) -> Iterato
 async def reached_async(
     kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> AsyncIterator[Reached]:
-    """As `reached`, for commands that watch or do several things at a time."""
+    """The same as `reached`, for commands that watch or send concurrent requests."""
     from kapy.client.client import Client
     from kapy.client.https import Https
 
@@ -80,7 +80,7 @@ async def reached_async(
 
 
 def access_to(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
-    """What the options say of a server and a user. Raises KubeconfigError."""
+    """The server and credential that the options name. Raises KubeconfigError."""
     from kapy.client import kubeconfig_files
 
     paths = kubeconfig_files.paths(os.environ, kubeconfig_files.home())

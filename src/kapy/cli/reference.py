@@ -1,4 +1,4 @@
-"""The reference of all commands, printed from the commands themselves (`make reference`)."""
+"""Prints the reference of all commands from their definitions (`make reference`)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _paragraphs(text: str) -> str:
 
 
 def main() -> None:
-    """Write the page to the file that is named."""
+    """Write the page to the given file."""
     Path(sys.argv[1]).write_text(page(), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What `kapy generate yaml` prints."""
+"""The output of `kapy generate yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy` itself: what is called, and what becomes of errors."""
+"""The root command `kapy`: dispatches to commands and prints their errors."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ ROOT = _Root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; answers the exit code. What goes wrong is one sentence, never a traceback.
+    """Run a command; returns the exit code. Errors are printed as one sentence, never as a
+    traceback.
 
-    The traceback of an unexpected error is shown where KAPY_DEBUG is set. An executable
-    `clusterctl-NAME` or `kapy-NAME` is a command NAME (upstream's plug-ins).
+    The traceback of an unexpected error is printed if KAPY_DEBUG is set. An executable
+    `clusterctl-NAME` or `kapy-NAME` is a command NAME (upstream's plugins).
     """
 
     def called() -> object:
@@ -86,7 +87,7 @@ _OF_FILES: Final = {
 
 
 def outcome(call: Callable[[], object]) -> int:
-    """The exit code of a command that is called, whose errors are sentences on standard error."""
+    """The exit code of a command; its errors are printed as sentences on standard error."""
     try:
         code = call()
         sys.stdout.flush()
@@ -113,19 +114,19 @@ def outcome(call: Callable[[], object]) -> int:
 
 
 def _is_of_output(error: Exception) -> TypeGuard[OSError]:
-    """Whether a full disk met what we print: of files, the name is known."""
+    """Whether the disk of standard output is full: errors of other files have a file name."""
     return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
 
 
 def _asked_for_help(arguments: Sequence[str]) -> list[str]:
-    """`help generate cluster` is `generate cluster --help`."""
+    """Convert `help generate cluster` to `generate cluster --help`."""
     if arguments[:1] == ["help"]:
         return [*arguments[1:], "--help"]
     return list(arguments)
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says to people."""
+    """The user's message of an error."""
     from kapy.kube.errors import KapyError, Unreachable
 
     while isinstance(error, BaseExceptionGroup):

@@ -1,4 +1,4 @@
-"""`kapy down`, `status`, `planes` and `logs`: planes that run in the background."""
+"""`kapy down`, `status`, `planes` and `logs`: commands for planes that run in the background."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class StillRuns(KapyError):
 
 
 def chosen_folder(name: str, data_dir: str) -> Folder:
-    """The folder of the plane that --name or --data-dir mean."""
+    """The folder of the plane from --name or --data-dir."""
     if data_dir:
         return Folder(Path(data_dir).absolute())
     return folder_of(name, os.environ, Path.home())
 
 
 def meant_folder(name: str, data_dir: str) -> Folder:
-    """As `chosen_folder`; a quickstart's plane is meant where only that one is there."""
+    """The same as `chosen_folder`; by default a quickstart's plane, if it is the only one."""
     folder = chosen_folder(name, data_dir)
     if not name and not data_dir and not is_claimed(folder):
         quickstart = chosen_folder("quickstart", "")
@@ -50,7 +50,7 @@ def meant_folder(name: str, data_dir: str) -> Folder:
 
 
 def flags_of(name: str, data_dir: str) -> str:
-    """What `kapy down` is told to mean that plane: "", or a flag after a space."""
+    """The flags by which `kapy down` selects that plane: "", or a flag after a space."""
     if data_dir:
         return f" --data-dir {shlex.quote(data_dir)}"
     return f" --name {shlex.quote(name)}" if name else ""
@@ -93,7 +93,7 @@ def down(name: str, data_dir: str, delete: bool, yes: bool) -> None:
 
 
 def _delete_containers(folder: Folder) -> str:
-    """Remove the containers of a plane; in one sentence what is left, "" for nothing."""
+    """Remove the containers of a plane; returns a sentence about those that remain, or ""."""
     if not folder.containers.exists():
         return ""
     from kapy.cli.event_loop import run
@@ -103,7 +103,7 @@ def _delete_containers(folder: Folder) -> str:
 
 
 def _ask(folder: Folder) -> None:
-    """Raises Abort where the answer is no, UsageError where nobody can answer."""
+    """Ask for confirmation. Raises Abort if it is denied, UsageError if there is no terminal."""
     from kapy.apps.planes import size_of
 
     if not sys.stdin.isatty():
@@ -187,7 +187,7 @@ def status(name: str, data_dir: str, output: str | None) -> None:
 
 
 def _pods(presence: Presence, folder: Folder) -> list[RunningPod]:
-    """The Pods of a plane; none, with a sentence, where it does not answer."""
+    """The Pods of a plane; none, with a sentence, if it does not answer."""
     if not folder.node.is_dir():
         return []
     from kapy.apps.running_pods import running_pods
@@ -203,7 +203,7 @@ def _pods(presence: Presence, folder: Folder) -> list[RunningPod]:
 
 
 def _memory(folder: Folder) -> Mapping[str, int]:
-    """Bytes that containers use, by the uids of Pods."""
+    """The memory of containers in bytes, by Pod UID."""
     if not folder.containers.exists():
         return {}
     from kapy.apps.container_memory import memory_of_containers

@@ -1,4 +1,4 @@
-"""The options of `kapy up` about its API server: limits, audit (as kube-apiserver), webhooks."""
+"""The API server options of `kapy up`: limits, audit (as in kube-apiserver), webhooks."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def server_options(command: F) -> F:
 
 
 def limits_of(given: Mapping[str, Any]) -> Limits:
-    """How many requests may be under way."""
+    """The limits of requests in flight."""
     return Limits(given["max_requests_inflight"], given["max_mutating_requests_inflight"])
 
 
 def audit_of(given: Mapping[str, Any]) -> AuditLog | None:
-    """The audit log, None when none is wanted. Raises click.UsageError."""
+    """The audit log settings, None without an audit log. Raises click.UsageError."""
     path, policy = given["audit_log_path"], given["audit_policy_file"]
     if not path:
         if policy:

@@ -107,7 +107,7 @@ def _missing(name: str, path: Path) -> str:
 
 
 def _check(name: str, arguments: tuple[str, ...]) -> None:
-    """Raises click.UsageError for what `kapy up` does not take, or what a service cannot have."""
+    """Raises click.UsageError for arguments that `kapy up` or a service does not support."""
     from kapy.cli.up import up
 
     context = up.make_context("up", [*(("--name", name) if name else ()), *arguments])

@@ -1,4 +1,4 @@
-"""Being told to stop."""
+"""Handles stop requests: Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ PATIENCE: Final = 5.0
 
 
 class GivenUp(KapyError):
-    """Ctrl-C or SIGTERM came before what was begun was ready."""
+    """Ctrl-C or SIGTERM came before the start was complete."""
 
 
 class Asked:
-    """Whether somebody asked to stop."""
+    """A stop request."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self._beginning: asyncio.Timeout | None = None
 
     def set(self) -> None:
-        """Ask to stop: what is being begun is given up."""
+        """Request a stop: a start in progress is cancelled."""
         self._event.set()
         if self._beginning is not None:
             self._beginning.reschedule(asyncio.get_running_loop().time())
 
     @property
     def is_set(self) -> bool:
-        """Whether somebody has asked."""
+        """Whether a stop was requested."""
         return self._event.is_set()
 
     async def wait(self) -> None:
-        """Wait until somebody asks."""
+        """Wait for a stop request."""
         await self._event.wait()
 
     @asynccontextmanager
     async def beginning(self, what: str) -> AsyncIterator[Callable[[], None]]:
-        """Begin something in this context, and call what it yields when that is ready.
+        """Start something in this context, and call the yielded function when it is ready.
 
-        Raises GivenUp where somebody asks to stop before; from then on, `wait` is for that.
+        Raises GivenUp if a stop is requested before; after that, `wait` returns on a request.
         """
         limit = self._beginning = asyncio.timeout(None)
         try:
@@ -68,10 +68,10 @@ class Asked:
 
 @contextmanager
 def told_to_stop() -> Iterator[Asked]:
-    """Ctrl-C and SIGTERM ask to stop, instead of ending the process in the middle.
+    """Turn Ctrl-C and SIGTERM into stop requests, instead of ending the process.
 
-    The second one ends it, and so does the first where the event loop does not hear of it: code of
-    a provider may keep it busy.
+    A second signal ends the process, and so does the first one if the event loop does not react: a
+    provider's code may block it.
     """
     loop = asyncio.get_running_loop()
     asked = Asked()

@@ -1,4 +1,4 @@
-"""The user's terminal, for a command that runs elsewhere."""
+"""The user's terminal, for a command that runs in a machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AHEAD: Final = 16
 
 @contextmanager
 def raw_terminal(*, enabled: bool) -> Iterator[None]:
-    """Hand each key to the command as it is typed, Ctrl-C among them, while the context is open."""
+    """Pass each key to the command as it is typed, including Ctrl-C, while the context is open."""
     if not enabled:
         yield
         return
@@ -35,7 +35,7 @@ def raw_terminal(*, enabled: bool) -> Iterator[None]:
 
 
 def write_to(file: BinaryIO) -> Callable[[bytes], None]:
-    """Takes what a command writes; it is shown at once."""
+    """A function that writes output to the terminal without buffering."""
 
     def write(data: bytes) -> None:
         file.write(data)
@@ -47,7 +47,7 @@ def write_to(file: BinaryIO) -> Callable[[bytes], None]:
 async def typed_input() -> AsyncIterator[bytes]:
     """Standard input in pieces, until it ends.
 
-    It is read on a thread of its own that nobody waits for: a read of a terminal has no end.
+    A daemon thread reads it, because a read of a terminal cannot be cancelled.
     """
     loop = asyncio.get_running_loop()
     pieces: asyncio.Queue[bytes] = asyncio.Queue(AHEAD)

@@ -1,4 +1,5 @@
-"""The commands, by the sections of the help. A new command is a line here; it imports nothing."""
+"""The table of commands by help section. A new command is one line; its module is not imported
+here."""
 
 from __future__ import annotations
 

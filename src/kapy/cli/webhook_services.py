@@ -1,4 +1,4 @@
-"""`--webhook-service`: where the services are that webhooks and conversions name."""
+"""`--webhook-service`: the addresses of Services that webhooks and conversions refer to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running what changes a management cluster: told step by step, and stopped in a clean way."""
+"""Runs operations on a management cluster, with progress messages and a clean stop."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Stopped(KapyError):
 
 
 def finished(work: Callable[[Steps], Coroutine[Any, Any, T]], *, again: str) -> T:
-    """The result of work that needs an event loop, and tells its steps.
+    """The result of an operation that needs an event loop and reports its steps.
 
-    again: what to do where Ctrl-C ended it in the middle. Raises Stopped.
+    again: the hint for a user who interrupted it with Ctrl-C. Raises Stopped.
     """
     import asyncio
 
@@ -46,11 +46,11 @@ def finished(work: Callable[[Steps], Coroutine[Any, Any, T]], *, again: str) -> 
 
 
 class NoRights(KapyError):
-    """The user of the kubeconfig may not do what the command needs."""
+    """The kubeconfig's user lacks rights that the command needs."""
 
 
 class Steps:
-    """Tells steps on standard error; on a terminal, what is under way spins."""
+    """Prints steps on standard error; on a terminal, the current one has a spinner."""
 
     def __init__(self) -> None:
         self._console = Console(json=True) if sys.stderr.isatty() else None
@@ -68,13 +68,13 @@ class Steps:
         self._console.step(told)
 
     def end(self) -> None:
-        """What is under way is done."""
+        """Mark the current step as done."""
         if self._console is not None and self._step:
             self._console.done(self._step)
         self.stop()
 
     def stop(self) -> None:
-        """Nothing is under way any more, done or not."""
+        """Stop the current step, done or not."""
         self._step = ""
         if self._console is not None:
             self._console.end()
@@ -99,7 +99,7 @@ def management(command: F) -> F:
 
 
 def certificates(command: F) -> F:
-    """The flag that says who issues certificates."""
+    """The flag that selects the issuer of certificates."""
     option = click.option(
         "--certificates",
         type=click.Choice(["auto", "cert-manager", "kapy"]),
@@ -112,7 +112,7 @@ def certificates(command: F) -> F:
 
 
 def waiting(what: str) -> Callable[[F], F]:
-    """The flags --wait-providers and --wait-provider-timeout. what: is waited for."""
+    """The flags --wait-providers and --wait-provider-timeout. what: the objects to wait for."""
 
     def decorated(command: F) -> F:
         for option in (

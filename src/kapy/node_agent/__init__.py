@@ -1,6 +1,6 @@
-"""A node agent: runs the Pods that are bound to one Node, and reports how they do.
+"""A node agent: runs the Pods that are bound to one Node, and reports their status.
 
-It does for the Pods of providers on a plane what a kubelet does, with runtimes of which each is a
-`Runtime`: local processes (`processes`). It is no kubelet: what it does not support it refuses by
-name (`supported`).
+It does for the Pods of providers on a plane what a kubelet does. Each of its runtimes is a
+`Runtime`, such as local processes (`processes`). It refuses unsupported fields by name
+(`supported`).
 """

@@ -1,4 +1,4 @@
-"""The agent of one Node: its Node object, and a worker for each Pod that is bound to it."""
+"""The agent of one Node: its Node object, and a worker for each bound Pod."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ watched in a portable way."""
 class Place:
     """The Node, the folders and the API server of an agent.
 
-    name: of the Node. folder: where it keeps what belongs to Pods. plane: the folder of the plane,
-    with the file of programs. server: host and port of the API server; authority: PEM of its CA.
+    name: of the Node. folder: the data folder of Pods. plane: the folder of the plane, with the
+    file of programs. server: host and port of the API server. authority: PEM of its CA.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Place:
 
 
 class NodeAgent:
-    """Runs the Pods of one Node while `run` does."""
+    """Runs the Pods of one Node while `run` is running."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class NodeAgent:
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Run Pods until cancelled; then their containers end, too."""
+        """Run Pods until cancelled; then stop their containers."""
         self._place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._refresh_programs()
         await self._register()
@@ -117,7 +117,7 @@ class NodeAgent:
                 self._group = None
 
     def worker(self, namespace: str, name: str) -> PodWorker | None:
-        """The worker of a Pod, None where there is none."""
+        """The worker of a Pod, None if the Pod does not run here."""
         key = Key(namespace, name)
         return next((one for one in self.workers.values() if one.key == key), None)
 
@@ -147,7 +147,7 @@ class NodeAgent:
         await self._client.patch(NODES, key, {"status": node["status"]}, subresource="status")
 
     def _noticed(self, change: Change) -> None:
-        """A Pod of this Node came, changed or went."""
+        """Handle a Pod of this Node that was added, changed or removed."""
         document = change.document
         uid = document["metadata"]["uid"]
         if change.old is not None and change.old["metadata"]["uid"] != uid:
@@ -155,7 +155,7 @@ class NodeAgent:
         self._update(uid, change.new)
 
     def _uids(self) -> Set[str]:
-        """The Pods of which something may be left."""
+        """The UIDs of Pods that may have leftovers."""
         return {one["metadata"]["uid"] for one in self._pods.list()} | self.workers.keys()
 
     def _update(self, uid: str, pod: Document | None) -> None:
@@ -170,7 +170,7 @@ class NodeAgent:
             self._group.create_task(self._work(worker), name=f"pod {worker.key}")
 
     async def _work(self, worker: PodWorker) -> None:
-        """Run one Pod; again after a failure of this program, which its status tells."""
+        """Run one Pod; after an internal error, report it in the Pod's status and try again."""
         backoff = Backoff()
         try:
             while True:
@@ -191,7 +191,7 @@ class NodeAgent:
             self.workers.pop(worker.uid, None)
 
     def _forget_strangers(self) -> None:
-        """Delete what is left of Pods that were deleted while no agent ran, and end them."""
+        """Remove processes, containers and folders of Pods that were deleted while no agent ran."""
         from kapy.node_agent.leftovers import end_leftovers
 
         end_leftovers(self._place.folder, {one["metadata"]["uid"] for one in self._pods.list()})
@@ -251,13 +251,13 @@ _TAKEN_OVER: Final = ("containers", "initContainers", "volumes", "serviceAccount
 
 
 def _is_of_template(pod: Document, template: Document) -> bool:
-    """Whether a Pod is as its owner makes it. One that somebody else made, who may create Pods and
-    names an owner, does not get the owner's program."""
+    """Whether a Pod matches its owner's template. A Pod that another user created with a false
+    owner reference must not get the owner's program."""
     spec, wanted = pod["spec"], template["spec"]
     return all(spec.get(field) == wanted.get(field) for field in _TAKEN_OVER)
 
 
 def _is_over(pod: Document) -> bool:
-    """Whether a Pod has ended for good, and is not to be deleted."""
+    """Whether a Pod has finished and is not being deleted."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]

@@ -1,11 +1,11 @@
-"""Files of a volume that change all at once, as kubelets write them.
+"""Files of a volume that are replaced atomically, as kubelets do.
 
     volumes/cert/tls.crt  → ..data/tls.crt
     volumes/cert/..data   → ..3f2a9c
     volumes/cert/..3f2a9c/tls.crt
 
-A new state is a new folder, and one `rename` of the link `..data`: whoever reads sees the files of
-one state, and whoever watches the files sees them change.
+A new state is a new folder, and one `rename` of the link `..data` activates it: readers see the
+files of one state, and file watchers see them change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Content(NamedTuple):
 
 
 def publish(folder: Path, files: Mapping[str, Content]) -> bool:
-    """Let a folder hold exactly these files (by relative path); whether anything changed."""
+    """Make a folder contain exactly these files (by relative path); whether anything changed."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     name = f"..{_digest(files)}"
     link = folder / DATA
@@ -70,7 +70,7 @@ def _write(folder: Path, files: Mapping[str, Content]) -> None:
 
 
 def _link_all(folder: Path, names: set[str]) -> None:
-    """One link for each first part of a path; those of files that are gone go."""
+    """Create a link for each top-level name, and remove the links of deleted files."""
     for there in folder.iterdir():
         if not there.name.startswith("..") and there.name not in names:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""One container: started, probed, started again when it ends, and ended when its Pod goes."""
+"""The lifecycle of one container: start, probes, restarts, and its end with the Pod."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Configure = Callable[[Document, int], Awaitable[ContainerConfig]]
 
 
 class ContainerLoop:
-    """One container of a Pod. changed: set when what its Pod is made of has changed."""
+    """One container of a Pod. changed: set when the inputs of its Pod have changed."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ContainerLoop:
         self._log: Path | None = None
 
     async def run(self) -> None:
-        """Until the container has ended for good."""
+        """Run until the container has ended for good."""
         running = await self._found()
         if running is None and self._state.ran:
             self._state.restarts += 1
@@ -88,7 +88,7 @@ class ContainerLoop:
             return None
 
     async def _started(self) -> Running:
-        """Start it; wait for what it needs as long as that is not there."""
+        """Start it; wait for missing inputs such as a Secret."""
         while True:
             try:
                 config = await self._configure(self._state.container, self._state.restarts)
@@ -107,7 +107,7 @@ class ContainerLoop:
                 await self._retry(pause or 1.0)
 
     async def _retry(self, pause: float) -> None:
-        """Wait for a change, or so many seconds (a timer: the host tells nothing)."""
+        """Wait for a change, or so many seconds (a timer, because the host sends no events)."""
         try:
             async with asyncio.timeout(pause):
                 await self._changed()
@@ -131,7 +131,7 @@ class ContainerLoop:
         await asyncio.sleep(pause)
 
     async def _watched(self, running: Running) -> Exit:
-        """Probe it until it ends."""
+        """Probe the container until it ends."""
         seconds = float(self._pod["spec"].get("terminationGracePeriodSeconds") or 30)
         async with asyncio.TaskGroup() as group:
             health = group.create_task(self._probed(running, seconds))
@@ -140,7 +140,7 @@ class ContainerLoop:
         return exit_
 
     async def _probed(self, running: Running, seconds: float) -> None:
-        """Keep the state of health; end the container when it must be started anew."""
+        """Store the probe results; stop the container if it must be restarted."""
         if "startupProbe" not in self._probes:
             self._state.set_health(started=True, ready="readinessProbe" not in self._probes)
         async with asyncio.TaskGroup() as group:
@@ -161,7 +161,7 @@ class ContainerLoop:
     async def _vital(
         self, running: Running, name: str, seconds: float, *, until_well: bool
     ) -> None:
-        """End the container when a probe failed too often in a row."""
+        """Stop the container when a probe has failed too often in a row."""
         probe, failed = self._probes[name], 0
         await asyncio.sleep(probe.delay)
         while True:

@@ -13,11 +13,11 @@ from kapy.node_agent.runtime import Exit, Running
 
 @dataclass(slots=True)
 class ContainerState:
-    """One container. changed: called when anything here is another.
+    """One container. changed: called after any change here.
 
-    reason, message: why it does not run. last: how it ended before. ended: how it ended for good.
-    ran: an earlier agent ran it. trouble: why nobody knows how it does while it runs. ports: real
-    ones by those that it asks for, where they are others.
+    reason, message: why it does not run. last: its previous termination. ended: its final
+    termination. ran: an earlier agent ran it. trouble: why the state of a running container is
+    unknown. ports: the actual ports by requested ones, if they differ.
     """
 
     container: Document
@@ -41,7 +41,7 @@ class ContainerState:
         return str(self.container["name"])
 
     def wait(self, reason: str, message: str = "") -> None:
-        """It does not run, for this reason."""
+        """Set the state Waiting, with a reason."""
         if (self.running, self.reason, self.message) != (None, reason, message):
             self.running, self.reason, self.message = None, reason, message
             self.started = self.ready = False
@@ -49,18 +49,18 @@ class ContainerState:
             self.changed()
 
     def run(self, running: Running) -> None:
-        """It runs."""
+        """Set the state Running."""
         self.running, self.reason, self.message = running, "", ""
         self.changed()
 
     def doubt(self, trouble: str) -> None:
-        """It runs, but for this reason nobody knows how; "": that is over."""
+        """It runs, but its state is unknown for this reason; "" clears the reason."""
         if self.trouble != trouble:
             self.trouble = trouble
             self.changed()
 
     def see_ports(self, ports: Mapping[int, int]) -> None:
-        """It listens on these ports."""
+        """Store the ports on which it listens."""
         if self.ports != ports:
             self.ports = dict(ports)
             self.changed()
@@ -72,7 +72,7 @@ class ContainerState:
             self.changed()
 
     def end(self, exit_: Exit, *, for_good: bool) -> None:
-        """It has ended."""
+        """Set the state Terminated."""
         running, self.running = self.running, None
         self.trouble = ""
         self.started = self.ready = False

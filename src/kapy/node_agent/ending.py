@@ -1,4 +1,5 @@
-"""Ends a container as its Pod asks: the preStop hook, then the signal, both in the grace period."""
+"""Stops a container as its Pod specifies: the preStop hook, then the signal, both within the grace
+period."""
 
 from __future__ import annotations
 
@@ -17,10 +18,9 @@ LEAST_SECONDS: Final = 2.0
 
 
 async def end(container: Document, running: Running, seconds: float) -> None:
-    """Run the container's preStop hook and end the container.
+    """Run the container's preStop hook and stop the container.
 
-    seconds: the grace period of both. A hook that fails or takes longer does not keep the
-    container.
+    seconds: the grace period of both. A hook that fails or takes longer does not delay the stop.
     """
     hook = (container.get("lifecycle") or {}).get("preStop")
     if not hook or seconds <= 0:
@@ -38,7 +38,7 @@ async def end(container: Document, running: Running, seconds: float) -> None:
 
 
 async def _run(hook: Document, running: Running, seconds: float) -> None:
-    """A hook's command, or its pause until others have noticed that the container goes."""
+    """Run a hook's command, or its sleep."""
     if "sleep" in hook:
         with suppress(TimeoutError):
             async with asyncio.timeout(float(hook["sleep"].get("seconds") or 0)):

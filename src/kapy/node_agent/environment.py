@@ -13,7 +13,8 @@ from kapy.node_agent.sources import MissingSource, Sources
 def environment_of(
     container: Document, sources: Sources, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables of a container. given: those that the agent sets; the container's own win.
+    """The environment variables of a container. given: those that the agent sets; the container's
+    own win.
 
     Raises MissingSource.
     """
@@ -41,7 +42,7 @@ def _all_of(one: Mapping[str, Any], sources: Sources) -> Mapping[str, bytes]:
 def _value(
     one: Mapping[str, Any], container: Document, sources: Sources, known: Mapping[str, str]
 ) -> str | None:
-    """The value of a variable, None where it is optional and nothing is there."""
+    """The value of a variable, None if it is optional and its source does not exist."""
     source = one.get("valueFrom")
     if not source:
         return expand(str(one.get("value") or ""), known)

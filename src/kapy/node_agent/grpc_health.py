@@ -1,4 +1,4 @@
-"""gRPC's health service, `grpc.health.v1.Health/Check`, asked as a probe asks it."""
+"""A client of gRPC's health service, `grpc.health.v1.Health/Check`, for probes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Connection:
 
 
 async def is_serving(address: str, port: int, service: str) -> bool:
-    """Whether a service ("" for the whole server) says that it serves. Raises OSError."""
+    """Whether a service ("" for the whole server) reports SERVING. Raises OSError."""
     reader, writer = await asyncio.open_connection(address, port)
     client = GrpcClient(_Connection(reader, writer), f"{address}:{port}")
     try:

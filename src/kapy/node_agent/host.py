@@ -1,4 +1,4 @@
-"""The parts that all Pods of one Node share: API server, folders, runtimes, Secrets, ConfigMaps."""
+"""The data that all Pods of one Node share: API server, folders, runtimes, Secrets, ConfigMaps."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kapy.node_agent.sources import Sources
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One Node, as its Pods see it.
+    """The environment of Pods on one Node.
 
-    folder: of the agent. server: host and port at which containers reach the API server. authority:
-    PEM of its CA. address: of the Node. read: reads the Secrets and ConfigMaps of a namespace.
-    sources: what a Pod may refer to.
+    folder: the agent's. server: host and port at which containers reach the API server. authority:
+    PEM of its CA. address: the Node's. read: reads the Secrets and ConfigMaps of a namespace.
+    sources: the objects that a Pod may refer to.
     """
 
     client: Client

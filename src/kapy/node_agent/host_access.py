@@ -1,7 +1,7 @@
-"""Access of Pods to the machine that runs them: asked for by a release, and allowed by its owner.
+"""Access of Pods to their host machine: requested by a release, and allowed by the machine's owner.
 
-What is allowed stands in a file of the plane's folder, as do programs: whoever may create Pods on
-a plane must not thereby become the administrator of the machine.
+Allowed access is stored in a file of the plane's folder, as are programs: a user who may create
+Pods on a plane must not thereby become the administrator of the machine.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _USUAL: Final = frozenset((
 
 
 class BadHostAccess(KapyError):
-    """The file of what is allowed cannot be read; the message says why."""
+    """The file with allowed access cannot be read; the message gives the reason."""
 
 
 class Allowed(NamedTuple):
-    """The access that Pods of a Deployment (or DaemonSet, …) have to the machine."""
+    """The host access that Pods of a Deployment (or DaemonSet, …) have."""
 
     namespace: str
     workload: str
@@ -38,7 +38,7 @@ class Allowed(NamedTuple):
 
 
 def access_of(spec: Mapping[str, Any]) -> list[str]:
-    """The access to its machine that the specification of a Pod asks for, in words."""
+    """The host access that a Pod specification requests, in words."""
     return sorted(set(_access(spec)))
 
 
@@ -63,7 +63,7 @@ def _access(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read(folder: Path) -> Sequence[Allowed]:
-    """What is allowed on a plane. folder: the plane's. Raises BadHostAccess."""
+    """The host access that a plane allows. folder: the plane's. Raises BadHostAccess."""
     path = folder / NAME
     try:
         return msgspec.convert(decoded(path.read_bytes()), list[Allowed])
@@ -76,8 +76,7 @@ def read(folder: Path) -> Sequence[Allowed]:
 
 
 def allow(folder: Path, fresh: Iterable[Allowed]) -> None:
-    """Allow this, in place of what was allowed to the same workloads. Raises BadHostAccess,
-    OSError."""
+    """Allow this access, and replace what the same workloads had. Raises BadHostAccess, OSError."""
     added = list(fresh)
     replaced = {one[:2] for one in added}
     kept = [one for one in read(folder) if one[:2] not in replaced]
@@ -85,7 +84,7 @@ def allow(folder: Path, fresh: Iterable[Allowed]) -> None:
 
 
 def replace(folder: Path, allowed: Sequence[Allowed]) -> None:
-    """Allow exactly this. Raises OSError."""
+    """Allow exactly this access. Raises OSError."""
     path = folder / f"{NAME}.new"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -94,7 +93,7 @@ def replace(folder: Path, allowed: Sequence[Allowed]) -> None:
 
 
 def refusal(folder: Path, pod: Document, workload: str) -> str:
-    """The reason for which a Pod does not get the access that it asks for, "" if it does."""
+    """The reason for which a Pod does not get its requested access, "" if it does."""
     wanted = access_of(pod["spec"])
     if not wanted:
         return ""

@@ -13,8 +13,10 @@ from kapy.node_agent.processes import records
 
 
 def end_leftovers(folder: Path, known: Container[str]) -> None:
-    """End the processes of all Pods but those that are known by their uids, and delete their
-    folders. Their Pods are gone, so nobody waits for a graceful end."""
+    """Kill the processes of all Pods except those with known UIDs, and delete their folders.
+
+    These Pods are already deleted, so there is no grace period.
+    """
     pods = folder / "pods"
     for one in pods.iterdir() if pods.is_dir() else ():
         if one.name in known:

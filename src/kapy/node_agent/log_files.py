@@ -1,4 +1,4 @@
-"""Files with the output of containers: what was said last, and all of it for `kubectl logs`."""
+"""Log files of containers: the termination message, and the lines for `kubectl logs`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEP: Final = 0.2
 
 
 def last_words(path: Path) -> str:
-    """The last error that a log tells of, else its last line, shortened; "" where it is empty."""
+    """The last error in a log, else its last line, shortened; "" if it is empty."""
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
@@ -32,7 +32,7 @@ def last_words(path: Path) -> str:
 
 
 def last_words_of(text: str) -> str:
-    """As `last_words`, of the end of a log."""
+    """The same as `last_words`, for the end of a log."""
     lines = text.splitlines()
     said = next((one.strip() for one in reversed(lines) if _ERROR.search(one)), "")
     said = said or next((one.strip() for one in reversed(lines) if one.strip()), "")
@@ -40,7 +40,7 @@ def last_words_of(text: str) -> str:
 
 
 def rotate(path: Path) -> None:
-    """Move a log aside that is full. Its writer appends, and goes on at the new beginning."""
+    """Move a full log aside. Its writer appends, so it continues at the start of the new file."""
     try:
         if path.stat().st_size > LONGEST:
             path.with_suffix(".log.1").write_bytes(path.read_bytes())
@@ -52,8 +52,8 @@ def rotate(path: Path) -> None:
 async def lines_of(
     path: Path, *, tail: int | None, limit: int | None, follow: Callable[[], bool] | None
 ) -> AsyncIterator[bytes]:
-    """A log in pieces. tail: the last so many lines only. limit: so many bytes at most. follow:
-    says whether more may come, None not to wait for it."""
+    """A log in pieces. tail: only the last lines. limit: maximum bytes. follow: returns whether
+    more may come, None not to wait."""
     left = limit
     with path.open("rb") as file:
         file.seek(0 if tail is None else _start_of(file.fileno(), tail))
@@ -72,7 +72,7 @@ async def lines_of(
 
 
 def _start_of(handle: int, lines: int) -> int:
-    """The position at which the last lines of a file begin."""
+    """The offset at which the last lines of a file begin."""
     size = os.fstat(handle).st_size
     at, found = size, 0
     while at > 0 and lines > 0:

@@ -1,4 +1,4 @@
-"""The Node object of an agent: what this machine is, and that it is ready."""
+"""The Node object of an agent: this machine's properties and its Ready condition."""
 
 from __future__ import annotations
 

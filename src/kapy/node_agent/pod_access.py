@@ -1,4 +1,4 @@
-"""Logs and ports of the Pods of an agent, for whoever asks their API server."""
+"""Logs, ports and commands of an agent's Pods, for the API server's subresources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Connect = Callable[[int, ByteStream], Awaitable[None]]
 
 
 class PodAccess:
-    """The Pods of one agent. worker: finds the one of a name and namespace."""
+    """The Pods of one agent. worker: looks up a Pod's worker by name and namespace."""
 
     def __init__(self, worker: Callable[[str, str], PodWorker | None]) -> None:
         self._worker = worker
@@ -27,7 +27,7 @@ class PodAccess:
     def log(
         self, namespace: str, pod: str, container: str, options: LogOptions
     ) -> AsyncIterator[bytes] | None:
-        """The output of a container; None where this agent does not run the Pod."""
+        """The output of a container; None if this agent does not run the Pod."""
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
@@ -46,7 +46,7 @@ class PodAccess:
         return found
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
-        """The way to the ports of a Pod; None where this agent does not run it."""
+        """Connects to the ports of a Pod; None if this agent does not run it."""
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
@@ -61,7 +61,7 @@ class PodAccess:
         return connected
 
     def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
-        """The way to run commands in a container; None where this agent does not run the Pod."""
+        """Runs commands in a container; None if this agent does not run the Pod."""
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
@@ -107,7 +107,7 @@ def _log(
 
 
 def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
-    """The container that is meant. Raises BadRequest."""
+    """The requested container. Raises BadRequest."""
     every = [*worker.containers, *worker.initial]
     names = " ".join(one.name for one in worker.containers)
     if not name and len(worker.containers) > 1:
@@ -121,7 +121,7 @@ def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
 
 
 async def _joined(address: str, port: int, stream: ByteStream) -> None:
-    """Carry bytes between a stream and a port until either side ends."""
+    """Copy bytes between a stream and a port until either side ends."""
     reader, writer = await asyncio.open_connection(address, port)
 
     async def out() -> None:

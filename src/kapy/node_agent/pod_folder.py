@@ -15,7 +15,7 @@ from kapy.kube import Document
 
 
 class PodFolder:
-    """The folder of one Pod in that of an agent."""
+    """The folder of one Pod in the agent's folder."""
 
     def __init__(self, agent: Path, pod: Document) -> None:
         self.path: Path = agent / "pods" / str(pod["metadata"]["uid"])
@@ -29,21 +29,21 @@ class PodFolder:
         return self.path / "kubeconfig"
 
     def container(self, name: str) -> Path:
-        """The folder of a container, which is made."""
+        """The folder of a container; it is created if missing."""
         found = self.path / name
         found.mkdir(mode=0o700, parents=True, exist_ok=True)
         return found
 
     def log(self, container: str, restarts: int) -> Path:
-        """The output of a container since its start number so-and-so."""
+        """The log file of a container's start with this number."""
         return self.path / container / f"{restarts}.log"
 
     def forget_logs(self, container: str, restarts: int) -> None:
-        """Delete the logs of all starts but this one and the one before."""
+        """Delete the logs of all starts except this one and the previous one."""
         for one in (self.path / container).glob("*.log"):
             if one.stem.isdecimal() and int(one.stem) < restarts - 1:
                 one.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Delete it with all that is in it."""
+        """Delete the folder with its content."""
         shutil.rmtree(self.path, ignore_errors=True)

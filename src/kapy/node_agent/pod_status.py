@@ -1,4 +1,4 @@
-"""The status of a Pod, of what is known of its containers. Pure."""
+"""Computes the status of a Pod from the states of its containers. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def status_of(
     host: str,
     now: str,
 ) -> Document:
-    """The whole status. address: of the Pod, "" before it has one; host: of its Node. now: RFC
+    """The whole status. address: the Pod's, "" before it has one. host: the Node's. now: RFC
     3339."""
     before = pod.get("status") or {}
     phase = _phase(pod, initial, containers)

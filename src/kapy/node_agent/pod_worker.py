@@ -1,4 +1,4 @@
-"""One Pod that is bound to the agent's Node: from its volumes to the end of its containers."""
+"""Runs one Pod that is bound to the agent's Node: from its volumes to the end of its containers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ LONGEST_END: Final = 10.0
 
 
 class PodWorker:
-    """One Pod. `run` ends when the Pod is gone, and everything that belonged to it."""
+    """The worker of one Pod. `run` ends when the Pod and all of its processes, containers and files
+    are gone."""
 
     def __init__(self, pod: Document, host: Host) -> None:
         self._pod = pod
@@ -83,7 +84,7 @@ class PodWorker:
 
     @property
     def pod(self) -> Document:
-        """The Pod as it was seen last."""
+        """The last known state of the Pod."""
         return self._pod
 
     @property
@@ -95,18 +96,18 @@ class PodWorker:
         return str(self._pod["metadata"]["uid"])
 
     def update(self, pod: Document | None) -> None:
-        """Take in another state of the Pod; None: it is gone."""
+        """Store a new state of the Pod; None means that it was deleted."""
         if pod is not None:
             self._pod = pod
         if pod is None or "deletionTimestamp" in pod["metadata"]:
             self._deleted.set()
 
     def notify(self) -> None:
-        """Something that the Pod refers to has changed."""
+        """Report a change of an object that the Pod refers to."""
         self._news.notify()
 
     async def run(self) -> None:
-        """Run the Pod until it is deleted; when cancelled, end its containers, and leave it."""
+        """Run the Pod until it is deleted; when cancelled, stop its containers and keep the Pod."""
         self.update(self._pod)
         async with asyncio.TaskGroup() as group:
             reporting = group.create_task(self._reported())
@@ -136,7 +137,7 @@ class PodWorker:
                 await self._deleted.wait()
 
     async def fail(self, error: Exception, pause: float) -> None:
-        """End the containers after a failure of the agent itself, and tell it in the status."""
+        """Stop the containers after an internal error of the agent, and report it in the status."""
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
@@ -168,7 +169,7 @@ class PodWorker:
                     group.create_task(end(one.container, one.running, seconds))
 
     async def _say_stopped(self) -> None:
-        """Leave a status that is true while nothing runs the Pod."""
+        """Write a status that stays true while no agent runs the Pod."""
         for one in self.containers:
             if one.ended is None:
                 one.wait(STOPPED, "the plane that ran it was stopped, and starts it again")
@@ -176,7 +177,7 @@ class PodWorker:
             await self._write(self._status())
 
     async def _removed(self) -> None:
-        """Let the Pod go, and delete what was kept for it."""
+        """Finish the Pod's deletion, and delete its files."""
         if self.runtime is not None:
             await self.runtime.forget(self._pod)
         await asyncio.get_running_loop().run_in_executor(None, self.folder.remove)
@@ -202,8 +203,8 @@ class PodWorker:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _live(self) -> None:
-        """Run its containers by a runtime, and by another one when that comes first from then on
-        (a program in place of its image)."""
+        """Run the containers with a runtime, and switch when a preferred one can run the Pod (a
+        program in place of its image)."""
         while True:
             runtime = self.runtime = await self._admitted()
             async with asyncio.TaskGroup() as group:
@@ -219,7 +220,7 @@ class PodWorker:
             await runtime.forget(self._pod)
 
     async def _until_another(self, runtime: Runtime) -> None:
-        """Wait until a runtime that comes before this one runs the Pod."""
+        """Wait until a preferred runtime accepts the Pod."""
         earlier = list(itertools.takewhile(lambda one: one is not runtime, self._host.runtimes))
         while True:
             await self._news.wait()
@@ -249,7 +250,7 @@ class PodWorker:
         return ContainerLoop(self._pod, state, runtime, self._configured, self._news.wait, policy)
 
     async def _admitted(self) -> Runtime:
-        """The runtime of the Pod; wait until there is one."""
+        """The runtime of the Pod; waits until one accepts it."""
         wrong = unsupported(self._pod)
         if wrong:
             self._wait("UnsupportedField", f"this node does not support {', '.join(wrong)}")
@@ -265,7 +266,7 @@ class PodWorker:
             await self._changed(ADMIT_SECONDS)
 
     async def _prepared(self) -> None:
-        """Have the volumes ready; wait for what they are made of."""
+        """Prepare the volumes; wait for their sources."""
         await self._host.read(self.key.namespace)
         while True:
             try:
@@ -296,7 +297,7 @@ class PodWorker:
                 _log.warning("volumes of pod %s: %s", self.key, error)
 
     async def _changed(self, seconds: float) -> None:
-        """Wait for news, or so long."""
+        """Wait for a notification, or for so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -344,7 +345,7 @@ class PodWorker:
         )
 
     def _kubeconfig(self) -> bytes:
-        """A kubeconfig file that names the token's file, which is always fresh."""
+        """A kubeconfig that refers to the token's file, which is renewed in place."""
         account = self._volumes.account
         host, port = self._host.server
         url = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -360,7 +361,7 @@ class PodWorker:
         }).encode()  # fmt: skip
 
     async def _reported(self) -> None:
-        """Write the status whenever it is another."""
+        """Write the status whenever it changes."""
         while True:
             self._report.clear()
             try:
@@ -390,7 +391,7 @@ class PodWorker:
         )
 
     def _untold_ports(self) -> str:
-        """The ports of the containers, where the Pod does not tell them yet."""
+        """The ports of the containers that the Pod's annotation does not list yet."""
         ports = _ports_of(self.containers)
         told = (self._pod["metadata"].get("annotations") or {}).get(PORTS, "")
         return "" if ports == told else ports
@@ -405,7 +406,7 @@ class PodWorker:
 
 
 def _ports_of(containers: Sequence[ContainerState]) -> str:
-    """The real ports of the containers as the annotation has them, "" where all are as declared."""
+    """The actual ports of the containers as the annotation's text, "" if all are as declared."""
     found: dict[str, int] = {}
     for one in containers:
         if one.running is not None:

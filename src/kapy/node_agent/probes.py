@@ -1,6 +1,6 @@
 """Probes of a container: HTTP, TCP, a command, or gRPC's health service.
 
-A probe is asked where the container really listens: `Running.ports` says where a declared port is.
+Probes use the actual ports of a container: `Running.ports` maps the declared ones to them.
 """
 
 from __future__ import annotations

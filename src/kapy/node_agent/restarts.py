@@ -15,7 +15,7 @@ WELL: Final = 600.0
 
 
 def restarts(policy: Policy, code: int) -> bool:
-    """Whether a container that ended with this code is started again."""
+    """Whether the restart policy restarts a container after this exit code."""
     return policy == "Always" or (policy == "OnFailure" and code != 0)
 
 

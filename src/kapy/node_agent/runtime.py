@@ -1,4 +1,5 @@
-"""The seam between the agent and what runs containers: local processes, or a container engine."""
+"""The interface between the agent and its container runtimes: local processes, or a container
+engine."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from kapy.node_agent.volumes import Mount
 
 
 class StartFailed(KapyError):
-    """A container cannot be started; `reason` is that of its waiting state."""
+    """A container cannot be started; `reason` becomes the reason of its waiting state."""
 
     def __init__(self, message: str, reason: str = "RunContainerError") -> None:
         super().__init__(message)
@@ -33,17 +34,17 @@ def _tell_nobody(_: str, __: str) -> None:
 
 
 class NotSupported(KapyError):
-    """A runtime cannot do what is asked for; the message says why."""
+    """A runtime does not support the operation; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerConfig:
-    """One container that is to be started.
+    """The configuration of a container to start.
 
-    folder: the agent's, for this container only. kubeconfig: how the program reaches the API
-    server, None where its Pod wants no token. log: the file that takes its output. restarts: how
-    often it was started before. server: where it reaches the API server, None for the usual place.
-    pull_secrets: data of the Secrets for registries. tell: told what the start waits for.
+    folder: the agent's folder for this container. kubeconfig: the program's access to the API
+    server, None if its Pod has no token. log: the file for its output. restarts: the number of
+    earlier starts. server: the API server's address, None for the default. pull_secrets: data of
+    the image pull Secrets. tell: receives the reason for which the start waits.
     """
 
     pod: Document
@@ -66,8 +67,8 @@ class ContainerConfig:
 
 
 class Exit(NamedTuple):
-    """The end of a container. reason: as `terminated.reason`. message: more, in one sentence. said:
-    its last words, "" where its log has them."""
+    """The end of a container. reason: as in `terminated.reason`. message: a sentence. said: its
+    last log lines, "" if the log has them."""
 
     code: int
     reason: str
@@ -77,8 +78,8 @@ class Exit(NamedTuple):
 
 
 class LogQuery(NamedTuple):
-    """The part of a log that is wanted. tail: the last so many lines only. follow: says whether
-    more may come, None not to wait for it. since: in Unix time. timestamps: before each line."""
+    """The requested part of a log. tail: only the last lines. follow: returns whether more may
+    come, None not to wait. since: Unix time. timestamps: prefix each line."""
 
     tail: int | None = None
     limit: int | None = None
@@ -88,10 +89,10 @@ class LogQuery(NamedTuple):
 
 
 class Running(Protocol):
-    """A container that runs, or has ended meanwhile.
+    """A running container, or one that has ended.
 
-    identity: names it for people, `process://4711`. image: what runs. address: where its ports are.
-    ports: the real port of each that the program was told to listen on, where it is another one.
+    identity: its name for users, `process://4711`. image: the running image. address: the address
+    of its ports. ports: actual ports by requested ones, if they differ.
     """
 
     @property
@@ -127,22 +128,22 @@ class Running(Protocol):
         ...
 
     def trouble(self) -> str:
-        """The reason for which nobody knows whether it runs well, in one sentence, "" for none."""
+        """The reason for which its health is unknown, in one sentence, "" for none."""
         ...
 
 
 class Runtime(Protocol):
-    """A runtime of containers. other_users: whether they run as other users than the agent."""
+    """A container runtime. other_users: containers may run as other users than the agent."""
 
     @property
     def other_users(self) -> bool: ...
 
     async def refusal(self, pod: Document) -> str:
-        """The reason for which this runtime refuses a Pod, in one sentence; "" if it runs it."""
+        """The reason for which this runtime refuses a Pod, in one sentence; "" if it accepts it."""
         ...
 
     async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
-        """Host and port at which a Pod reaches the API server, None for those of the agent."""
+        """Host and port at which a Pod reaches the API server, None for the agent's own."""
         ...
 
     async def start(self, config: ContainerConfig) -> Running:
@@ -150,30 +151,30 @@ class Runtime(Protocol):
         ...
 
     async def find(self, config: ContainerConfig) -> Running | None:
-        """The container that was started before, if it still runs and is as it should be."""
+        """The container of an earlier start, if it still runs and matches its configuration."""
         ...
 
     def log(
         self, pod: Document, container: str, restarts: int, path: Path, query: LogQuery
     ) -> AsyncIterator[bytes] | None:
-        """The output of a container since its start number so-and-so; None where there is none.
+        """The output of a container's start with this number; None if there is none.
 
-        path: the file that took it, if the agent's files do. Raises NotSupported.
+        path: its log file, if it logs to files of the agent. Raises NotSupported.
         """
         ...
 
     async def forget(self, pod: Document) -> None:
-        """Remove what is kept of the containers of a Pod, which have ended."""
+        """Remove the leftovers of a Pod's containers, which have ended."""
         ...
 
     async def keep(self, known: Callable[[], Container[str]]) -> None:
-        """Remove what is left of Pods that are not known by their uids any more, for ever."""
+        """Remove the leftovers of Pods with unknown UIDs, until cancelled."""
         ...
 
     async def close(self) -> None:
-        """End connections: all containers have ended, or nobody waits for them any more."""
+        """Close connections, after all containers have ended or are no longer waited for."""
         ...
 
     def tidy_soon(self) -> None:
-        """Something of Pods that are gone may be left."""
+        """Schedule a removal of leftovers of deleted Pods."""
         ...

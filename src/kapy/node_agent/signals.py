@@ -1,4 +1,4 @@
-"""News for several who wait."""
+"""A notification for several waiters."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 
 class Signal:
-    """Wakes all who wait; a notice between two waits of the same waiter is not lost."""
+    """Wakes all waiters; a notification between two waits of the same waiter is not lost."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def notify(self) -> None:
-        """Something has changed."""
+        """Report a change."""
         self._event.set()
         self._event = asyncio.Event()
 

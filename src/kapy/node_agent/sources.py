@@ -1,6 +1,6 @@
-"""Sources of the environment and the volumes of a Pod: Secrets, ConfigMaps, its own fields.
+"""Sources of a Pod's environment and volumes: Secrets, ConfigMaps, its own fields.
 
-Pure: a `Sources` looks objects up in what the agent has read.
+Pure: a `Sources` looks objects up in the agent's cache.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
 
 
 class MissingSource(KapyError):
-    """Something that a container needs is not there yet; the message is the kubelet's."""
+    """An object that a container needs does not exist yet; the message is the kubelet's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The objects that one Pod may refer to.
 
-    secret, config_map: find an object of the Pod's namespace by its name. allocatable: what the
-    Node has of each resource.
+    secret, config_map: look up an object in the Pod's namespace by name. allocatable: the Node's
+    resources.
     """
 
     pod: Document
@@ -41,7 +41,7 @@ class Sources:
     allocatable: Mapping[str, str]
 
     def secret_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
-        """The data of a Secret; None where it is optional and not there. Raises MissingSource."""
+        """The data of a Secret; None if it is optional and missing. Raises MissingSource."""
         found = self.secret(name)
         if found is None:
             _check_optional("secret", name, optional=optional)
@@ -59,7 +59,7 @@ class Sources:
         return text | more
 
     def field(self, path: str) -> str:
-        """The value of a field of the Pod, as `fieldRef` names it. Raises MissingSource."""
+        """The value of a Pod field by its `fieldRef`. Raises MissingSource."""
         meta = self.pod["metadata"]
         status = self.pod.get("status") or {}
         spec = self.pod["spec"]
@@ -84,7 +84,7 @@ class Sources:
         return str(known[path]())
 
     def resource(self, container: Document, reference: Mapping[str, Any]) -> str:
-        """A limit or request of a container, as `resourceFieldRef` asks for it."""
+        """A container's limit or request by its `resourceFieldRef`."""
         name = str(reference.get("resource", ""))
         found = _RESOURCE.fullmatch(name)
         if found is None:

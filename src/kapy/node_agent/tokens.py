@@ -1,4 +1,4 @@
-"""ServiceAccount tokens of one Pod: asked for, kept, and replaced before they end."""
+"""ServiceAccount tokens of one Pod: requested, stored, and renewed before they expire."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Issued:
 
 
 class Tokens:
-    """The tokens of one Pod, each bound to it: they end with the Pod."""
+    """The tokens of one Pod, each bound to it: they become invalid with the Pod."""
 
     def __init__(self, client: Client, pod: Document, clock: Clock) -> None:
         self._client = client
@@ -43,7 +43,7 @@ class Tokens:
         return found.token
 
     async def refresh(self) -> bool:
-        """Replace the tokens of which it is time; whether there were any. Raises ApiError."""
+        """Renew the tokens that are due; whether there were any. Raises ApiError."""
         now = self._clock()
         due = [
             one for one in self._wanted if one not in self._issued or self._issued[one].renew <= now
@@ -67,7 +67,7 @@ class Tokens:
 
 
 def _wanted(pod: Document) -> Iterator[tuple[str, int]]:
-    """The audiences and lives of the tokens that a Pod has."""
+    """The audiences and lifetimes of a Pod's tokens."""
     if pod["spec"].get("automountServiceAccountToken") is not False:
         yield "", LIFE
     for volume in pod["spec"].get("volumes") or ():

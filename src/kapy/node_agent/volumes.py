@@ -1,5 +1,5 @@
-"""The volumes of a Pod, as folders: Secrets, ConfigMaps, fields of the Pod and tokens kept up to
-date in them, empty folders, and folders of the host."""
+"""The volumes of a Pod, as folders: up-to-date Secrets, ConfigMaps, Pod fields and tokens, empty
+folders, and folders of the host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MissingSource where there is none yet."""
 
 
 class Mount(NamedTuple):
-    """A folder or file of the host, and where the program finds it."""
+    """A folder or file of the host, and its mount path."""
 
     source: Path
     path: str
@@ -30,7 +30,8 @@ class Mount(NamedTuple):
 
 
 class Volumes:
-    """The volumes of one Pod. folder: holds one folder for each. ca: PEM of the API server's CA."""
+    """The volumes of one Pod. folder: contains a folder for each. ca: PEM of the API server's
+    CA."""
 
     def __init__(self, folder: Path, pod: Document, token: Token, ca: bytes) -> None:
         self._folder = folder
@@ -44,15 +45,15 @@ class Volumes:
         }
 
     def share(self) -> None:
-        """Let programs read the files that run as other users: as the user of a container, and
-        as a group of the Pod's `fsGroup`. Nobody else can enter the folder of the Pod."""
+        """Make the files readable for containers with other users: for the container's user, and
+        for the Pod's `fsGroup`. The Pod's folder stays closed to all others."""
         self._private = 0o644
         if (self._pod["spec"].get("securityContext") or {}).get("fsGroup") is not None:
             self._more = 0o444
 
     @property
     def account(self) -> Path | None:
-        """The folder with the ServiceAccount's token, None where the Pod does not want it."""
+        """The folder with the ServiceAccount's token, None if the Pod does not mount it."""
         wanted = self._pod["spec"].get("automountServiceAccountToken")
         return None if wanted is False else self._folder / TOKEN_VOLUME
 
@@ -158,7 +159,7 @@ def _chosen(
 
 
 def _path(text: str) -> str:
-    """A relative path that stays inside. Raises MissingSource."""
+    """A relative path that must not leave its folder. Raises MissingSource."""
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts or text.startswith(".."):
         raise MissingSource(f"the path {text!r} leads out of its volume")

@@ -1,7 +1,6 @@
-"""The runtime of programs of this host: a container's program is a local process.
+"""The runtime of local programs: a container's program is a process on this host.
 
-A process shares the network of its host, so it is told ports of its own (`flags`); where the host
-allows it, it has a mount namespace in which volumes are at the paths that its Pod names (`launch`).
-It runs as the user of the plane: what a Pod asks of a container's user, and limits of resources, do
-not hold for it.
+A process shares the network of its host, so it gets ports of its own (`flags`). If the host allows
+it, it has a mount namespace with the volumes at their mount paths (`launch`). It runs as the
+plane's user: a container's user and resource limits have no effect.
 """

@@ -1,7 +1,7 @@
-"""The flags of a program, and arguments that give it other ports and paths. Pure.
+"""Reads a program's flags, and gives it other ports and paths by arguments. Pure.
 
-Go's `flag` and `pflag`, and Python's `argparse` and click, print flags with their defaults when
-they are asked for `--help`. Flags of ports and bind addresses are known by their names.
+Go's `flag` and `pflag`, and Python's `argparse` and click, print flags with their defaults for
+`--help`. Flags of ports and bind addresses are recognized by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FreePort = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The flags of a program, with their defaults ("" where there is none, or nobody knows)."""
+    """The flags of a program, with their defaults ("" if it has none, or it is unknown)."""
 
     defaults: Mapping[str, str] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class Flags:
 
 
 def flags_of(help_text: str) -> Flags:
-    """The flags that a program's help tells of."""
+    """The flags in a program's help text."""
     found: dict[str, str] = {}
     starts = list(_FLAG.finditer(help_text))
     for number, one in enumerate(starts):
@@ -48,15 +48,15 @@ def flags_of(help_text: str) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Arguments of a program. ports: its real ports by those of its release."""
+    """Arguments of a program. ports: its actual ports by those of its release."""
 
     values: Sequence[str]
     ports: Mapping[int, int]
 
 
 def with_own_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> Arguments:
-    """Arguments that let a program listen on ports of its own, on the loopback address where the
-    program can be told an address."""
+    """Arguments that make a program listen on its own ports, on the loopback address if it has a
+    flag for that."""
     ports: dict[int, int] = {}
 
     def moved(port: int) -> int:
@@ -96,7 +96,7 @@ def _moved_arguments(
 
 
 def _moved_value(value: str, moved: Callable[[int], int]) -> str | None:
-    """A port or bind address with another port; None where the value is none, or turns it off."""
+    """A port or bind address with another port; None if the value is neither, or disables it."""
     if _NUMBER.fullmatch(value):
         return str(moved(int(value))) if 0 < int(value) < 65536 else None
     found = _ADDRESS.fullmatch(value)
@@ -106,7 +106,7 @@ def _moved_value(value: str, moved: Callable[[int], int]) -> str | None:
 
 
 def without_leader_election(arguments: Sequence[str]) -> list[str]:
-    """The arguments of a program that is alone, and could not tell where its Lease belongs."""
+    """Arguments without leader election: the program is alone, and could not find its namespace."""
     return [
         "--leader-elect=false" if one in ("--leader-elect", "--leader-elect=true") else one
         for one in arguments
@@ -114,7 +114,7 @@ def without_leader_election(arguments: Sequence[str]) -> list[str]:
 
 
 def with_paths(arguments: Sequence[str], paths: Mapping[str, str]) -> list[str]:
-    """The arguments with paths of mounts replaced by those of the host."""
+    """The arguments with mount paths replaced by paths of the host."""
     return [_with_paths(one, paths) for one in arguments]
 
 

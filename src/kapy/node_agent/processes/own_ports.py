@@ -1,4 +1,4 @@
-"""Ports of this host for programs that would all listen on the same ones."""
+"""Allocates host ports to programs that would all listen on the same ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from kapy.node_agent.processes.flags import LOOPBACK, FreePort
 
 
 class OwnPorts:
-    """Ports that are given to programs. A program that starts again gets the same, if they are
-    free."""
+    """Ports allocated to programs. A restarted program gets the same ports if they are free."""
 
     def __init__(self) -> None:
         self._given: dict[str, dict[int, int]] = {}
@@ -22,11 +21,11 @@ class OwnPorts:
         return partial(self._port, self._given.setdefault(owner, {}))
 
     def keep(self, owner: str, ports: MutableMapping[int, int]) -> None:
-        """A program has these ports already."""
+        """Record the ports of a running program."""
         self._given[owner] = dict(ports)
 
     def forget(self, owner: str) -> None:
-        """A program is gone for good."""
+        """Release the ports of a program that is gone."""
         self._given.pop(owner, None)
 
     def _port(self, given: dict[int, int], wanted: int) -> int:
@@ -48,7 +47,7 @@ def _is_free(port: int) -> bool:
 
 
 def is_taken(port: int) -> bool:
-    """Whether a port is in use, at whatever address of this host."""
+    """Whether a port is in use on any address of this host."""
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,5 @@
-"""One process that runs in place of a container: a child of this program, or found again."""
+"""One process that runs in place of a container: a child of this program, or one that was found
+again."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Execute = Callable[[Sequence[str], float], Awaitable[int]]
 
 
 def stamp_of(program: str) -> str:
-    """Names the state of a program's file; "" where it is not there."""
+    """A fingerprint of a program's file; "" if it does not exist."""
     try:
         told = os.stat(program)
     except OSError:
@@ -38,10 +39,10 @@ def stamp_of(program: str) -> str:
 
 
 class LocalProcess:
-    """A `Running` of a process. child: None for one that an earlier program has started.
+    """A `Running` for a process. child: None if an earlier agent started it.
 
-    replaced: why another program is to run in its place, "" where none is. binding: who looks at
-    what it binds, None for nobody.
+    replaced: why another program must run in its place, "" if none must. binding: answers its
+    `bind` calls, or None.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class LocalProcess:
         self._seen = record.stamp
 
     def move(self, ports: Mapping[int, int]) -> None:
-        """It listens on other ports than it asked for."""
+        """Record ports that differ from the requested ones."""
         if ports:
             told = {str(key): value for key, value in ports.items()}
             self.record = replace(self.record, ports={**self.record.ports, **told})
@@ -173,7 +174,7 @@ def _name_of(number: int) -> str:
 
 
 async def _gone(record: Record) -> None:
-    """Wait for the end of a process that is no child of this one."""
+    """Wait for the end of a process that is not a child of this one."""
     if sys.platform == "linux" and record.is_alive:
         with suppress(OSError):
             await _readable(os.pidfd_open(record.pid))

@@ -1,7 +1,7 @@
 """The local programs that run in place of containers: a file of the plane's owner.
 
-It is no object of the API: whoever may write a Deployment must not thereby run programs as the
-user of the plane.
+It is not an API object: a user who may write a Deployment must not thereby run programs as the
+plane's user.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class BadPrograms(KapyError):
 
 
 class Program(NamedTuple):
-    """A program in place of a container of a Deployment. command: it, and its first arguments."""
+    """A program in place of a Deployment's container. command: the program and its first
+    arguments."""
 
     namespace: str
     deployment: str
@@ -33,7 +34,7 @@ class Program(NamedTuple):
 
 
 class Programs:
-    """The programs of one plane, read again when their file has changed."""
+    """The programs of one plane; the file is read again when it changes."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -71,8 +72,8 @@ def read(folder: Path) -> Sequence[Program]:
 
 
 def add(folder: Path, programs: Iterable[Program]) -> None:
-    """Let programs run in place of containers; what ran in place of the same ones before does not
-    any more. Raises BadPrograms, OSError."""
+    """Run programs in place of containers, and replace earlier entries. Raises BadPrograms,
+    OSError."""
     fresh = list(programs)
     replaced = {one[:3] for one in fresh}
     replace(folder, [*(one for one in read(folder) if one[:3] not in replaced), *fresh])

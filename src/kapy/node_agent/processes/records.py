@@ -1,7 +1,7 @@
-"""Records of the processes that run, so that a plane which was killed finds them again.
+"""Records of running processes, by which a restarted plane finds them again.
 
-A process id alone may be another process's by now: the time at which the process began, as the
-kernel tells it, belongs to it.
+A process ID alone may have been reused, so a record also has the kernel's start time of the
+process.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NAME = "process.json"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One process. began: names its beginning. started: RFC 3339. digest: of all that it was told.
-    ports: its real ports by those that it was to listen on. log: the file with its output."""
+    """One process. began: its start time for the kernel. started: RFC 3339. digest: of its whole
+    configuration. ports: its actual ports by requested ones. log: the file with its output."""
 
     pid: int
     began: str
@@ -51,7 +51,7 @@ def write(folder: Path, record: Record) -> None:
 
 
 def read(folder: Path) -> Record | None:
-    """The record of a folder, None where there is none that can be read."""
+    """The record in a folder, None if there is no readable one."""
     try:
         return msgspec.convert(decoded((folder / NAME).read_bytes()), Record)
     except (OSError, BadJson, msgspec.ValidationError):
@@ -80,7 +80,7 @@ def beginning_of(pid: int) -> str:
 
 
 def memory_of(pid: int) -> int:
-    """Bytes of memory that a process has resident, 0 where nobody knows."""
+    """Resident memory of a process in bytes, 0 if unknown."""
     with suppress(OSError, ValueError, IndexError):
         if sys.platform == "linux":
             text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")

@@ -1,7 +1,7 @@
-"""The runtime of local processes: which program, which arguments, which environment, and its start.
+"""The runtime of local programs: selects program, arguments and environment, and starts it.
 
-A process gets no variable of the plane's environment but where programs are found, the language,
-and proxies: credentials of the user are not the provider's.
+Of the plane's environment, a process only gets PATH, the locale and proxies: the user's credentials
+are not the provider's.
 """
 
 from __future__ import annotations
@@ -241,9 +241,9 @@ class Processes:
         program: str,
         ports: Mapping[str, int] | None,
     ) -> Plan:
-        """The plan to start a program in place of the first word of the container's command.
+        """The plan for a program in place of the first word of the container's command.
 
-        ports: those that it has already, None to give it free ones.
+        ports: the ports that it has already, None to allocate some.
         """
         if self._namespaces is None:
             self._namespaces = await _namespaces_allowed()
@@ -289,7 +289,7 @@ class Processes:
         return str(config.folder / "home")
 
     async def _flags_of(self, command: Sequence[str]) -> Flags:
-        """The flags of a program, which tells them once for each state of its file."""
+        """The flags of a program, read once for each state of its file."""
         key = (*command, stamp_of(command[0]))
         if key not in self._flags:
             self._flags[key] = flags_of(await _help_of(command, self._environ))
@@ -318,7 +318,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Names all that the program is told."""
+        """A digest of the program's whole configuration."""
         told = [
             *self.command,
             *(f"{key}={value}" for key, value in sorted(self.environment.items())),
@@ -327,9 +327,9 @@ class Plan:
 
 
 def _check_ports(config: ContainerConfig, plan: Plan, program: str) -> None:
-    """Raises StartFailed for a port that is in use, and that the program cannot be told to leave.
+    """Raises StartFailed for a port in use that the program cannot be told to avoid.
 
-    Needed where nobody can look at what it binds (`binding`).
+    This is needed if `bind` calls cannot be intercepted (`binding`).
     """
     for port in _declared_ports(config):
         if port not in plan.ports and is_taken(port):
@@ -360,7 +360,7 @@ def _known(ports: Mapping[str, int]) -> Callable[[int], int]:
 
 
 def _link_temporary(folder: Path, paths: Mapping[str, str]) -> None:
-    """Let what is mounted below /tmp be found below the program's own TMPDIR."""
+    """Make mounts below /tmp available below the program's own TMPDIR."""
     for path, real in paths.items():
         if path.startswith("/tmp/"):
             link = folder / path.removeprefix("/tmp/")
@@ -370,7 +370,7 @@ def _link_temporary(folder: Path, paths: Mapping[str, str]) -> None:
 
 
 async def _namespaces_allowed() -> bool:
-    """Whether this host lets programs have mounts of their own."""
+    """Whether this host lets programs have their own mount namespaces."""
     if sys.platform != "linux":
         return False
     trial = await asyncio.create_subprocess_exec(

@@ -1,11 +1,11 @@
-"""DevCluster and DevMachine with `backend.inMemory`: clusters that exist only in this process.
+"""DevCluster and DevMachine with `backend.inMemory`: simulated clusters in this process.
 
     in_memory = InMemory(clock=clock)
     add_to(runtime, in_memory)
     cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
     in_memory.subscribe(cluster_cache.trigger_probe)
 
-Each has a workload API server of its own (`kapy.apiserver`, on a memory store) that controllers
+Each cluster has its own workload API server (`kapy.apiserver`, on a memory store) that controllers
 reach in process.
 """
 

@@ -1,7 +1,7 @@
-"""Where the API servers of workload clusters are: an own loopback address for each.
+"""Allocates the loopback addresses of workload API servers.
 
-Every address of 127.0.0.0/8 belongs to the machine itself (on Linux): sixteen million clusters can
-listen on one port. The address follows from the cluster's name, so that it is the same after a
+Every address of 127.0.0.0/8 belongs to the local machine (on Linux): sixteen million clusters can
+listen on one port. The address is derived from the cluster's name, so it is the same after a
 restart; it is stored in the DevCluster all the same.
 """
 
@@ -23,7 +23,7 @@ ANY: Final = "0.0.0.0"
 
 
 def loopback_address(cluster: Key, is_taken: Callable[[str], bool]) -> str:
-    """The cluster's address, or the next that is free; 127.0.0.x is left to others."""
+    """The cluster's address, or the next free one; 127.0.0.x is never used."""
     attempt = 0
     while True:
         seed = f"{cluster}#{attempt}" if attempt else str(cluster)
@@ -35,7 +35,7 @@ def loopback_address(cluster: Key, is_taken: Callable[[str], bool]) -> str:
 
 
 def has_many_loopback_addresses() -> bool:
-    """Whether the whole of 127.0.0.0/8 is this machine (macOS has 127.0.0.1 only)."""
+    """Whether all of 127.0.0.0/8 is local (macOS has 127.0.0.1 only)."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.bind(("127.1.2.3", 0))

@@ -1,4 +1,4 @@
-"""Which objects are made of memory (others may serve the rest), and what is noted on them."""
+"""Selects the objects of the in-memory backend, and names the annotations on them."""
 
 from __future__ import annotations
 

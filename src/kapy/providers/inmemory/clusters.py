@@ -28,8 +28,8 @@ BY_ENDPOINT: Final = "inmemory/endpoint"
 
 
 class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[DevCluster]):
-    """Clusters of the in-memory backend, and the load balancers before them, which are of memory,
-    too. opened: told of each cluster that was made here."""
+    """Clusters of the in-memory backend, and their simulated load balancers. opened: called for
+    each cluster that was created here."""
 
     reports_ready = False  # as upstream's
 
@@ -74,7 +74,8 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         return Released()
 
     def _forget(self, change: Change) -> None:
-        """A DevCluster that is gone without being released was moved to another plane."""
+        """Drop a DevCluster that vanished without its deletion steps: it was moved to another
+        management cluster."""
         if change.new is not None:
             return
         metadata = change.document["metadata"]

@@ -1,4 +1,4 @@
-"""Logs of simulated machines: the steps of their simulation. No command runs in them."""
+"""Logs of simulated machines: the steps of the simulation. Commands are not supported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEAD: Final = (
 
 
 class SimulatedConsole(MachineConsole):
-    """Tells of the steps from the conditions of the DevMachine."""
+    """Lists the steps from the conditions of the DevMachine."""
 
     sources: ClassVar[Mapping[str, str]] = {BOOTSTRAP: "the steps of the simulation"}
 

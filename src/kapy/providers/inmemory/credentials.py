@@ -1,7 +1,7 @@
-"""Who a kubeconfig's client certificate is, checked against the cluster's CA.
+"""Authenticates the client certificate of a kubeconfig against the cluster's CA.
 
-In process there is no TLS that would do it; the questions are the same: do both sides trust the
-same CA, did it sign the certificate, is it valid now, and has the caller its key.
+In-process connections have no TLS, so this module makes the same checks: both sides trust the same
+CA, the CA signed the certificate, it is valid now, and the caller has its key.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kapy.remote.cluster_cache import Kubeconfig
 
 
 def user_of(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
-    """The user whom the kubeconfig's certificate names.
+    """The user in the kubeconfig's certificate.
 
-    Raises Unreachable when the two sides do not trust each other (TLS would fail) and
-    Unauthorized when the certificate's time is over.
+    Raises Unreachable if the two sides do not trust each other (TLS would fail) and Unauthorized if
+    the certificate has expired.
     """
     try:
         return _checked(kubeconfig, authority, now)

@@ -1,4 +1,4 @@
-"""All workload clusters of this process, and the ways to reach them."""
+"""All workload clusters of this process, and the connections to them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ Notice = Callable[[Key], None]
 
 
 class EndpointTaken(KapyError):
-    """Two clusters cannot be at one address."""
+    """Two clusters cannot have the same address."""
 
 
 class InMemory:
     """The clusters whose machines exist only in this process.
 
-    clock: of their API servers. seed: what the jitter of start-up durations follows from.
-    elsewhere: how clusters that are not of this provider are reached. failure_domains: of all
-    clusters. host: the address of this program as others reach it (a pod's), "" where all are on
-    this machine.
+    clock: for their API servers. seed: for the jitter of start-up durations. elsewhere: connects to
+    clusters of other providers. failure_domains: those of all clusters. host: the address under
+    which others reach this program (a Pod's), "" if all clients are on this machine.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class InMemory:
         return len(self._clusters)
 
     def get(self, cluster: Key) -> WorkloadCluster | None:
-        """The workload cluster of a Cluster, None when there is none (yet)."""
+        """The workload cluster of a Cluster, None if there is none (yet)."""
         return self._clusters.get(cluster)
 
     def at(self, host: str, port: int) -> WorkloadCluster | None:
@@ -74,15 +73,16 @@ class InMemory:
         return [one for one in self._clusters.values() if one.endpoint.port == port]
 
     def subscribe(self, notice: Notice) -> None:
-        """Call `notice(cluster)` when the API server of a cluster begins or ceases to answer."""
+        """Call `notice(cluster)` when a cluster's API server becomes available or unavailable."""
         self._on_answer.append(notice)
 
     def subscribe_untidy(self, notice: Notice) -> None:
-        """Call `notice(cluster)` when a cluster has something for its housekeeping."""
+        """Call `notice(cluster)` when a cluster needs housekeeping."""
         self._on_untidy.append(notice)
 
     def free_endpoint(self, cluster: Key, is_stored: Callable[[Endpoint], bool]) -> Endpoint:
-        """An address for a new cluster. is_stored: whether it is another cluster's already."""
+        """An address for a new cluster. is_stored: whether another cluster has an address
+        already."""
 
         def is_free(endpoint: Endpoint) -> bool:
             return endpoint not in self._by_endpoint and not is_stored(endpoint)
@@ -98,9 +98,10 @@ class InMemory:
         return Endpoint(host, self._port)
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
-        """The workload cluster of a Cluster, made when it is not there (a start, a restart).
+        """The workload cluster of a Cluster; it is created if it does not exist (new, or after a
+        restart).
 
-        uid: of the DevCluster; another one is another cluster. Raises EndpointTaken.
+        uid: of the DevCluster; another UID means another cluster. Raises EndpointTaken.
         """
         found = self._clusters.get(cluster)
         if found is not None and found.uid == uid and found.endpoint == endpoint:
@@ -124,7 +125,7 @@ class InMemory:
         return made
 
     def drop(self, cluster: Key) -> None:
-        """Forget a cluster and everything in it."""
+        """Delete a cluster and everything in it."""
         found = self._clusters.pop(cluster, None)
         if found is not None:
             del self._by_endpoint[found.endpoint]
@@ -133,7 +134,7 @@ class InMemory:
             found.close()
 
     def dial(self, kubeconfig: Kubeconfig) -> Transport:
-        """Reach an API server, in process where it is one of ours. Raises Unreachable."""
+        """Connect to an API server, in process if it is simulated here. Raises Unreachable."""
         found = self._at(kubeconfig)
         if found is None:
             if self._elsewhere is None:
@@ -148,23 +149,23 @@ class InMemory:
         return self._at(kubeconfig) is not None
 
     def etcd_dial(self, _: Key, kubeconfig: Kubeconfig, node: str) -> Transport:
-        """Reach the etcd gateway of a control plane machine. Raises Unreachable."""
+        """Connect to the etcd gateway of a control plane machine. Raises Unreachable."""
         found = self._at(kubeconfig)
         if found is None or not found.answers:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.etcd.dial(node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """When the API server's certificate on a machine ends. Raises Unreachable."""
+        """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
         found = self._at(kubeconfig)
         if found is None:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")
         return found.certificate_end(node)
 
     def listen(self) -> None:
-        """Open the socket of the workload clusters, before any is made. Raises NoPort.
+        """Open the socket of the workload clusters before any cluster is created. Raises NoPort.
 
-        Without it, they are reached in process only, and their addresses are mere data.
+        Without it they are only reachable in process.
         """
         self._front = Front(self.at, self.clock, self._host)
         self._port = self._front.first_port()
@@ -175,7 +176,7 @@ class InMemory:
         await self._front.serve()
 
     def close(self) -> None:
-        """End all clusters, and listening."""
+        """Stop all clusters and close the sockets."""
         if self._front is not None:
             self._front.close()
         for cluster in tuple(self._clusters):

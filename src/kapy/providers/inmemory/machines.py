@@ -1,8 +1,7 @@
-"""DevMachine with `backend.inMemory`: a machine that takes its time to start, and runs nowhere.
+"""DevMachine with `backend.inMemory`: a simulated machine with start-up durations.
 
-What it starts is written into its workload cluster each time it is looked at, so that a process
-that was killed finds everything again: upstream's `backends/inmemory` is the model for order,
-conditions and reasons.
+Every reconcile writes the machine's components into its workload cluster, so a restarted process
+recreates everything. Order, conditions and reasons follow upstream's `backends/inmemory`.
 """
 
 from __future__ import annotations
@@ -54,7 +53,8 @@ Order = MachineOrder[DevMachine]
 class DevMachines(InfraMachineProvider[DevMachine]):
     """Machines of the in-memory backend.
 
-    They run nothing: as upstream's, they wait for the bootstrap Secret, and not for data in it.
+    They execute nothing: like upstream's, they wait for the bootstrap Secret but do not read its
+    data.
     """
 
     needs_bootstrap_data = False
@@ -143,7 +143,7 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         )
 
     async def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
-        """False while the cluster has no CA (its Secret is watched, if it has our label)."""
+        """Start the API server; False while the cluster's CA Secret does not exist."""
         authority = await self._authority(order, CLUSTER_CA)
         cluster = self._clusters.get(order.cluster)
         if authority is None or cluster is None:
@@ -179,7 +179,7 @@ def _host(order: Order) -> Host:
 
 
 def _noted(order: Order, name: str) -> str:
-    """What the machine's pool has made it for, "" when no pool has."""
+    """The annotation of the machine's pool, "" if the machine is in no pool."""
     return order.object.metadata.annotations.get(name, "")
 
 

@@ -1,8 +1,8 @@
-"""DevMachinePool with `backend.inMemory`: as many DevMachines as are wanted, all alike.
+"""DevMachinePool with `backend.inMemory`: a number of equal DevMachines.
 
-Upstream's `backends/docker` is the model for conditions and for which machine goes. A DevMachine
-keeps the version and the failure domain that it was made for in annotations: its Machine learns
-the version from its Node only, and the pool's may have moved on by then.
+Conditions and the choice of deleted machines follow upstream's `backends/docker`. A DevMachine
+stores its version and failure domain in annotations: its Machine learns the version only from its
+Node, and the pool's version may have changed by then.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
 
 
 class _Maker:
-    """What is special of a new DevMachine; each is placed where there are fewest."""
+    """Creates DevMachines; each goes to the failure domain with the fewest machines."""
 
     def __init__(self, order: Order, others: Sequence[Document]) -> None:
         self._order = order
@@ -93,13 +93,13 @@ class _Maker:
 
 
 def _is_current(machine: DevMachine, order: Order) -> bool:
-    """Whether the machine was made for the version and the start-up times that are wanted now."""
+    """Whether the machine has the desired version and start-up durations."""
     made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
     return made_for == (order.version, _backend(order))
 
 
 def _backend(order: Order) -> InMemoryMachineBackendSpec:
-    """How long the parts of its machines take to start."""
+    """The start-up durations of the pool's machines."""
     return order.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
 
 

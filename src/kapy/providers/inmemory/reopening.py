@@ -1,7 +1,8 @@
-"""A workload cluster that is made anew after a restart, and the machine pools in it.
+"""Restores bootstrap tokens of machine pools in a workload cluster that is recreated after a
+restart.
 
-A real cluster outlives the restart of a manager. So does the bootstrap token that a pool's boot
-data has: without it, the bootstrap provider would make new boot data at each start.
+A real cluster survives the restart of a manager, and so does the bootstrap token in a pool's boot
+data. Without it, the bootstrap provider would generate new boot data at each start.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _BY_CLUSTER: Final = "inmemory/pool-cluster"
 
 
 class PoolTokens:
-    """The bootstrap tokens of pools. secrets: those of Clusters, boot data among them."""
+    """The bootstrap tokens of pools. secrets: the cached Secrets of Clusters, including boot
+    data."""
 
     def __init__(self, runtime: Runtime, in_memory: InMemory, secrets: Informer[Document]) -> None:
         self._in_memory = in_memory
@@ -36,7 +38,7 @@ class PoolTokens:
         self._pools.add_index(_BY_CLUSTER, _cluster_of)
 
     def restore(self, cluster: Key) -> None:
-        """Let a cluster that was just made know the tokens of its pools."""
+        """Restore the tokens of the pools of a cluster that was just recreated."""
         workload = self._in_memory.get(cluster)
         if workload is None:
             return

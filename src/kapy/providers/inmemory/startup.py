@@ -1,7 +1,7 @@
-"""How far a machine has started, from what it was ordered to take and the time of day. Pure.
+"""Computes the start-up progress of a machine from its durations and the time. Pure.
 
 The order is upstream's: the VM; then the Node; then, on a control plane machine, etcd and the API
-server side by side.
+server concurrently.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Part = Literal["VM", "node", "etcd", "API server"]
 
 
 class BadDuration(KapyError):
-    """A start-up duration or jitter that cannot be read."""
+    """A start-up duration or jitter is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """What the parts of one machine take to start."""
+    """The start-up durations of one machine's parts."""
 
     vm: timedelta
     node: timedelta
@@ -39,9 +39,9 @@ class Durations:
 
     @classmethod
     def of(cls, spec: InMemoryMachineBackendSpec, seed: str) -> Durations:
-        """The durations of a spec with their jitter; equal for an equal seed. Raises BadDuration.
+        """The durations of a spec with jitter; equal seeds give equal results. Raises BadDuration.
 
-        seed: names the machine, so that no two machines start in step.
+        seed: identifies the machine, so that machines do not start in lockstep.
         """
         return cls(
             vm=_duration("VM", spec.vm.provisioning if spec.vm else None, seed),
@@ -68,7 +68,8 @@ def _duration(part: Part, wanted: CommonProvisioningSettings | None, seed: str) 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Which parts run at a moment, and when the next one will (None: nothing is pending)."""
+    """The parts that run at a moment, and the time when the next one will (None: nothing is
+    pending)."""
 
     vm: bool
     node: bool
@@ -80,7 +81,7 @@ class Progress:
 def progress(
     durations: Durations, reached: Milestones, now: datetime, *, control_plane: bool
 ) -> Progress:
-    """How far the machine is. `reached` notes when VM and Node came up."""
+    """The progress of the machine. `reached` receives the times when VM and Node came up."""
     due = reached.begun + durations.vm
     if reached.vm is None:
         if now < due:
@@ -103,7 +104,7 @@ def progress(
 
 
 def reported(found: Progress, *, control_plane: bool) -> list[Condition]:
-    """The conditions that tell how far the machine is, in the order of starting."""
+    """The conditions that report the progress, in start-up order."""
     vm = _told(ConditionType.VM_PROVISIONED, done=found.vm)
     node = _told(ConditionType.NODE_PROVISIONED, done=found.node, after_vm=not found.vm)
     if not control_plane:
@@ -115,7 +116,7 @@ def reported(found: Progress, *, control_plane: bool) -> list[Condition]:
 
 
 def not_started(reason: str, *, control_plane: bool) -> list[Condition]:
-    """The conditions of a machine that may not start yet."""
+    """The conditions of a machine that must not start yet."""
     nothing = Progress(vm=False, node=False, etcd=False, api_server=False, due=None)
     first, *others = reported(nothing, control_plane=control_plane)
     return [conditions.false(first.type, reason), *others]

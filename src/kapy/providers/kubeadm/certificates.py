@@ -1,6 +1,6 @@
-"""The certificates of a kubeadm cluster: which there are, and where a machine keeps them.
+"""The certificates of a kubeadm cluster, and their files on a machine.
 
-The SDK's `Keychain` makes the authorities and keeps them in Secrets.
+The SDK's `Keychain` creates the CAs and stores them in Secrets.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _FILE_ORDER: Final = (CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT, API_
 
 
 class MissingCertificate(KapyError):
-    """A certificate that must be there is not, or lacks a part; nothing of it is quoted."""
+    """A required certificate does not exist or is incomplete; the message quotes none of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate(ClusterCertificate):
-    """One certificate that a machine needs, and the files of it there."""
+    """One certificate that a machine needs, and its file paths."""
 
     cert_file: str
     key_file: str = ""
 
 
 def init_certificates(configuration: Document) -> list[Certificate]:
-    """What the first control plane machine needs, by its `clusterConfiguration`."""
+    """The certificates of the first control plane machine, by its `clusterConfiguration`."""
     days = configuration.get("caCertificateValidityPeriodDays")
     return _certificates(
         configuration,
@@ -50,12 +50,12 @@ def init_certificates(configuration: Document) -> list[Certificate]:
 
 
 def join_certificates(configuration: Document) -> list[Certificate]:
-    """What another control plane machine needs; these have been made before."""
+    """The certificates of another control plane machine; they exist already."""
     return _certificates(configuration)
 
 
 def worker_certificates(ca_cert_path: str) -> list[Certificate]:
-    """What a worker needs: the authority, to know the cluster by."""
+    """The certificates of a worker: the CA, by which it verifies the cluster."""
     return [Certificate(CLUSTER_CA, ca_cert_path or join(DEFAULT_DIRECTORY, "ca.crt"))]
 
 
@@ -99,7 +99,7 @@ def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, Key
 def certificate_files(
     certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]
 ) -> list[Document]:
-    """The files of the certificates that there are, as `KubeadmConfig.spec.files` has them."""
+    """The files of the existing certificates, as in `KubeadmConfig.spec.files`."""
     by_purpose = {certificate.purpose: certificate for certificate in certificates}
     files: list[Document] = []
     for purpose in _FILE_ORDER:

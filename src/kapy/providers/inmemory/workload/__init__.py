@@ -1,1 +1,1 @@
-"""A workload cluster that exists only in this process: its API server, its Nodes, its etcd."""
+"""A simulated workload cluster: its API server, its Nodes, its etcd."""

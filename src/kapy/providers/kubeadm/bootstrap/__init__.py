@@ -1,8 +1,8 @@
-"""The kubeadm bootstrap provider: turns a KubeadmConfig into the data that a machine boots with.
+"""The kubeadm bootstrap provider: generates the boot data of a KubeadmConfig.
 
-A KubeadmConfig is owned by a Machine. Once the cluster's infrastructure stands, the controller
-writes a Secret of the config's name with cloud-init user data: `kubeadm init` for exactly one
-control plane machine (a lock makes sure), `kubeadm join` for every other, after the control plane
-answers. Bootstrap tokens live in the workload cluster and are kept fresh until the machine's node
-has joined. Implements the bootstrap contract.
+A KubeadmConfig is owned by a Machine. Once the cluster's infrastructure is ready, the controller
+writes a Secret with the config's name and cloud-init user data: `kubeadm init` for exactly one
+control plane machine (guarded by a lock), `kubeadm join` for all others, after the control plane is
+initialized. Bootstrap tokens are stored in the workload cluster and renewed until the machine's
+Node has joined. Implements the bootstrap contract.
 """

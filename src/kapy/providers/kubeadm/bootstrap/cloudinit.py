@@ -61,10 +61,10 @@ _ESCAPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MachineSetup:
-    """What a machine gets besides kubeadm; fields and shapes as in `KubeadmConfig.spec`.
+    """A machine's setup besides kubeadm; fields and shapes as in `KubeadmConfig.spec`.
 
-    files: those of the certificates first. disk_setup, ntp: None where the spec has none.
-    verbosity: `--v 5`, or nothing.
+    files: certificate files first. disk_setup, ntp: None if the spec has none. verbosity: `--v 5`,
+    or nothing.
     """
 
     files: Sequence[Document] = ()
@@ -223,7 +223,7 @@ def _plain(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """Go's `%q`: a double-quoted string in which what does not print is escaped."""
+    """Go's `%q`: a double-quoted string with non-printable characters escaped."""
     return '"' + "".join(_ESCAPES.get(sign) or _escaped(sign) for sign in text) + '"'
 
 

@@ -1,4 +1,4 @@
-"""What the templates of a KubeadmConfig may know of the cluster's control plane."""
+"""The control plane's version, for templates in a KubeadmConfig."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from kapy.sdk import Absent, ControlPlane, External, Found, NotYet, Runtime, Unr
 
 
 class ControlPlanes:
-    """The control plane objects of all clusters, whichever provider they are of."""
+    """The control plane objects of all clusters, of any provider."""
 
     def __init__(self, external: External) -> None:
         self._external = external
 
     @classmethod
     def of(cls, runtime: Runtime) -> ControlPlanes:
-        """Control planes as the runtime's server has them."""
+        """The control plane objects on a runtime's server."""
         return cls(External(runtime.client, runtime.cache))
 
     async def version(self, cluster: Cluster) -> str:
-        """The version that the control plane should have, "" when there is none to be known.
+        """The desired version of the control plane, "" if it is unknown.
 
-        Raises NotYet when the object is not there, and whatever made it unreadable.
+        Raises NotYet if the object does not exist, and errors that made it unreadable.
         """
         reference = cluster.spec.control_plane_ref
         if reference is None:

@@ -1,4 +1,4 @@
-"""What wakes the bootstrap controller."""
+"""The watches of the bootstrap controller."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _cluster_of(config: Document) -> Iterable[str]:
 
 
 def _matters(cluster: Document | None) -> Any:
-    """What of a Cluster a KubeadmConfig depends on."""
+    """The fields of a Cluster that affect a KubeadmConfig."""
     assert cluster is not None
     status = cluster.get("status") or {}
     initialized = [
@@ -124,10 +124,10 @@ def _matters(cluster: Document | None) -> Any:
 
 
 def _booted(machine: Document) -> Any:
-    """What of a Machine its KubeadmConfig depends on."""
+    """The fields of a Machine that affect its KubeadmConfig."""
     return machine["spec"], (machine.get("status") or {}).get("nodeRef")
 
 
 def _pool_booted(pool: Document) -> Any:
-    """What of a MachinePool its KubeadmConfig depends on."""
+    """The fields of a MachinePool that affect its KubeadmConfig."""
     return pool["spec"], (pool.get("status") or {}).get("nodeRefs")

@@ -1,4 +1,4 @@
-"""The Secret that carries a machine's boot data to whoever makes the machine."""
+"""The Secret that passes a machine's boot data to the infrastructure provider."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ IGNITION: Final = "ignition"
 
 
 async def store(scope: Scope, data: str) -> None:
-    """Keep the boot data, and say so in the KubeadmConfig.
+    """Write the boot data Secret, and report it in the KubeadmConfig.
 
-    The Secret may be there from an attempt that did not get to say so.
+    The Secret may exist from an attempt that failed before the report.
     """
     config = scope.config
     made = BootstrapData(value=data.encode(), format=config.spec.format or CLOUD_CONFIG)

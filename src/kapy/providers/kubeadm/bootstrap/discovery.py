@@ -1,7 +1,7 @@
-"""How a joining machine finds the cluster and knows that it is the right one.
+"""The discovery configuration by which a joining machine finds and verifies the cluster.
 
-What the user wrote is respected; what is missing is filled in: the API server's address, the
-hashes of the cluster's CA, and a bootstrap token.
+User settings are kept; missing parts are filled in: the API server's address, the hashes of the
+cluster's CA, and a bootstrap token.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NoEndpoint(NotConnected):
 
 
 def endpoint_of(cluster: Cluster) -> str:
-    """`host:port` of the control plane, "" while it is not known."""
+    """`host:port` of the control plane, "" while it is unknown."""
     endpoint = cluster.spec.control_plane_endpoint
     if not (endpoint.host and endpoint.port):
         return ""
@@ -39,7 +39,8 @@ def endpoint_of(cluster: Cluster) -> str:
 async def fill_in(scope: Scope, ca: KeyPair) -> None:
     """Complete `spec.joinConfiguration.discovery`.
 
-    Raises NoEndpoint or NotConnected while it cannot be completed; changes of either wake us.
+    Raises NoEndpoint or NotConnected while it cannot be completed; changes of either trigger a
+    reconcile.
     """
     discovery = scope.config.spec.join_configuration.discovery
     if discovery.file is not None:
@@ -75,8 +76,8 @@ def _endpoint(cluster: Cluster) -> str:
 
 
 def kubeconfig_file(discovery: FileDiscovery) -> Document | None:
-    """The kubeconfig that `discovery.file` describes, as a file of the machine; None for a file
-    that the user brings along."""
+    """The kubeconfig of `discovery.file` as a file of the machine; None if the user supplies the
+    file."""
     config = discovery.kube_config
     if config is None:
         return None

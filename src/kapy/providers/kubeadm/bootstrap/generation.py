@@ -1,7 +1,7 @@
-"""Making boot data: for `kubeadm init`, for joining control plane machines, for workers.
+"""Generates boot data: for `kubeadm init`, for joining control plane machines, for workers.
 
-What is filled into the KubeadmConfig (the token above all) is written before the boot data that
-uses it, so that an attempt that breaks off between the two is continued with the same values.
+Values that are added to the KubeadmConfig (above all the token) are written before the boot data
+that uses them, so an interrupted attempt continues with the same values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a KubeadmConfig asks of the machine besides kubeadm, with everything it refers to read."""
+"""Resolves the setup of a machine besides kubeadm, including all references of a KubeadmConfig."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from kapy.remote.secrets import secret_value
 
 
 class Unresolved(KapyError):
-    """Something that the KubeadmConfig refers to cannot be had."""
+    """An object that the KubeadmConfig refers to cannot be read."""
 
 
 async def machine_setup(scope: Scope, certificate_files: Sequence[Document]) -> MachineSetup:
-    """The setup, certificate files first. Raises Unresolved; the condition says why too."""
+    """The setup, certificate files first. Raises Unresolved; a condition reports the reason,
+    too."""
     spec = scope.config.spec
     try:
         files = await _files(scope)
@@ -79,7 +80,7 @@ def _rendered(file: Document, data: Document) -> str:
 
 
 async def _template_data(scope: Scope) -> Document:
-    """What templates may use: the version of the control plane, where it has one."""
+    """The template variables: the version of the control plane, if it has one."""
     version = await scope.tools.control_plane_version(scope.cluster)
     if not version:
         return {}

@@ -1,4 +1,4 @@
-"""Who boots with a KubeadmConfig: one Machine, or all machines of a MachinePool. Pure."""
+"""The owner of a KubeadmConfig: one Machine, or a MachinePool. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kapy.kube.names import split_api_version
 
 @dataclass(frozen=True, slots=True)
 class ConfigOwner:
-    """What a KubeadmConfig needs to know of its owner.
+    """The facts about its owner that a KubeadmConfig needs.
 
-    data_secret: boot data that the owner already goes by. has_nodes: whether every machine that is
-    wanted has become a Node.
+    data_secret: the boot data Secret in the owner's spec. has_nodes: every desired machine has a
+    Node.
     """
 
     name: str
@@ -42,7 +42,7 @@ def owning_machine(machine: Machine) -> ConfigOwner:
 
 
 def owning_pool(pool: MachinePool) -> ConfigOwner:
-    """A MachinePool as owner. Its boot data is never final: tokens in it get old."""
+    """A MachinePool as owner. Its boot data is never final, because tokens in it expire."""
     replicas = 1 if pool.spec.replicas is None else pool.spec.replicas
     return ConfigOwner(
         name=pool.metadata.name,

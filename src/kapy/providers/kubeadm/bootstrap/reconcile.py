@@ -1,4 +1,4 @@
-"""From a KubeadmConfig to boot data: the order of things."""
+"""The reconcile of a KubeadmConfig: the order of its steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Reconciler:
         self._clusters = cache.informer(Cluster)
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring one KubeadmConfig forward."""
+        """Reconcile one KubeadmConfig."""
         scope = self._scope(key)
         if scope is None:
             return DONE
@@ -66,7 +66,7 @@ class Reconciler:
         return result
 
     def _scope(self, key: Key) -> Scope | None:
-        """None while something is missing that will wake us when it comes."""
+        """The scope, None while a watched precondition is missing."""
         document = self._configs.raw(key)
         owner = self._owner(key.namespace, document) if document is not None else None
         if document is None or owner is None:
@@ -134,7 +134,7 @@ async def _before_initialization(scope: Scope) -> Result:
 
 
 def _report_waiting(scope: Scope) -> None:
-    """Unless something more telling was reported."""
+    """Report that the config waits, unless a more specific reason was reported."""
     reported = scope.config.status.conditions
     if not conditions.has(reported, ConditionType.DATA_SECRET_AVAILABLE):
         scope.data_not_available(
@@ -144,10 +144,10 @@ def _report_waiting(scope: Scope) -> None:
 
 
 async def _keep_token(scope: Scope) -> Result:
-    """Until the machines' nodes are there, their token must not run out.
+    """Renew the token until the machines' Nodes exist.
 
-    A pool may grow at any time: when all its nodes are there, its boot data gets a new token
-    before the old one is past half of its life.
+    A pool may grow at any time: when all its Nodes exist, its boot data gets a new token before
+    half of the old one's lifetime has passed.
     """
     token = scope.config.spec.join_configuration.discovery.bootstrap_token.token
     if not token:
@@ -170,7 +170,7 @@ async def _keep_token(scope: Scope) -> Result:
 
 
 async def _rotate(scope: Scope) -> None:
-    """New boot data with a new token; what booted with the old one is not concerned."""
+    """Generate boot data with a new token; existing machines are not affected."""
     discovery = scope.config.spec.join_configuration.discovery.bootstrap_token
     scope.tools.tokens.forget(discovery.token)
     discovery.token = ""

@@ -1,4 +1,4 @@
-"""What one reconcile of a KubeadmConfig works on."""
+"""The data of one reconcile of a KubeadmConfig."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ TOKEN_LIFE: Final = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every reconcile of this controller is given.
+    """The dependencies of every reconcile of this controller.
 
-    control_plane_version: the version that a Cluster's control plane object wants, "" for none.
+    control_plane_version: the desired version in a Cluster's control plane object, "" for none.
     """
 
     runtime: Runtime
@@ -48,7 +48,7 @@ class Tools:
 
 @dataclass(slots=True)
 class Scope:
-    """A KubeadmConfig, who boots with it, and their Cluster."""
+    """A KubeadmConfig, its owner and their Cluster."""
 
     tools: Tools
     draft: Draft[KubeadmConfig]
@@ -72,38 +72,39 @@ class Scope:
         conditions.set_condition(self.config, condition, self.now)
 
     def set_v1beta1(self, condition: V1Beta1Condition | None) -> None:
-        """Write a condition as v1beta1 has it; None changes nothing."""
+        """Write a v1beta1 condition; None changes nothing."""
         v1beta1.set_condition(v1beta1.conditions_of(self.config), condition, self.now)
 
     def data_available(self) -> None:
-        """The boot data is there."""
+        """Report that the boot data is available."""
         self.set(conditions.true(ConditionType.DATA_SECRET_AVAILABLE, Reason.AVAILABLE))
         self.set_v1beta1(v1beta1.true(V1Beta1Type.DATA_SECRET_AVAILABLE))
 
     def data_not_available(
         self, message: str, reason: str, severity: str = v1beta1.INFO, said: str = ""
     ) -> None:
-        """The boot data is not there, and why; reason, severity, said: v1beta1's words for it."""
+        """Report that the boot data is not available, and why. reason, severity, said: for
+        v1beta1."""
         type_ = ConditionType.DATA_SECRET_AVAILABLE
         self.set(conditions.false(type_, Reason.NOT_AVAILABLE, message))
         self.set_v1beta1(v1beta1.false(V1Beta1Type.DATA_SECRET_AVAILABLE, reason, severity, said))
 
     def data_failed(self, message: str, error: Exception) -> None:
-        """The boot data cannot be made."""
+        """Report that the boot data cannot be generated."""
         reason = V1Beta1Reason.DATA_SECRET_GENERATION_FAILED
         self.data_not_available(message, reason, v1beta1.WARNING, str(error))
 
     def certificates_available(self) -> None:
-        """The cluster's certificates are there."""
+        """Report that the cluster's certificates exist."""
         self.certificates_were_available()
         self.set_v1beta1(v1beta1.true(V1Beta1Type.CERTIFICATES_AVAILABLE))
 
     def certificates_were_available(self) -> None:
-        """They must have been, or there would be no boot data; v1beta1 does not conclude that."""
+        """Report that certificates exist because boot data does; v1beta1 does not conclude that."""
         self.set(conditions.true(ConditionType.CERTIFICATES_AVAILABLE, Reason.AVAILABLE))
 
     def certificates_unknown(self, reason: str, severity: str, error: Exception) -> None:
-        """The cluster's certificates could not be read or made."""
+        """Report that the cluster's certificates could not be read or created."""
         self.set(
             conditions.unknown(
                 ConditionType.CERTIFICATES_AVAILABLE,

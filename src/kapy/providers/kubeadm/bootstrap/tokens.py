@@ -1,7 +1,7 @@
-"""Bootstrap tokens, by which a new machine may ask the workload cluster to be let in.
+"""Bootstrap tokens, with which a new machine joins the workload cluster.
 
-A token is a Secret `bootstrap-token-<id>` in the workload cluster's `kube-system`. It lives for a
-quarter of an hour, and is made to live longer until the machine's node has joined.
+A token is a Secret `bootstrap-token-<id>` in the workload cluster's `kube-system`. It lasts a
+quarter of an hour, and is renewed until the machine's Node has joined.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _EXPIRATION: Final = "expiration"
 
 
 class BadToken(KapyError):
-    """The token in a KubeadmConfig, or its Secret, cannot be what it should. Never quotes it."""
+    """The token in a KubeadmConfig, or its Secret, is invalid. The message never quotes it."""
 
 
 class Tokens:
-    """Makes tokens and keeps them fresh, remembering what it knows of their ends."""
+    """Creates and renews tokens; it caches their expiry times."""
 
     def __init__(self, life: timedelta) -> None:
         self.life = life
@@ -39,11 +39,11 @@ class Tokens:
 
     @property
     def check_every(self) -> timedelta:
-        """Three looks within a token's life, so that one may fail."""
+        """The check interval: three checks within a token's lifetime, so that one may fail."""
         return self.life / 3
 
     async def make(self, client: Client, now: datetime) -> str:
-        """A new token, known to the workload cluster that `client` speaks to."""
+        """Create a token in the workload cluster of `client`."""
         token_id, token_secret = _random(_ID_LENGTH), _random(_SECRET_LENGTH)
         end = now + self.life
         await client.create(SECRETS, _secret(token_id, token_secret, end))
@@ -51,10 +51,10 @@ class Tokens:
         return f"{token_id}.{token_secret}"
 
     async def refresh(self, client: Client, token: str, now: datetime) -> None:
-        """Let the token live for its whole life again unless it is still young.
+        """Extend the token to its full lifetime unless it is still young.
 
-        Asks the workload cluster only about tokens whose end is not known. Raises NotFound when
-        the token is gone, BadToken.
+        Asks the workload cluster only about tokens with an unknown expiry. Raises NotFound if the
+        token does not exist, BadToken.
         """
         token_id = _id_of(token)
         end = self._ends.get(token_id) or await self._end(client, token_id)
@@ -65,9 +65,9 @@ class Tokens:
         self._ends[token_id] = end
 
     async def is_past_half(self, client: Client, token: str, now: datetime) -> bool:
-        """Whether less than half of the token's life is left. Raises NotFound, BadToken.
+        """Whether less than half of the token's lifetime is left. Raises NotFound, BadToken.
 
-        A token without an end (a user's own) lives on.
+        A token without an expiry (a user's own) is never past half.
         """
         token_id = _id_of(token)
         end = self._ends.get(token_id) or await self._end(client, token_id)
@@ -77,7 +77,7 @@ class Tokens:
         return end < now + self.life / 2
 
     def forget(self, token: str) -> None:
-        """The token has served its purpose (or is none)."""
+        """Drop a token from the cache, because it is no longer needed or does not exist."""
         self._ends.pop(token.partition(".")[0], None)
 
     async def _end(self, client: Client, token_id: str) -> datetime | None:
