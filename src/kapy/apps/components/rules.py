@@ -1,4 +1,4 @@
-"""Rights as rules of roles; roles, and who has them."""
+"""RBAC rules, roles and bindings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 def rules_of(rights: Iterable[Right]) -> list[Document]:
-    """Rules as they are written: one for all resources of a group with the same verbs and names."""
+    """Compact rules: one rule for all resources of a group with the same verbs."""
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for one in rights:
         for resource in one.resources:
@@ -36,7 +36,7 @@ def rules_of(rights: Iterable[Right]) -> list[Document]:
 
 
 def bound(role: Document, binding: str, account: str, namespace: str) -> Document:
-    """The binding that gives a role to a service account: where the role holds, there only."""
+    """The binding of a role to a service account, with the same scope as the role."""
     kind, meta = role["kind"], role["metadata"]
     return object_of(
         f"{RBAC}/v1",
@@ -49,6 +49,6 @@ def bound(role: Document, binding: str, account: str, namespace: str) -> Documen
 
 
 def role(name: str, rules: Sequence[Document], namespace: str = "") -> Document:
-    """A ClusterRole, or a Role where a namespace is named."""
+    """A ClusterRole, or a Role if a namespace is given."""
     kind = "Role" if namespace else "ClusterRole"
     return object_of(f"{RBAC}/v1", kind, name, namespace, rules=list(rules))

@@ -1,8 +1,8 @@
-"""What each manager may do: the rules of its roles, and no more than its flows need.
+"""The RBAC rules of each manager, with only the rights that its flows need.
 
-Full rights on all resources of the API groups of providers are core's and the control plane
-provider's as upstream grants them: kinds come into these groups that nobody knows today. Kinds of
-other groups come by aggregation (`AGGREGATED`).
+Core and the control plane provider have full rights on all resources of the providers' API groups,
+as in upstream, because these groups may get new kinds. Rules for other groups are added by
+aggregation (`AGGREGATED`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _of(one: Resource | type[Object], *verbs: str) -> Right:
 
 
 def _reconciled(kind: type[Object], *more: str) -> Iterator[Right]:
-    """Of objects that a controller looks after. more: verbs besides."""
+    """The rules for objects that a controller reconciles. more: additional verbs."""
     yield _of(kind, *_WRITE, *more)
     yield _status_of(kind)
 
@@ -130,5 +130,5 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
 
 
 def rights_of(name: str) -> Sequence[Right]:
-    """Of a manager's controllers."""
+    """The rules of a manager's controllers."""
     return (*_RIGHTS[name], *migration_rights(name))

@@ -1,13 +1,10 @@
-"""Ports of programs that cannot be told others: what a program binds is looked at as it does it.
+"""Assigns ports to programs without port flags, by intercepting their `bind` calls.
 
-Two programs that both listen on :9443, whatever they are told, could not run beside each other. On
-Linux a program starts with a seccomp filter that hands its `bind` calls to this one
-(`launch.hand_over_binds`): the port that it asks for is taken where it is free, and a free one of
-the loopback address else. It needs no privilege, and works for programs without a C library. The
-program cannot gain privileges from then on (`no_new_privs`), as containers cannot.
-
-A port of one particular address that the Pod does not declare stays what it is: clients know it
-from elsewhere, and the program has to hear that it is in use.
+Two programs that listen on :9443 could not run side by side. On Linux a program starts with a
+seccomp filter that passes its `bind` calls to this module (`launch.hand_over_binds`): it gets the
+requested port if that is free, and otherwise a free port of the loopback address. This needs no
+privilege and works for static binaries. From then on the program cannot gain privileges
+(`no_new_privs`), like a container.
 """
 
 from __future__ import annotations
@@ -44,8 +41,8 @@ Address = tuple[str, int] | tuple[str, int, int, int]
 
 
 class Binding:
-    """The `bind` calls of one program. ports: its real ports by those that it asked for, where
-    they are others. changed: called with them. free: gives ports. declared: those of its Pod."""
+    """The `bind` calls of one program. ports: its actual ports by requested ones, if they differ.
+    changed: called with them. free: allocates ports."""
 
     def __init__(
         self,
@@ -63,7 +60,7 @@ class Binding:
         asyncio.get_running_loop().add_reader(self._own, self._received)
 
     def close(self) -> None:
-        """Nobody looks any more: calls of a program that still runs fail from now on."""
+        """Stop answering: `bind` calls of a program that still runs fail from now on."""
         loop = asyncio.get_running_loop()
         for one in (self._own, self.handed):
             if one.fileno() >= 0:
@@ -75,7 +72,7 @@ class Binding:
             self._listener = -1
 
     def _received(self) -> None:
-        """The program hands its calls over, or ends without."""
+        """Receive the handle of the program's calls; None if the program ends first."""
         try:
             _, handles, _, _ = socket.recv_fds(self._own, 1, 1)
         except OSError:
@@ -104,7 +101,8 @@ class Binding:
             fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(number, 0, -failed, flags))
 
     def _bind(self, thread: int, handle: int, address: int, length: int) -> tuple[int, int]:
-        """Bind in place of the program; the error, and whether the kernel shall do it instead."""
+        """Bind on behalf of the program; returns the error, and whether the kernel is to bind
+        instead."""
         with open(f"/proc/{thread}/mem", "rb", buffering=0) as memory:
             memory.seek(address)
             asked = address_of(memory.read(min(length, _LONGEST_ADDRESS)))
@@ -139,7 +137,7 @@ class Binding:
 
 
 def address_of(content: bytes) -> Address | None:
-    """The address in a `sockaddr`, None where it has no port that is asked for."""
+    """The address in a `sockaddr`, None if it has no specific port."""
     if len(content) < 8:
         return None
     family = struct.unpack_from("=H", content)[0]
@@ -177,9 +175,10 @@ def _process_of(thread: int) -> int:
 
 
 async def can_hand_over(launch: list[str]) -> bool:
-    """Whether this host lets programs hand their binds over. launch: starts one, without a `--`.
+    """Whether this host lets programs pass on their `bind` calls. launch: starts one, without a
+    `--`.
 
-    Tried out: a program asks for a port that is in use.
+    It is tested with a program that binds a port in use.
     """
     if not hasattr(os, "pidfd_open"):
         return False

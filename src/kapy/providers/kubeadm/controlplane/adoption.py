@@ -1,7 +1,7 @@
-"""Taking over control plane Machines that stand for themselves.
+"""Adopts control plane Machines without a controller.
 
-Somebody made them before there was a KubeadmControlPlane; with them come the Secrets that the
-bootstrap provider made for the first of them.
+They were created before the KubeadmControlPlane; their Secrets, which the bootstrap provider
+created for the first of them, are adopted, too.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from kapy.providers.kubeadm.controlplane.tools import Tools
 
 
 class CannotAdopt(KapyError):
-    """A Machine cannot be taken over."""
+    """A Machine cannot be adopted."""
 
 
 def is_adoptable(machine: Document) -> bool:
-    """Whether nobody controls a control plane Machine."""
+    """Whether a control plane Machine has no controller."""
     owners = machine["metadata"].get("ownerReferences") or ()
     return not any(one.get("controller") for one in owners)
 
 
 async def adopt(tools: Tools, plane: ControlPlane, machines: Sequence[Document]) -> None:
-    """Become the controller of Machines, whose changes wake us. Raises CannotAdopt.
+    """Become the controller of Machines, so that their changes trigger reconciles. Raises
+    CannotAdopt.
 
-    None is taken over when one of them must not be: a version too far from ours is told as an
-    event, since nothing but a person can change that.
+    None is adopted if one of them must not be. A version too far from ours is reported as an event,
+    since only a user can change it.
     """
     await _ensure_here(tools, plane.kcp)
     for machine in machines:
@@ -50,9 +51,9 @@ async def adopt(tools: Tools, plane: ControlPlane, machines: Sequence[Document])
 
 
 async def _ensure_here(tools: Tools, kcp: KubeadmControlPlane) -> None:
-    """Garbage collection orphans Machines on purpose when a control plane was deleted so.
+    """Check on the server that the control plane still exists; the cache may be behind.
 
-    The cache may not know of it yet, so the server is asked.
+    A deletion that orphans Machines must not be undone.
     """
     try:
         now = await tools.runtime.client.get(KubeadmControlPlane, kcp.key)
@@ -110,7 +111,8 @@ async def _adopt_secrets(tools: Tools, plane: ControlPlane, machine: Document) -
 async def _own(
     tools: Tools, kcp: KubeadmControlPlane, resource: Resource, document: Document, *, without: str
 ) -> None:
-    """Make us the controller of an object; `without` is the uid of the owner that goes."""
+    """Make the control plane the controller of an object; `without` is the UID of the owner to
+    remove."""
     wanted = encode(owner_reference(kcp, controller=True, block_deletion=True))
     there: list[Document] = document["metadata"].get("ownerReferences") or []
     others = [one for one in there if one["uid"] not in (kcp.metadata.uid, without)]

@@ -1,7 +1,8 @@
-"""Attempts to replace a Machine, and how many of them there may be. Pure.
+"""Remediation attempts and their limits. Pure.
 
-An attempt is noted on the control plane while it lasts, and on the Machine that it ended with: if
-that one fails as well before it was healthy for long enough, the next attempt is a retry.
+An attempt is recorded on the control plane while it lasts, then on the Machine that replaced the
+broken one. If that Machine fails before it was healthy for long enough, the next attempt counts as
+a retry.
 """
 
 from __future__ import annotations
@@ -23,33 +24,33 @@ MIN_HEALTHY_PERIOD = timedelta(hours=1)
 
 
 class BadAttempt(KapyError):
-    """The annotation that keeps an attempt cannot be read."""
+    """The annotation with an attempt cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """That a Machine began to be replaced. time is None where it got lost."""
+    """A recorded replacement of a Machine. time: None if it was lost."""
 
     machine: str
     time: datetime | None
     retry_count: int = 0
 
     def __str__(self) -> str:
-        """As the annotations hold it."""
+        """The annotation's value."""
         time = stamp(self.time) if self.time is not None else None
         content = {"machine": self.machine, "timestamp": time, "retryCount": self.retry_count}
         return json.dumps(content, separators=(",", ":"))
 
     @property
     def status(self) -> LastRemediationStatus:
-        """As the control plane's status shows it."""
+        """The attempt in the control plane's status."""
         time = stamp(self.time) if self.time is not None else ""
         return LastRemediationStatus(machine=self.machine, time=time, retry_count=self.retry_count)
 
 
 @dataclass(frozen=True, slots=True)
 class TooSoon:
-    """The last attempt failed so recently that the next one has to wait."""
+    """The last attempt failed so recently that the next one must wait."""
 
     period: timedelta
     left: timedelta
@@ -57,13 +58,13 @@ class TooSoon:
 
 @dataclass(frozen=True, slots=True)
 class TooOften:
-    """No attempt is left."""
+    """No retry is left."""
 
     most: int
 
 
 def parse_attempt(text: str, annotation: str) -> Attempt:
-    """What an annotation says. Raises BadAttempt."""
+    """Parse an annotation. Raises BadAttempt."""
     try:
         content: Any = decoded(text)
         time = content.get("timestamp")
@@ -80,7 +81,7 @@ def parse_attempt(text: str, annotation: str) -> Attempt:
 
 
 def attempt_before(machine: Machine) -> Attempt | None:
-    """The attempt that a Machine is the end of. Raises BadAttempt."""
+    """The attempt that created a Machine. Raises BadAttempt."""
     text = machine.metadata.annotations.get(Annotation.REMEDIATION_FOR)
     return None if text is None else parse_attempt(text, Annotation.REMEDIATION_FOR)
 
@@ -88,7 +89,7 @@ def attempt_before(machine: Machine) -> Attempt | None:
 def next_attempt(
     spec: KubeadmControlPlaneRemediationSpec, machine: Machine, now: datetime
 ) -> Attempt | TooSoon | TooOften:
-    """The attempt to replace a Machine now, or what keeps it from being made. Raises BadAttempt."""
+    """The attempt to replace a Machine now, or the limit that prevents it. Raises BadAttempt."""
     first = Attempt(machine.metadata.name, now)
     before = attempt_before(machine)
     healthy = _seconds(spec.min_healthy_period_seconds, MIN_HEALTHY_PERIOD)

@@ -1,7 +1,7 @@
-"""Whether the control plane can be used: enough of etcd, and one full set of components. Pure.
+"""The Available condition: etcd has quorum, and one Machine has all components healthy. Pure.
 
-kubeadm wires each API server to the etcd member beside it, and the other components to that API
-server; so a Machine counts only when everything on it is healthy.
+kubeadm connects each API server to the local etcd member, and the other components to the local API
+server; so a Machine counts only if everything on it is healthy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _WITH_ETCD: Final = (*_COMPONENTS, T.ETCD_MEMBER_HEALTHY, T.ETCD_POD_HEALTHY)
 
 @dataclass(slots=True)
 class Count:
-    """How many are healthy, are not, or are not for so short a time that it is not told yet."""
+    """The numbers of healthy ones, of unhealthy ones, and of those that failed too recently to be
+    reported."""
 
     healthy: int = 0
     unhealthy: int = 0
@@ -143,7 +144,7 @@ def _is_old_issue(machine: Machine, types: tuple[str, ...], now: datetime) -> bo
 
 
 def next_to_tell(plane: ControlPlane) -> timedelta | None:
-    """When an issue that is not told yet gets old enough to be; None when there is none."""
+    """When the next unreported issue becomes old enough; None if there is none."""
     types = _WITH_ETCD if plane.is_etcd_managed else _COMPONENTS
     ages = [
         plane.now - moment(one.last_transition_time)

@@ -1,4 +1,4 @@
-"""The cluster's certificate authorities: made once, then only looked after."""
+"""The cluster's CAs: created once, then only checked."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ _WHY_A_KEY: Final = (
 
 
 async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Have the authorities, owned by the control plane.
+    """Ensure the CAs, owned by the control plane.
 
-    What a person brought is checked before anything is made of it. After initialization nothing is
-    made any more: machines use what there was, and another authority in its place would cut them
-    off.
+    CAs of a user are checked before anything uses them. After initialization no CA is created any
+    more, because machines with the old one would lose their connection.
     """
     kcp = plane.kcp
     initialized = conditions.is_true(kcp.status.conditions, ConditionType.INITIALIZED)
@@ -72,7 +71,7 @@ async def ensure_certificates(tools: Tools, plane: ControlPlane) -> Result | Non
 
 
 async def _look_after(tools: Tools, plane: ControlPlane) -> list[str]:
-    """The purposes of certificates that are not there. Raises UnusableSecrets."""
+    """The purposes of missing certificates. Raises UnusableSecrets."""
     certificates = _certificates(plane.kcp)
     kept = await tools.keychain.find(plane.cluster.key, certificates)
     missing = [one.purpose for one in certificates if one.purpose not in kept]
@@ -82,7 +81,7 @@ async def _look_after(tools: Tools, plane: ControlPlane) -> list[str]:
 
 
 async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
-    """Make what is missing, beside what is there. Raises UnusableSecrets."""
+    """Create the missing certificates. Raises UnusableSecrets."""
     certificates, cluster = _certificates(plane.kcp), plane.cluster.key
     kubeconfig = await tools.keychain.secret(cluster, KUBECONFIG)
     there = await tools.keychain.find(cluster, certificates)

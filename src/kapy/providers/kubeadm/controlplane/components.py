@@ -1,4 +1,4 @@
-"""How the static pods and the Node of each control plane Machine fare. Pure."""
+"""The conditions of static Pods and Node of each control plane Machine. Pure."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ ETCD: Final = {"etcd": T.ETCD_POD_HEALTHY}
 
 
 def components_of(plane: ControlPlane) -> dict[str, str]:
-    """The static pods of a control plane Machine, and the condition that each one has."""
+    """The static Pods of a control plane Machine, and the condition of each."""
     return {**COMPONENTS, **ETCD} if plane.is_etcd_managed else COMPONENTS
 
 
 def observe_components(
     plane: ControlPlane, nodes: Mapping[str, Document], pods: Mapping[str, Document]
 ) -> None:
-    """Write the conditions of all Machines, and what they come to for the control plane.
+    """Write the conditions of all Machines, and their summary on the control plane.
 
-    nodes: those with the control plane role and those of the Machines, by name. pods: the static
-    pods in kube-system, by name.
+    nodes: control plane nodes and those of the Machines, by name. pods: the static Pods in
+    kube-system, by name.
     """
     plane.nodes = {}
     for machine in plane.machines:
@@ -113,7 +113,7 @@ def _observe_v1beta1(plane: ControlPlane, machine: Machine, node: Document | Non
 
 
 def _why_unknown(machine: Machine, node: Document | None) -> str:
-    """Why nothing can be known of the Machine's components; "" when it can."""
+    """The reason for which the state of the Machine's components is unknown; "" if it is known."""
     if not has_node(machine):
         return waiting_for_node(machine)
     if node is None:
@@ -147,7 +147,8 @@ def _is_tainted(node: Document) -> bool:
 
 
 def _should_be_tainted(plane: ControlPlane, machine: Machine) -> bool:
-    """kubeadm taints a control plane node unless it is told other taints."""
+    """Whether the node should have the control plane taint: kubeadm's default, unless other taints
+    are set."""
     if any(one.key == ROLE_LABEL and one.effect == "NoSchedule" for one in machine.spec.taints):
         return True
     config = plane.configs.get(machine.metadata.name)

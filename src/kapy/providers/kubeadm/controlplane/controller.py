@@ -1,4 +1,4 @@
-"""What wakes the control plane controller."""
+"""The watches of the control plane controller."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def add_to(
 
 
 class _Wake:
-    """Which control planes a change concerns."""
+    """Maps changed objects to the control planes to reconcile."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._clusters = runtime.cache.informer(Cluster.RESOURCE)
@@ -181,7 +181,7 @@ def _cluster_of(document: Document) -> Iterable[str]:
 
 
 def _matters(cluster: Document) -> Any:
-    """What of a Cluster its control plane depends on."""
+    """The fields of a Cluster that affect its control plane."""
     status = cluster.get("status") or {}
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
     return (

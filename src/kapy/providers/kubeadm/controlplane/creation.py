@@ -1,4 +1,4 @@
-"""Making a Machine of the control plane: infrastructure, KubeadmConfig, Machine, in this order."""
+"""Creates a control plane Machine: infrastructure, KubeadmConfig, Machine, in this order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ATTEMPTS: Final = 100
 
 
 async def create_machine(tools: Tools, plane: ControlPlane, *, join: bool) -> Document:
-    """Make the next Machine, in the failure domain that has the fewest."""
+    """Create the next Machine, in the failure domain with the fewest Machines."""
     kcp = plane.kcp
     name = _free_name(tools, plane)
     made: list[tuple[Resource, Key]] = []

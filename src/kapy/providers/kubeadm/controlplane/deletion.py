@@ -1,4 +1,4 @@
-"""Taking the whole control plane away: after the workers, all Machines at once."""
+"""Deletes the whole control plane: all Machines at once, after the workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kapy.sdk import DONE, Result, stale_machines, v1beta1
 
 
 async def delete(tools: Tools, plane: ControlPlane) -> Result:
-    """One step of the deletion; what it waits for is watched."""
+    """One step of the deletion; the objects that it waits for are watched."""
     if not plane.machines:
         plane.deleting_reason = Reason.DELETION_COMPLETED
         plane.deleting_message = "Deletion completed"
@@ -47,7 +47,7 @@ async def delete(tools: Tools, plane: ControlPlane) -> Result:
 
 
 async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
-    """etcd is not looked after any more: no member will be left to do so."""
+    """Delete all Machines; etcd membership is not maintained any more."""
     errors: list[Exception] = []
     for machine in plane.machines:
         try:
@@ -80,7 +80,7 @@ def _tell_v1beta1(plane: ControlPlane, message: str) -> None:
 
 
 def _workers(tools: Tools, plane: ControlPlane) -> list[str]:
-    """The cluster's MachinePools, and its Machines that are not ours."""
+    """The cluster's MachinePools, and its Machines that the control plane does not own."""
     cache, cluster = tools.runtime.cache, str(plane.cluster.key)
     ours = {one.metadata.uid for one in plane.machines}
     machines = cache.informer(Machine.RESOURCE).indexed(BY_CLUSTER, cluster)

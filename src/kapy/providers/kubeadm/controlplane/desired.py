@@ -1,6 +1,6 @@
-"""What a control plane Machine and its KubeadmConfig should look like. Pure.
+"""The desired Machine and KubeadmConfig of a control plane. Pure.
 
-The documents are server-side apply intents: they hold what this controller has an opinion on.
+The documents are server-side apply intents: they contain only fields that this controller owns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ETCD_GATES: Final = (ConditionType.ETCD_POD_HEALTHY, ConditionType.ETCD_MEMBER_H
 
 
 class BadMachineName(KapyError):
-    """`spec.machineNaming.template` gives no unique names."""
+    """`spec.machineNaming.template` does not produce unique names."""
 
 
 def is_etcd_managed(kcp: KubeadmControlPlane) -> bool:

@@ -1,4 +1,4 @@
-"""Asking the etcd of a workload cluster through one of its nodes."""
+"""Connects to the etcd of a workload cluster through one of its nodes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kapy.providers.kubeadm.controlplane.tools import Tools
 
 
 class LeadershipNotMoved(KapyError):
-    """etcd's leader could not be moved away from a Machine that is to go."""
+    """The etcd leader could not be moved away from a Machine that is to be deleted."""
 
 
 class LastMember(KapyError):
-    """The last member of an etcd cluster is never removed."""
+    """The last member of an etcd cluster must not be removed."""
 
 
 async def read_etcd(tools: Tools, plane: ControlPlane, nodes: list[str]) -> EtcdState:
-    """What etcd says of itself, or why it says nothing."""
+    """The state that etcd reports, or the reason for which it is unknown."""
     if not nodes:
         return EtcdState()
     try:
@@ -56,9 +56,9 @@ async def _read(etcd: Etcd, leader: int) -> EtcdState:
 async def remove_member(
     tools: Tools, plane: ControlPlane, member: Member, nodes: Iterable[str]
 ) -> None:
-    """Take a member out of etcd, asking through any other node than its own.
+    """Remove a member from etcd, through any node but its own.
 
-    The caller has checked that the quorum survives it. Raises LastMember and what etcd raises.
+    The caller has checked that the quorum survives. Raises LastMember and etcd's errors.
     """
     others = [name for name in nodes if name != member.name]
     async with _first_answering(tools, plane, others) as (etcd, _):
@@ -71,9 +71,9 @@ async def remove_member(
 
 
 async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str) -> None:
-    """Hand leadership from one node's member to another's; nothing if it does not lead.
+    """Move the leadership from one node's member to another's; no effect if it is not the leader.
 
-    Raises LeadershipNotMoved and what etcd raises.
+    Raises LeadershipNotMoved and etcd's errors.
     """
     async with _first_answering(tools, plane, [away_from]) as (etcd, leader):
         members = await etcd.members()
@@ -89,7 +89,8 @@ async def move_leader(tools: Tools, plane: ControlPlane, away_from: str, to: str
 async def _first_answering(
     tools: Tools, plane: ControlPlane, nodes: list[str]
 ) -> AsyncIterator[tuple[Etcd, int]]:
-    """The first etcd that answers, and the leader that it sees. Raises EtcdUnreachable."""
+    """The first etcd member that answers, and the leader that it reports. Raises
+    EtcdUnreachable."""
     cluster = plane.cluster.key
     access = await cluster_access(tools, cluster)
     failures = []

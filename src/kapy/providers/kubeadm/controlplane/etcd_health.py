@@ -1,4 +1,4 @@
-"""How the etcd member of each Machine fares, and whether members and Machines match. Pure."""
+"""The health of each Machine's etcd member, and whether members and Machines match. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _JOINING: Final = timedelta(minutes=2)
 
 
 def asked_nodes(plane: ControlPlane) -> list[str]:
-    """The nodes whose etcd may be asked: healthy ones first."""
+    """The nodes whose etcd can be asked: healthy ones first."""
     candidates = [one for one in plane.machines if has_node(one) and not one.deleting]
     there = [one for one in candidates if plane.nodes and node_name(one) in plane.nodes]
     ordered = sorted(there, key=lambda one: not is_true(one, T.ETCD_MEMBER_HEALTHY))
@@ -48,7 +48,7 @@ def asked_nodes(plane: ControlPlane) -> list[str]:
 
 
 def observe_etcd(plane: ControlPlane, state: EtcdState) -> None:
-    """Write the conditions of all Machines, and what they come to for the control plane."""
+    """Write the conditions of all Machines, and their summary on the control plane."""
     plane.etcd = state
     for machine in plane.machines:
         condition = _condition(machine, state)
@@ -124,5 +124,5 @@ def _is_old(plane: ControlPlane, name: str) -> bool:
 
 
 def quorum(members: Sequence[Member]) -> int:
-    """How many voting members must agree."""
+    """The number of voting members that must agree."""
     return sum(1 for one in members if one.name and not one.is_learner) // 2 + 1

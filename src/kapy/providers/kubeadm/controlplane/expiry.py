@@ -1,4 +1,4 @@
-"""When the API server's certificate on each Machine ends, noted on its KubeadmConfig."""
+"""Records the expiry of each Machine's API server certificate on its KubeadmConfig."""
 
 from __future__ import annotations
 

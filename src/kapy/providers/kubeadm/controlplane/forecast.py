@@ -1,4 +1,5 @@
-"""What a control plane's rollout will do, step by step, if every Machine comes up. Pure."""
+"""Predicts the steps of a control plane's rollout, assuming that every Machine becomes healthy.
+Pure."""
 
 from __future__ import annotations
 
@@ -28,15 +29,15 @@ LONGEST: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One Machine is made (leaves is "") or goes."""
+    """One Machine is created (leaves is "") or deleted."""
 
     leaves: str = ""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """What will become of the Machines. outdated: why they are replaced, by their names. may_stay:
-    some of them could be updated in place instead."""
+    """The prediction. outdated: the reasons for replacement, by Machine name. may_stay: some
+    Machines could be updated in place instead."""
 
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     may_stay: bool = False
@@ -44,13 +45,13 @@ class Forecast:
 
     @property
     def creates(self) -> int:
-        """How many Machines are made."""
+        """The number of new Machines."""
         return sum(not one.leaves for one in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What belongs to the Machines of a control plane, by their names."""
+    """The objects that belong to the Machines of a control plane, by Machine name."""
 
     configs: Mapping[str, KubeadmConfig]
     infrastructure: Mapping[str, Document]
@@ -63,7 +64,8 @@ def forecast(
     belongings: Belongings,
     now: datetime,
 ) -> Forecast:
-    """All steps until there are as many Machines as wanted, all up to date; at most `LONGEST`."""
+    """All steps until the desired number of Machines exists and all are up to date; at most
+    `LONGEST`."""
     there = [one for one in machines if not one.deleting]
     told = Forecast()
     for one in there:
@@ -91,7 +93,7 @@ def forecast(
 def _new(
     cluster: Cluster, there: Sequence[Machine], old: Sequence[Machine], domains: Sequence[str]
 ) -> Machine:
-    """A Machine that is yet to come, in its failure domain; of equal domains, the first by name."""
+    """A predicted Machine in its failure domain; of equal domains, the first by name."""
     leaving = {id(one) for one in old}
     domain = pick_fewest(
         sorted(domains),

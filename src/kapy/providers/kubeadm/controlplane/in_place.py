@@ -31,17 +31,17 @@ _CLONED: Final = (Annotation.CLONED_FROM_NAME, Annotation.CLONED_FROM_GROUP_KIND
 
 
 class Undecided(KapyError):
-    """It cannot be found out whether a Machine can be updated in place."""
+    """It is unknown whether a Machine can be updated in place."""
 
 
 class CannotComplete(KapyError):
-    """An update in place has begun, and something that it needs is gone."""
+    """An in-place update has begun, and an object that it needs is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A Machine and what belongs to it. config: None of a Machine that refers to none, or when it
-    is gone; infrastructure: None when it is gone, or was not cloned."""
+    """A Machine and its objects. config: None if the Machine refers to none or it is gone.
+    infrastructure: None if it is gone or was not cloned."""
 
     machine: Document
     infrastructure: Document | None
@@ -49,7 +49,8 @@ class Objects:
 
 
 async def complete_updates(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Go on with updates that were begun, and not owed yet. Raises CannotComplete."""
+    """Continue in-place updates that began and are not yet pending on the Machine. Raises
+    CannotComplete."""
     begun = [
         draft
         for draft in plane.drafts
@@ -100,7 +101,7 @@ async def _decided(
 
 
 async def _wanted(tools: Tools, plane: ControlPlane, machine: Machine) -> Objects:
-    """A Machine and what belongs to it as they would be made now."""
+    """The Machine and its objects in their desired state."""
     kcp, cluster, name = plane.kcp, plane.cluster.metadata.name, machine.metadata.name
     infrastructure, config = plane.infrastructure.get(name), plane.configs.get(name)
     wanted = Objects(renewed_machine(kcp, cluster, machine), None, None)
@@ -128,7 +129,7 @@ async def _can_update(
     draft: Draft[Machine],
     wanted: Objects,
 ) -> bool:
-    """Whether an extension makes all of the change. Raises KapyError when that is not known."""
+    """Whether an extension covers the whole change. Raises KapyError if that is unknown."""
     if wanted.infrastructure is None or wanted.config is None:
         return False
     name = draft.object.metadata.name

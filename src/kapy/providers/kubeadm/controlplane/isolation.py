@@ -1,4 +1,4 @@
-"""A workload cluster that cannot be reached: what waits for the connection, and who is told."""
+"""Handles a workload cluster that cannot be reached: which steps wait, and how it is reported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LOST: Final = (
 
 
 def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnected) -> None:
-    """Note what the next step waits for. An event and a line of the log tell it once, unless the
-    connection may come at any moment."""
+    """Record what the next step waits for. An event and a log line report it once, unless the
+    connection may be restored at any moment."""
     plane.not_connected = str(error)
     if len(plane.machines) == plane.desired_replicas and not plane.needing_rollout:
         return  # nothing is to be done: conditions tell of the connection
@@ -34,7 +34,7 @@ def tell_missing_connection(tools: Tools, plane: ControlPlane, error: NotConnect
 
 
 def blockers(plane: ControlPlane) -> list[str]:
-    """What keeps the control plane from its next step while it cannot be reached."""
+    """The reasons for which the control plane cannot take its next step without the connection."""
     if not plane.not_connected:
         return []
     found = [f"the workload cluster cannot be reached ({plane.not_connected})"]

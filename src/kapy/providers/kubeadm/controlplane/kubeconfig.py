@@ -1,4 +1,5 @@
-"""The kubeconfig Secret of the cluster: made once, renewed at half of its certificate's life."""
+"""The kubeconfig Secret of the cluster: created once, renewed at half of its certificate's
+lifetime."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from kapy.sdk import NotYet, Result, requeue
 
 
 async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Have the Secret, owned by the control plane unless a user brought it."""
+    """Ensure the Secret, owned by the control plane unless a user created it."""
     renewal = await tools.kubeconfigs.issue(
         plane.cluster.key,
         f"https://{endpoint_of(plane.cluster)}",
@@ -33,7 +34,7 @@ async def ensure_kubeconfig(tools: Tools, plane: ControlPlane) -> Result | None:
 
 
 async def cluster_access(tools: Tools, cluster: Key) -> Kubeconfig:
-    """How to reach the workload cluster. Raises NotYet, BadSecret."""
+    """The access to the workload cluster. Raises NotYet, BadSecret."""
     secret = await tools.keychain.secret(cluster, KUBECONFIG)
     if secret is None:
         raise NotYet(f"the kubeconfig Secret of Cluster {cluster} is not there yet")
@@ -45,7 +46,7 @@ async def cluster_access(tools: Tools, cluster: Key) -> Kubeconfig:
 
 
 def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
-    """The kind of keys that the control plane asks for."""
+    """The key algorithm that the control plane specifies."""
     asked = kcp.spec.kubeadm_config_spec.cluster_configuration.encryption_algorithm
     algorithms: dict[str, Algorithm] = {
         "RSA-3072": "RSA-3072",

@@ -1,4 +1,4 @@
-"""Keeping the Machines that are there in step with what can change in place."""
+"""Propagates fields that can change in place to existing Machines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ NODE_DELETION_TIMEOUT: Final = 10
 
 
 async def sync_machines(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Hand on labels, annotations, timeouts, taints and readiness gates; no Machine is replaced
-    for these."""
+    """Propagate labels, annotations, timeouts, taints and readiness gates without a rollout."""
     for index, draft in enumerate(plane.drafts):
         machine = draft.object
         if machine.deleting:
@@ -37,7 +36,7 @@ async def sync_machines(tools: Tools, plane: ControlPlane) -> Result | None:
 
 
 def _sync_deletion(plane: ControlPlane, machine: Machine) -> None:
-    """A Machine that goes takes over only what says how it goes."""
+    """A Machine that is being deleted only gets the fields that affect its deletion."""
     template = plane.kcp.spec.machine_template.spec
     timeout = template.deletion.node_deletion_timeout_seconds
     deletion = machine.spec.deletion

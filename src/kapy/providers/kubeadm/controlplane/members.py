@@ -1,7 +1,7 @@
-"""Keeping etcd's membership and the Machines in step, and letting a Machine go.
+"""Keeps etcd members and Machines in sync, and completes the deletion of Machines.
 
-Every control plane Machine has a hook that keeps it, after its node was drained, until its etcd
-member is out of the cluster.
+Every control plane Machine has a pre-terminate hook: it blocks the deletion, after the node was
+drained, until the Machine's etcd member was removed.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _OURS_LAST_SINCE: Final = (1, 31)
 
 
 class QuorumAtRisk(KapyError):
-    """A member should be removed, but etcd might lose its quorum."""
+    """Removing a member might cost etcd its quorum."""
 
 
 class EtcdUnknown(NotYet):
-    """The members of etcd must be known for this step, and are not."""
+    """This step requires the etcd members, which are unknown."""
 
 
 async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Remove one etcd member that belongs to no Machine; then everything is looked at again."""
+    """Remove one etcd member without a Machine; then the next reconcile checks again."""
     members = plane.etcd.members
     healthy = conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY)
     if not (plane.is_etcd_managed and plane.machines and members) or healthy:
@@ -74,9 +74,10 @@ async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
 
 
 async def release_deleting(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Let the Machine that goes first go: lead away from it, remove its member, drop the hook.
+    """Complete the deletion of the first Machine: move the leader away, remove its member, drop the
+    hook.
 
-    One at a time; everything else waits for it, and its changes wake us.
+    Only one Machine at a time; its changes trigger the next reconcile.
     """
     deleting = [one for one in plane.machines if one.deleting]
     if not deleting:
@@ -96,7 +97,7 @@ async def release_deleting(tools: Tools, plane: ControlPlane) -> Result | None:
 
 
 async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
-    """See to it that another member leads etcd. Raises LeadershipNotMoved, EtcdUnknown."""
+    """Ensure that another member is the etcd leader. Raises LeadershipNotMoved, EtcdUnknown."""
     leader = plane.etcd.leader
     if leader is None:
         raise EtcdUnknown("unable to move etcd leadership, failed to detect etcd leader")
@@ -118,7 +119,7 @@ async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None
 
 
 def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
-    """Who may lead, the most reliable first: healthy, up to date, then the newest."""
+    """The candidates for etcd leader, best first: healthy, up to date, then the newest."""
     candidates = [
         one
         for one in plane.machines
@@ -135,7 +136,7 @@ def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
 
 
 async def drop_hook(tools: Tools, machine: Machine) -> None:
-    """Take our hook from a Machine."""
+    """Remove the pre-terminate hook from a Machine."""
     if Annotation.KCP_CLEANUP_HOOK not in machine.metadata.annotations:
         return
     patch = {"metadata": {"annotations": {Annotation.KCP_CLEANUP_HOOK: None}}}
@@ -147,7 +148,7 @@ async def drop_hook(tools: Tools, machine: Machine) -> None:
 
 
 async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
-    """Whether the Machine's member is out of etcd (or never was in)."""
+    """Whether the Machine's member was removed from etcd (or never joined)."""
     if plane.nodes is None or not plane.etcd.members:
         raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
     name = member_name(tools, plane, machine)
@@ -163,9 +164,10 @@ async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bo
 
 
 def member_name(tools: Tools, plane: ControlPlane, machine: Machine) -> str:
-    """The name of the Machine's member, "" when it cannot be told.
+    """The name of the Machine's etcd member, "" if it is unknown.
 
-    It is the node's name; a node that the Machine does not know yet is found by its provider ID.
+    It is the node's name; a node that the Machine does not refer to yet is found by its provider
+    ID.
     """
     if has_node(machine):
         return node_name(machine)

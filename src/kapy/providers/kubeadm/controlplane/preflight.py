@@ -1,7 +1,7 @@
-"""Whether the control plane is stable enough to add or remove a Machine.
+"""Preflight checks: whether the control plane is stable enough to add or remove a Machine.
 
-One thing at a time: the previous step must be complete, and everything healthy, before the next
-one. What keeps it waiting is watched, so nobody has to ask again on a timer.
+The previous step must be complete and everything healthy before the next one. The objects that
+block it are watched, so no timer is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_stable(
 ) -> bool:
     """Whether the next step may be taken; the findings go to `plane.preflight`.
 
-    leaving: a Machine whose own health does not matter, because it goes.
+    leaving: a Machine that is to be deleted, so its own health does not matter.
     """
     found = plane.preflight = Preflight()
     if not plane.machines:
@@ -52,7 +52,7 @@ def is_stable(
 
 
 def pending_topology_version(plane: ControlPlane) -> str:
-    """The version that the Cluster's topology is about to hand down, "" when there is none."""
+    """The version that the Cluster's topology is about to set, "" if there is none."""
     topology = plane.cluster.spec.topology
     if topology is None:
         return ""
@@ -64,7 +64,7 @@ def pending_topology_version(plane: ControlPlane) -> str:
 
 
 def is_sound(plane: ControlPlane, machine: Machine) -> bool:
-    """Whether nothing of a Machine itself keeps the control plane from being stable."""
+    """Whether no condition of the Machine itself prevents a stable control plane."""
     return not any(_failures_of(plane, machine, Preflight()))
 
 
@@ -128,7 +128,7 @@ def _failure(machine: Machine, type_: str) -> str:
 
 
 def _tell(tools: Tools, plane: ControlPlane, failures: list[str]) -> None:
-    """An event about each new finding; the same finding is not worth another."""
+    """Record an event for each new finding, but not for repeated ones."""
     unique = list(dict.fromkeys(failures))
     text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
     if tools.memory.told.get(plane.kcp.key) == text:

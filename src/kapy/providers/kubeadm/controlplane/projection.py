@@ -1,7 +1,7 @@
-"""What would be left of the control plane after a Machine came or went. Pure.
+"""Predicts the health of the control plane after a Machine is added or removed. Pure.
 
-The worst is assumed of what is to come: that it will not be healthy. Only where there is nothing
-that could be lost (no Machine yet, at most one etcd member) the best is, or nobody could begin.
+A new Machine is assumed to be unhealthy, unless there is nothing to lose yet (no Machine, or at
+most one etcd member): otherwise no control plane could start.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is
 
 
 def components_survive(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
-    """Whether one full set of components would be healthy.
+    """Whether some Machine would have all components healthy.
 
-    without: the name of the Machine that goes. The controllers on a Machine talk to the API server
-    beside them, and that one to the etcd beside it: a set is healthy only as a whole.
+    without: the name of the Machine to be removed. The controllers on a Machine use the local API
+    server, which uses the local etcd member, so a Machine is healthy only as a whole.
     """
     if adding and not plane.machines:
         return True
@@ -31,8 +31,8 @@ def components_survive(plane: ControlPlane, *, without: str = "", adding: bool =
 def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
     """Whether etcd would keep its quorum.
 
-    without: the name of the member that goes. False as well while a member is still learning: it
-    must become one that votes first. Counts members, not Machines: the two may differ.
+    without: the name of the member to be removed. It is False while a member is a learner, which
+    must be promoted first. Members are counted, not Machines: their numbers may differ.
     """
     members = plane.etcd.members or ()
     remaining = [one for one in members if not one.name or one.name != without]

@@ -1,4 +1,4 @@
-"""From a KubeadmControlPlane to its Machines: the order of things."""
+"""The reconcile of a KubeadmControlPlane: the order of its steps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Step: TypeAlias = Callable[[Tools, ControlPlane], Awaitable[Result | None]]
 
 
 class MixedManagement(KapyError):
-    """There are control plane Machines that belong to somebody else."""
+    """Some control plane Machines have another owner."""
 
 
 async def _await_infrastructure(_: Tools, plane: ControlPlane) -> Result | None:
@@ -78,7 +78,8 @@ def _waiting(plane: ControlPlane, message: str) -> Result:
 
 
 async def _await_updates(_: Tools, plane: ControlPlane) -> Result | None:
-    """One thing at a time: a Machine that is changed in place wakes us when it is done."""
+    """Only one step at a time: a Machine that is updated in place triggers a reconcile when it is
+    done."""
     return DONE if any(map(is_updating_in_place, plane.machines)) else None
 
 
@@ -121,7 +122,7 @@ class Reconciler:
         self._configs = cache.informer(KubeadmConfig)
 
     async def reconcile(self, key: Key) -> Result:
-        """Bring one KubeadmControlPlane forward."""
+        """Reconcile one KubeadmControlPlane."""
         settled, clock = self.tools.settled, self.tools.runtime.clock
         rest = settled.rest(key, clock())
         if rest is not None:
@@ -186,10 +187,9 @@ class Reconciler:
         return DONE
 
     async def _face(self, plane: ControlPlane, strangers: list[Document]) -> Result:
-        """Take over control plane Machines that are nobody's; others must not be there.
+        """Adopt control plane Machines without a controller; other foreign ones are an error.
 
-        Nothing is known of a control plane that is not wholly ours, so its status stays as it is.
-        Raises MixedManagement, CannotAdopt.
+        The status stays unchanged in that case. Raises MixedManagement, CannotAdopt.
         """
         adoptable = [one for one in strangers if is_adoptable(one)]
         try:
@@ -207,9 +207,9 @@ class Reconciler:
             raise
 
     def _take_machines(self, plane: ControlPlane) -> list[Document]:
-        """Read our Machines; none before there can be any.
+        """Read the owned Machines; none before there can be any.
 
-        Returns the cluster's control plane Machines that are not ours.
+        Returns the cluster's control plane Machines of other owners.
         """
         strangers: list[Document] = []
         provisioned = plane.cluster.status.initialization.infrastructure_provisioned

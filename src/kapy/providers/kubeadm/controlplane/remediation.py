@@ -1,7 +1,7 @@
-"""Replacing Machines that a health check found unhealthy, one at a time.
+"""Replaces unhealthy Machines, one at a time.
 
-A health check marks them (HealthCheckSucceeded and OwnerRemediated are False); here the most broken
-one is deleted if the control plane survives it, and scaling up makes another in its place.
+A MachineHealthCheck marks them (HealthCheckSucceeded and OwnerRemediated are False). This module
+deletes the most broken one if the control plane survives it; scaling up creates its replacement.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ _COMPONENTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a Machine is not replaced now."""
+    """The reason for which a Machine is not replaced now."""
 
     reason: str
     message: str
 
 
 async def remediate(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Delete the most broken of the Machines to be replaced; None when none is or can be.
+    """Delete the most broken of the marked Machines; None if there is none or it must wait.
 
-    Raises what etcd and the API server raise.
+    Raises errors of etcd and of the API server.
     """
     await _forget_recovered(plane)
     _drop_stale_mark(plane)
@@ -116,7 +116,7 @@ async def _remediate(tools: Tools, plane: ControlPlane, machine: Machine) -> Res
 
 
 def _planned(tools: Tools, plane: ControlPlane, machine: Machine) -> Attempt | Obstacle:
-    """The attempt to be made now, or what speaks against it."""
+    """The attempt to make now, or the obstacle."""
     version = pending_topology_version(plane)
     if version:
         message = (
@@ -147,7 +147,7 @@ def _limited(plane: ControlPlane, limit: TooSoon | TooOften) -> Obstacle:
 
 
 def _obstacle(tools: Tools, plane: ControlPlane, machine: Machine) -> Obstacle | None:
-    """What speaks against taking a Machine out of a cluster that works."""
+    """The obstacle to removing a Machine from a working cluster."""
     if len(plane.machines) <= 1:
         message = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
         return Obstacle(Reason.CANNOT_BE_REMEDIATED, message)
@@ -185,7 +185,7 @@ def _survives(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
 
 
 async def _step_down(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
-    """Its etcd member is removed later, when its node is drained."""
+    """Move the etcd leader away; the member is removed later, after the node was drained."""
     try:
         await lead_away(tools, plane, machine)
     except KapyError as error:
@@ -206,7 +206,7 @@ async def _delete(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
 
 
 def _hold(plane: ControlPlane, machine: Machine, obstacle: Obstacle) -> None:
-    """The Machine says why; everything else goes on."""
+    """Report the obstacle on the Machine; other steps continue."""
     _tell(plane, machine, obstacle.reason, obstacle.message)
     said = obstacle.message.replace("control plane Machine ", "control plane machine ")
     reason = V1Beta1Reason.WAITING_FOR_REMEDIATION
@@ -225,7 +225,7 @@ def _tell_v1beta1(
 
 
 async def _forget_recovered(plane: ControlPlane) -> None:
-    """Machines that are well again are not to be replaced any more."""
+    """Remove the marks of Machines that have recovered."""
     for draft in plane.drafts:
         if not draft.object.deleting and _forget(draft.object):
             with suppress(NotFound):  # it just went: that wakes us
@@ -233,7 +233,7 @@ async def _forget_recovered(plane: ControlPlane) -> None:
 
 
 def _forget(machine: Machine) -> bool:
-    """Take the marks from a Machine that a health check finds well; False when there are none."""
+    """Remove the marks of a Machine that its health check reports healthy; False if it has none."""
     recovered = is_true(machine, T.HEALTH_CHECK_SUCCEEDED) and is_false(machine, T.OWNER_REMEDIATED)
     if recovered:
         conditions.delete_condition(machine, T.OWNER_REMEDIATED)

@@ -1,4 +1,4 @@
-"""Adding and removing Machines, and replacing outdated ones, one at a time."""
+"""Adds, removes and replaces Machines, one at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from kapy.sdk import (
 
 
 async def scale(tools: Tools, plane: ControlPlane) -> Result | None:
-    """The next step towards the wanted Machines; None when they are all there and as wanted."""
+    """The next step towards the desired Machines; None if all exist and are up to date."""
     _tell_v1beta1(plane)
     if plane.needing_rollout:
         await prepare_workload(tools, plane)
@@ -85,7 +85,7 @@ def max_surge(kcp: KubeadmControlPlane) -> int:
 
 
 def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:
-    """The Machine that goes next."""
+    """The Machine to be deleted next."""
     broken = [one for one in outdated if _is_broken(plane, one)]
     return next_to_go(plane.machines, outdated, broken, failure_domains(plane.cluster))
 

@@ -1,8 +1,7 @@
-"""Control planes with which everything is in order, until something happens.
+"""Skips reconciles of control planes that are in a steady state.
 
-A reconcile that took every step and found nothing to do is as good as the next one, as long as no
-watch told anything in between. What cannot be watched (etcd, the clock) gives such a reconcile its
-end.
+A reconcile that took every step and found nothing to do need not be repeated until a watch reports
+a change. State that cannot be watched (etcd, the clock) limits its validity.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ class _Mark:
 
 
 class Settled(News):
-    """Which control planes are settled."""
+    """The control planes in a steady state."""
 
     def __init__(self) -> None:
         super().__init__()
         self._marks: dict[Key, _Mark] = {}
 
     def settle(self, key: Key, news: int, wake: Result, now: datetime) -> None:
-        """Nothing is to be done, as of `news`, until `wake` at the latest."""
+        """Record that nothing is to be done, as of `news`, until `wake` at the latest."""
         if wake.after is not None:
             self._marks[key] = _Mark(news, now + wake.after, wake.reason)
 
     def rest(self, key: Key, now: datetime) -> Result | None:
-        """When to come again if there is nothing to be done until then; None: do look."""
+        """When to reconcile again if the state is steady; None: reconcile now."""
         mark = self._marks.get(key)
         if mark is None or mark.news != self.news(key) or mark.until <= now:
             return None

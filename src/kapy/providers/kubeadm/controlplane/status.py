@@ -1,4 +1,4 @@
-"""The status of a KubeadmControlPlane, from what one reconcile found out. Pure."""
+"""Computes the status of a KubeadmControlPlane from one reconcile's findings. Pure."""
 
 from __future__ import annotations
 
@@ -146,7 +146,8 @@ def _machines_ready(plane: ControlPlane) -> None:
 
 
 def _machines_up_to_date(plane: ControlPlane) -> None:
-    """A Machine that was just made does not count before it reports: that would flicker."""
+    """The MachinesUpToDate condition; a new Machine counts only once it reports, to avoid
+    flapping."""
     machines = [
         one
         for one in plane.machines

@@ -1,7 +1,7 @@
-"""What a few conditions of the Machines come to for the control plane. Pure.
+"""Summarizes some conditions of the Machines for the control plane. Pure.
 
-Much like an aggregate condition, but it names only what is wrong or unknown, and says it once for
-a Machine whose components all say the same.
+It is like an aggregate condition, but it names only problems and unknowns, and lists a Machine once
+if all of its components report the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every reconcile of a KubeadmControlPlane is given."""
+"""The dependencies of every reconcile of a KubeadmControlPlane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who knows which control plane Machines can be updated in place."""
+"""The interface that decides whether control plane Machines can be updated in place."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class MachineUpdates(Protocol):
     async def can_update_machine(
         self, control_plane: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """Why a Machine cannot be updated in place; nothing if it can.
+        """The reasons for which a Machine cannot be updated in place; empty if it can.
 
         current, desired: `machine`, `infrastructureMachine` and `bootstrapConfig`. Raises KapyError
-        when that cannot be found out.
+        if that is unknown.
         """
         ...

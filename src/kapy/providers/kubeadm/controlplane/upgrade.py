@@ -1,4 +1,4 @@
-"""What the workload cluster itself needs before Machines of a new configuration join it."""
+"""Prepares the workload cluster before Machines of a new configuration join it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ADMINS: Final = "kubeadm:cluster-admins"
 
 
 class NoKubeadmConfig(KapyError):
-    """The workload cluster's kubeadm-config lacks what kubeadm keeps there."""
+    """The workload cluster's kubeadm-config lacks kubeadm's data."""
 
 
 async def prepare_workload(tools: Tools, plane: ControlPlane) -> None:
@@ -50,9 +50,9 @@ async def prepare_workload(tools: Tools, plane: ControlPlane) -> None:
 
 
 def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
-    """The fields of kubeadm's ClusterConfiguration that the control plane decides; None removes.
+    """The fields of kubeadm's ClusterConfiguration that the control plane sets; None removes one.
 
-    Nothing is decided by a control plane that has no clusterConfiguration.
+    A control plane without a clusterConfiguration sets none.
     """
     configuration = kcp.spec.kubeadm_config_spec.cluster_configuration
     given = encode(configuration)

@@ -1,7 +1,7 @@
-"""Whether a Machine is what the control plane would make now, and if not, why. Pure.
+"""Whether a Machine matches its control plane's spec, and if not, why. Pure.
 
-Only what makes a new Machine necessary counts: the version, the infrastructure template, and the
-part of the KubeadmConfig that a machine cannot take over while it runs.
+Only fields that require a new Machine count: the version, the infrastructure template, and the part
+of the KubeadmConfig that a running machine cannot adopt.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _UNWANTED: Final = frozenset({Annotation.DELETE_MACHINE, Annotation.REMEDIATE_MA
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """Why a Machine is to be replaced, for its UpToDate condition; up to date when empty.
+    """The reasons for which a Machine must be replaced, for its UpToDate condition; empty if it is
+    up to date.
 
-    may_be_updated: it could stay, if an extension makes the change in place.
+    may_be_updated: an extension could make the change in place.
     """
 
     messages: tuple[str, ...] = ()
@@ -48,10 +49,10 @@ def outdated(
     now: datetime,
     matches: Callable[[KubeadmControlPlane, KubeadmConfig], bool] | None = None,
 ) -> Outdated:
-    """What keeps the Machine from being up to date.
+    """The reasons for which the Machine is not up to date.
 
-    config, infrastructure: None when they are not there, which is nobody's reason to replace it.
-    matches: `config_matches`, or what remembers its answers.
+    config, infrastructure: None if they do not exist, which is no reason to replace it. matches:
+    `config_matches`, or a cache of it.
     """
     messages = _due(kcp, machine, now)
     may_be_updated = not (messages or _UNWANTED & machine.metadata.annotations.keys())
@@ -67,7 +68,7 @@ def outdated(
 def next_due(
     kcp: KubeadmControlPlane, machines: Sequence[Machine], now: datetime
 ) -> datetime | None:
-    """When time alone will make a Machine outdated next; None when it will not."""
+    """When time alone will make a Machine outdated next; None if it will not."""
     moments = []
     days = kcp.spec.rollout.before.certificates_expiry_days
     for machine in machines:
@@ -96,7 +97,7 @@ def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]
 
 
 def _infrastructure_matches(kcp: KubeadmControlPlane, infrastructure: Document) -> bool:
-    """Whether it was cloned from the template that is named now (adopted ones are left alone)."""
+    """Whether it was cloned from the current template (adopted ones are left alone)."""
     annotations = infrastructure["metadata"].get("annotations") or {}
     name = annotations.get(Annotation.CLONED_FROM_NAME)
     group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
@@ -107,7 +108,7 @@ def _infrastructure_matches(kcp: KubeadmControlPlane, infrastructure: Document) 
 
 
 class Matches:
-    """Remembers `config_matches`, which follows from the generations of both objects."""
+    """Caches `config_matches` by the generations of both objects."""
 
     _MOST: Final = 100_000
 
@@ -125,12 +126,11 @@ class Matches:
 
 
 def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
-    """Whether a machine made now would have this KubeadmConfig.
+    """Whether a new machine would have this KubeadmConfig.
 
-    Compare as a join first (init is read as the join that it amounts to), then as an init.
-
-    A control plane whose init and join configuration differ must not replace the machine that
-    ran init for that alone.
+    Configurations are compared as a join first (an init is converted to the equivalent join), then
+    as an init. If init and join configuration differ, that alone must not replace the machine that
+    ran init.
     """
     current, wanted = joining(kcp, config)
     if current == wanted:
@@ -157,7 +157,7 @@ def _joins(config: KubeadmConfig) -> bool:
 
 
 def _as_join(current: Document, wanted: Document) -> Document:
-    """The join configuration that an init configuration amounts to."""
+    """The join configuration that is equivalent to an init configuration."""
     init = current.get("initConfiguration") or {}
     join = dict(current.get("joinConfiguration") or {})
     for field in ("timeouts", "patches", "skipPhases", "nodeRegistration"):
@@ -168,7 +168,7 @@ def _as_join(current: Document, wanted: Document) -> Document:
 
 
 def _comparable(spec: Document, wanted: Document) -> Document:
-    """The part of a KubeadmConfig that matters, with defaults, and without what says nothing."""
+    """The compared part of a KubeadmConfig, with defaults and without empty fields."""
     cluster = dict(spec.get("clusterConfiguration") or {})
     theirs = wanted.get("clusterConfiguration") or {}
     # The first is filled in by the bootstrap provider, the second is changed in place.
