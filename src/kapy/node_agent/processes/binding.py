@@ -5,6 +5,9 @@ seccomp filter that passes its `bind` calls to this module (`launch.hand_over_bi
 requested port if that is free, and otherwise a free port of the loopback address. This needs no
 privilege and works for static binaries. From then on the program cannot gain privileges
 (`no_new_privs`), like a container.
+
+A port of one particular address that the Pod does not declare is never replaced: clients know it
+from elsewhere, so the program must learn that it is in use.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ Address = tuple[str, int] | tuple[str, int, int, int]
 
 class Binding:
     """The `bind` calls of one program. ports: its actual ports by requested ones, if they differ.
-    changed: called with them. free: allocates ports."""
+    changed: called with them. free: allocates ports. declared: the ports that its Pod declares."""
 
     def __init__(
         self,
