@@ -67,7 +67,7 @@ SPECS: Final = {
     "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass", DOCKER),
     "clusterctl-upgrade-latest": Spec("on K8S latest ci mgmt cluster", old="v1.13"),
     "self-hosted": Spec(
-        "self-hosted clusters using ClusterClass .ClusterClass",
+        "working on self-hosted clusters using ClusterClass .ClusterClass",
         machines="containers",
         managers=True,
     ),

@@ -11,7 +11,7 @@ from kapy.kube import Document
 from kapy.kube.yaml import dump_all
 from tests.real.specs import parts
 
-VERSIONS: Final = ("v1.11.2", "v1.12.1", "v1.13.0")
+VERSIONS: Final = ("v1.11.1", "v1.12.1", "v1.13.0")
 """What is released of the minor versions that the specs look for, whichever of them runs."""
 CERT_MANAGER: Final = "cert-manager.yaml"
 _COMPONENTS: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -46,10 +47,33 @@ def runner(folder: Path, names: Iterable[str]) -> Iterator[Callable[[str], Resul
 
         def run(name: str) -> Result:
             spec = SPECS[name]
+            if (count := selected(spec.focus, folder, environment)) != 1:
+                message = f"{spec.focus!r}, the pattern of {name}, selects {count} specs, not one"
+                raise ValueError(message)
             found = settings[spec.machines, spec.old]
             return _run(name, folder / name, found, environment)
 
         yield run
+
+
+def selected(focus: str, folder: Path, environment: dict[str, str]) -> int:
+    """The number of upstream's specs that a pattern selects; none of them runs."""
+    command = [
+        *(str(parts.specs()), f"--ginkgo.focus={focus}", "--ginkgo.dry-run", "--ginkgo.no-color"),
+        f"--e2e.artifacts-folder={folder / 'dry-run'}",
+    ]
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if (found := re.search(r"^Will run (\d+) of \d+ specs$", ended.stdout, re.MULTILINE)) is None:
+        message = f"upstream's specs cannot be listed: {(ended.stdout + ended.stderr)[-2000:]}"
+        raise ValueError(message)
+    return int(found[1])
 
 
 def _run(name: str, folder: Path, settings: Path, environment: dict[str, str]) -> Result:

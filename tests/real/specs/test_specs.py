@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.real.specs import containers, parts
+from tests.real.specs import containers, old_release, parts
 from tests.real.specs.catalogue import SPECS, runnable
-from tests.real.specs.run import Result, runner
+from tests.real.specs.releases import released
+from tests.real.specs.run import Result, runner, selected
 
 ASKED = os.environ.get("KAPY_SPECS", "")
 NAMES = runnable() if ASKED == "all" else ASKED.replace(",", " ").split()
@@ -37,3 +39,10 @@ def run() -> Iterator[Callable[[str], Result]]:
 def test_the_spec_passes(name: str, run: Callable[[str], Result]) -> None:
     result = run(name)
     assert result.passed, result.log.read_text(errors="replace")[-4000:]
+
+
+@pytest.mark.parametrize("names", [list(SPECS)] if NAMES else [])
+def test_every_pattern_selects_one_spec(names: list[str], tmp_path: Path) -> None:
+    with released(old_release.VERSIONS, old_release.file, tmp_path) as environment:
+        counts = {name: selected(SPECS[name].focus, tmp_path, environment) for name in names}
+    assert counts == dict.fromkeys(names, 1)
