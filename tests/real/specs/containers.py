@@ -7,7 +7,9 @@ the runner goes before anything starts (`enter`).
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NoReturn
 
+from tests.real.specs import parts as upstream
 from tests.real.specs.downloads import complete_images
 from tests.real_clusters import parts
 from tests.real_clusters.engine import container_engine
@@ -35,6 +38,7 @@ VARIABLES: Final = {
     "CNI": str(NETWORK),
 }
 """The variables of upstream's configuration that name versions and images: those there are."""
+NODES: Final = "kindest/node"
 _ONE: Final = Lock()
 """An engine at a time."""
 
@@ -58,10 +62,10 @@ def enter(*, clusters: bool) -> NoReturn:
 def containers(folder: Path, *, managers: bool) -> Iterator[str]:
     """An engine; gives its address. managers: with the image of kapy's managers."""
     with _ONE, asyncio.Runner() as runner:
+        runner.run(_have_digests(folder))
         context = container_engine(folder)
         engine = runner.run(context.__aenter__())
         try:
-            runner.run(complete_images(engine))
             if managers:
                 runner.run(build_image(engine))
             if SOCKET.is_dir():  # made for a container of a run that was killed
@@ -71,6 +75,31 @@ def containers(folder: Path, *, managers: bool) -> Iterator[str]:
         finally:
             SOCKET.unlink(missing_ok=True)
             runner.run(context.__aexit__(None, None, None))
+
+
+async def _have_digests(folder: Path) -> None:
+    """Let the images of nodes have the digests of kind's, which upstream's extension asks for.
+
+    An engine has digests of what it pulled only, and reads its names when it starts.
+    """
+    async with container_engine(folder) as engine:
+        await complete_images(engine)
+    names = parts.CACHE / "engine" / "image" / "overlay2" / "repositories.json"
+    mapping = upstream.source() / "test" / "infrastructure" / "kind" / "mapper.go"
+    names.write_text(with_digests(names.read_text(), mapping.read_text()))
+
+
+def with_digests(names: str, mapping: str) -> str:
+    """An engine's names of images, with those of kind's that have a tag in common.
+
+    names: the engine's file. mapping: a text that names images of kind with tag and digest.
+    """
+    document = json.loads(names)
+    known = document["Repositories"].get(NODES, {})
+    for tag, digest in re.findall(rf"{NODES}:([\w.-]+)@(sha256:[0-9a-f]{{64}})", mapping):
+        if image := known.get(f"{NODES}:{tag}"):
+            known[f"{NODES}@{digest}"] = image
+    return json.dumps(document)
 
 
 def components(release: str) -> tuple[str, ...]:
