@@ -1,14 +1,13 @@
 """What nodes have beside what `tests.real_clusters` gives them.
 
-Of the older version:
+Of the older version: the image of etcd that its kubeadm has by default, as upstream's templates
+name none. Of both:
 
-* the image of etcd that its kubeadm has by default: upstream's templates name none;
 * kubeadm of the newer version, which a spec lets nodes download from dl.k8s.io, and a program in
-  place of curl, which copies it.
-
-Of the newer version: kube-proxy's image under the older version, which a node has until the
-control plane is upgraded. It is the newer one: both have the same source. Without it, a cluster
-that manages itself has no Pod network on its new node, where its managers are to go.
+  place of curl, which copies it;
+* kube-proxy's image under the other version. Nodes of both have the control plane's. It is the
+  same program: both have the same source. Without it, a node whose version differs from the
+  control plane's has no Pod network.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from __future__ import annotations
 import tarfile
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,15 +41,21 @@ done
 exec cp "$path" "$file"
 """
 _TAG: Final = f"""\
+[ ! -e /opt/images ] || sh /opt/prepare
 containerd > /tmp/containerd.log 2>&1 &
 pid=$!
 until ctr version > /dev/null 2>&1; do sleep 0.2; done
-ctr -n k8s.io images tag {_PROXY}:{NEW.version} {_PROXY}:{OLD.version}
+for pair in "{OLD.version} {NEW.version}" "{NEW.version} {OLD.version}"; do
+    set -- $pair
+    ctr -n k8s.io images tag {_PROXY}:$1 {_PROXY}:$2 || true  # it has one of them
+done
+[ "$(ctr -n k8s.io images ls -q | grep -c '^{_PROXY}:v')" -ge 2 ]
 kill $pid
 wait $pid || true
 rm -rf /tmp/* /run/containerd
 """
-_MARK: Final = f"{OLD.version}-{NEW.version}"
+_MARK: Final = f"{OLD.version}-{NEW.version}-2"
+"""What an image was completed with; the number goes up with what is in it."""
 _LABEL: Final = "kapy.test.completed"
 
 
@@ -57,25 +63,27 @@ async def complete_images(engine: Engine) -> None:
     """Have all of this in the node images."""
     docker = Docker(engine.address)
     try:
-        await _complete(docker, node_image(OLD), {"Cmd": ["/bin/sh", "/opt/prepare"]}, _archive)
-        await _complete(docker, node_image(NEW), {"Cmd": ["/bin/sh", "-ec", _TAG]}, None)
+        await _complete(docker, node_image(OLD), partial(_archive, etcd_image=True))
+        await _complete(docker, node_image(NEW), partial(_archive, etcd_image=False))
     finally:
         await docker.close()
 
 
-async def _complete(
-    docker: Docker, image: str, command: dict[str, Any], files: Callable[[Path], Path] | None
-) -> None:
-    """Run a command in an image, with files, unless it was done before."""
+async def _complete(docker: Docker, image: str, files: Callable[[Path], Path]) -> None:
+    """Put files into an image and prepare them there, unless it was done before."""
     labels = (await docker.images.inspect(image))["Config"].get("Labels") or {}
     if labels.get(_LABEL) == _MARK:
         return
-    settings = {"Image": image, "Entrypoint": [""], "HostConfig": {"NetworkMode": "none"}}
-    container = await docker.containers.create(settings | command, name="kapy-completes-a-node")
+    settings: dict[str, Any] = {
+        "Image": image,
+        "Entrypoint": [""],
+        "Cmd": ["/bin/sh", "-ec", _TAG],
+        "HostConfig": {"NetworkMode": "none"},
+    }
+    container = await docker.containers.create(settings, name="kapy-completes-a-node")
     try:
-        if files is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                await _put(docker, container.id, files(Path(folder)))
+        with tempfile.TemporaryDirectory() as folder:
+            await _put(docker, container.id, files(Path(folder)))
         await container.start()
         ended = await container.wait()
         assert ended["StatusCode"] == 0, await container.log(stdout=True, stderr=True)
@@ -93,16 +101,17 @@ async def _put(docker: Docker, container: str, archive: Path) -> None:
             assert response.status == 200, await response.text()
 
 
-def _archive(folder: Path) -> Path:
+def _archive(folder: Path, *, etcd_image: bool) -> Path:
     curl = folder / "curl"
     curl.write_text(_CURL)
     curl.chmod(0o755)
-    with (folder / "etcd.tar").open("wb") as archive:
-        tag = f"registry.k8s.io/etcd:{NEW.etcd}"
-        write_image(archive, tag, [layer({"usr/local/bin/etcd": etcd(NEW)})], "etcd")
     with tarfile.open(folder / "files.tar", "w") as made:
-        made.add(folder / "etcd.tar", "opt/images/etcd.tar")
-        made.add(HERE / "node" / "prepare", "opt/prepare")
+        if etcd_image:
+            with (folder / "etcd.tar").open("wb") as archive:
+                tag = f"registry.k8s.io/etcd:{NEW.etcd}"
+                write_image(archive, tag, [layer({"usr/local/bin/etcd": etcd(NEW)})], "etcd")
+            made.add(folder / "etcd.tar", "opt/images/etcd.tar")
+            made.add(HERE / "node" / "prepare", "opt/prepare")
         made.add(kubernetes(NEW), _FILE)
         made.add(curl, "usr/local/bin/curl")
     return folder / "files.tar"
