@@ -98,6 +98,45 @@ def test_what_is_unwise_in_a_pod_is_told(container: Document, told: str) -> None
     assert all(told in one for one in found)
 
 
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_MASTER = "node-role.kubernetes.io/master"
+_OLD = {"matchExpressions": [{"key": _MASTER, "operator": "In", "values": ["/"]}]}
+_INSTEAD = 'use "node-role.kubernetes.io/control-plane" instead'
+_KEY = f"matchExpressions[0].key: {_MASTER} is {_INSTEAD}"
+_NONE = "a null labelSelector results in matching no pod"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"nodeSelector": {_MASTER: ""}}, [f"nodeSelector[{_MASTER}]: {_INSTEAD}"]),
+        ({"affinity": {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": [_OLD]}}}},
+         [f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[0].{_KEY}"]),
+        ({"affinity": {"nodeAffinity": {_PREFERRED: [{"weight": 1, "preference": _OLD}]}}},
+         [f"affinity.nodeAffinity.{_PREFERRED}[0].preference.{_KEY}",
+          f"affinity.nodeAffinity.{_PREFERRED}[0].preference.matchExpressions[0].values[0]: / "]),
+        ({"affinity": {"podAffinity": {_REQUIRED: [{}]}, "podAntiAffinity": {_PREFERRED: [{}]}}},
+         [f"affinity.podAffinity.{_REQUIRED}[0].labelSelector: {_NONE}",
+          f"affinity.podAntiAffinity.{_PREFERRED}[0].podAffinityTerm.labelSelector: {_NONE}"]),
+        ({"topologySpreadConstraints": [{"topologyKey": "beta.kubernetes.io/os"}]},
+         ["topologySpreadConstraints[0].topologyKey: beta.kubernetes.io/os is deprecated since ",
+          f"topologySpreadConstraints[0].labelSelector: {_NONE}"]),
+        ({"hostAliases": [{"ip": "1.2.3.4"}, {"ip": "1.2.3.4"}]},
+         ['hostAliases[1].ip: duplicate ip "1.2.3.4"']),
+        ({"imagePullSecrets": [{"name": "a"}, {"name": "a"}, {}]},
+         ['imagePullSecrets[1].name: duplicate name "a"',
+          'imagePullSecrets[2].name: invalid empty name ""']),
+        ({"terminationGracePeriodSeconds": -1}, ["terminationGracePeriodSeconds: must be >= 0;"]),
+    ],
+)  # fmt: skip
+def test_warnings_about_the_spec_of_a_pod(spec: Document, told: list[str]) -> None:
+    found = list(pod_warnings(spec, "spec"))
+    assert len(found) == len(told), found
+    for one, start in zip(found, told, strict=True):
+        assert one.startswith(f"spec.{start}"), found
+
+
 def service(**spec: Any) -> Document:
     meta = {"name": "s"}
     body = {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from typing import Any
 
 import pytest
 
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+from tests.apiserver.asking import (
+    CONFIG_MAPS,
+    CRDS,
+    GIZMO,
+    GIZMOS,
+    Asking,
+    config_map,
+    gizmo,
+    running,
+)
 
 
 async def test_a_created_object_has_defaults_and_what_only_the_server_sets() -> None:
@@ -136,6 +147,41 @@ async def test_appliers_own_fields_and_conflict_over_them() -> None:
         assert (status, body["details"]["causes"][0]["field"]) == (409, ".spec.color")
         status, body = await apply("two", "blue", force="true")
         assert (status, body["spec"]["color"]) == (200, "blue")
+
+
+async def test_an_apply_refuses_two_escapes_for_one_letter_as_yaml_does() -> None:
+    async with running() as asking:
+        document = {**config_map("a"), "data": {"a": "\U0001f6a8"}}
+        for ascii_only, expected in ((True, 400), (False, 201)):
+            body = json.dumps(document, ensure_ascii=ascii_only).encode()
+            status, answer = await asking.ask(
+                "PATCH", f"{CONFIG_MAPS}/a", body, APPLY_PATCH, fieldManager="one"
+            )
+            assert status == expected, answer
+            if status == 400:
+                assert answer["message"] == (
+                    "error decoding YAML: error converting YAML to JSON: yaml: "
+                    "found invalid Unicode character escape code"
+                )
+
+
+async def test_a_status_left_out_gets_the_defaults_of_the_storage_version() -> None:
+    definition = copy.deepcopy(GIZMO)
+    (old,) = definition["spec"]["versions"]
+    del old["selectableFields"]
+    new = {**copy.deepcopy(old), "name": "v2"}
+    for version, phase in ((old, "Old"), (new, "New")):
+        node = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+        node["default"] = {"phase": phase}
+    definition["spec"] |= {"group": "two.dev", "versions": [{**old, "storage": False}, new]}
+    definition["metadata"]["name"] = "gizmos.two.dev"
+    async with running() as asking:
+        await asking.create(CRDS, definition)
+        for version in ("v1", "v2"):
+            sent = {**gizmo(version), "apiVersion": f"two.dev/{version}"}
+            path = f"/apis/two.dev/{version}/namespaces/default/gizmos"
+            made = await asking.create(path, {**sent, "status": {"phase": "Mine"}})
+            assert made["status"] == {"phase": "New"}
 
 
 @pytest.mark.parametrize("kind", [GIZMOS, CONFIG_MAPS])

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.kube.apply import fields as f
+from kapy.kube.apply.types import ListType, Scalar, item_key
 
 ELEMENTS = st.sampled_from(["f:a", "f:b", 'k:{"name":"a"}', 'v:"x"'])
 PATHS = st.frozensets(st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple), max_size=8)
@@ -74,6 +75,18 @@ def test_excluding_takes_what_is_below_too(one: frozenset[Path], two: frozenset[
 def test_a_set_survives_the_wire(paths: frozenset[Path]) -> None:
     fields = fields_of(paths)
     assert f.decoded(json.loads(json.dumps(fields))) == fields
+
+
+@pytest.mark.parametrize("letter", ["<", ">", "&", "\u2028", "\u2029"])
+def test_path_elements_have_the_escapes_of_go(letter: str) -> None:
+    escaped = f"\\u{ord(letter):04x}"
+    own = ListType(Scalar("string"), ("name",)), ListType(Scalar("string"), ())
+    assert item_key(own[0], {"name": f"a{letter}"}) == f'k:{{"name":"a{escaped}"}}'
+    assert item_key(own[1], f"a{letter}") == f'v:"a{escaped}"'
+    # A client may send the letter itself.
+    sent: f.Fields = {f'k:{{"name":"a{letter}"}}': {}, f'v:"a{letter}"': {}, f"f:a{letter}": {}}
+    kept: f.Fields = {f'k:{{"name":"a{escaped}"}}': {}, f'v:"a{escaped}"': {}, f"f:a{letter}": {}}
+    assert f.decoded(sent) == kept
 
 
 def test_paths_read_as_kubernetes_prints_them() -> None:

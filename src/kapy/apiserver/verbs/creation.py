@@ -111,7 +111,8 @@ async def insert(
     metadata.born(document, kind, ask.namespace, plane.clock(), plane.rng)
     if "status" in document and kind.strategy.status and not kind.strategy.status_at_birth:
         without = {key: value for key, value in document.items() if key != "status"}
-        document = kind.schema.filled(without)
+        # An object of another version gets the defaults of the storage version (`stored_form`).
+        document = kind.schema.filled(without) if kind.resource == kind.storage else without
     kind.strategy.allocate(document, None, table)
     kind.strategy.prepare_create(document, table)
     await validated(plane, ask, "CREATE", document, None, dry_run=dry_run, name=name)

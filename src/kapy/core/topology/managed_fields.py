@@ -20,6 +20,7 @@ from kapy.core.topology.intent import MANAGER
 from kapy.core.topology.scope import Tools
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
+from kapy.kube.apply.fields import html_safe
 from kapy.kube.errors import NotFound
 from kapy.kube.meta import Object
 from kapy.kube.names import Resource
@@ -159,4 +160,4 @@ def _items(arguments: Any) -> Iterator[tuple[str, Document]]:
         for one in arguments:
             keys = {"name": one.get("name", ""), "value": one.get("value", "")}
             text = json.dumps(keys, separators=(",", ":"), ensure_ascii=False)
-            yield f"k:{text}", {".": {}, "f:name": {}, "f:value": {}}
+            yield f"k:{html_safe(text)}", {".": {}, "f:name": {}, "f:value": {}}

@@ -23,6 +23,14 @@ LEAF: Final[Fields] = {}
 """The path itself, and nothing below. Shared by all sets: never change it."""
 
 
+_UNSAFE: Final = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
+
+
+def html_safe(text: str) -> str:
+    """JSON with the escapes that Go writes for HTML, as FieldsV1 has it in its path elements."""
+    return text.translate(_UNSAFE)
+
+
 class InvalidFields(ValueError):
     """The document is no set of fields; the message is kube-apiserver's."""
 
@@ -215,7 +223,7 @@ def spelled(element: str) -> str:
     if kind == "k":
         values = json.loads(value).items()
         return f"[{','.join(f'{name}={_shown(one)}' for name, one in values)}]"
-    return f"[={value}]" if kind == "v" else f"[{value}]"
+    return f"[={_shown(json.loads(value))}]" if kind == "v" else f"[{value}]"
 
 
 def _shown(value: Any) -> str:
@@ -235,6 +243,8 @@ def decoded(document: Any) -> Fields:
     for key, below in document.items():
         if key == "." or not _is_known(key):
             continue
+        if key[0] in "kv":
+            key = html_safe(key)
         inner = decoded(below)
         has_dot = "." in below
         if inner:

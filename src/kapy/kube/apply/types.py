@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
+from kapy.kube.apply.fields import html_safe
 from kapy.kube.remembering import LONGEST
 
 
@@ -177,7 +178,7 @@ def _value_key(item: str) -> str:
 
 
 def _spelled_value(item: str) -> str:
-    return "v:" + json.dumps(item, ensure_ascii=False)
+    return "v:" + html_safe(json.dumps(item, ensure_ascii=False))
 
 
 @lru_cache(maxsize=65536)
@@ -191,7 +192,8 @@ def _map_key(*values: tuple[str, Any]) -> str:
 
 
 def _spelled(values: dict[str, Any]) -> str:
-    return "k:" + json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return "k:" + html_safe(text)
 
 
 OBJECT_META: Final = MapType(

@@ -1,23 +1,47 @@
-"""Warnings about valid but problematic pod specs: duplicate ports and variables, fractional
-bytes.
-"""
+"""Warnings about valid but problematic pod specs: duplicates, fractional bytes, old labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kapy.apiserver.resources.builtin.placement_warnings import (
+    neighbour_warnings,
+    node_warnings,
+)
 from kapy.kube import Document, quantity
 from kapy.kube.go_quoted import go_quoted
 
 
 def pod_warnings(spec: Document, path: str) -> Iterator[str]:
     """Yield the warnings about a pod spec."""
+    yield from node_warnings(spec, path)
+    yield from _duplicates(spec, path, "hostAliases", "ip")
+    yield from _duplicates(spec, path, "imagePullSecrets", "name")
+    for index, one in enumerate(spec.get("imagePullSecrets") or ()):
+        if not one.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
     containers = list(_containers(spec, path))
     for container, where in containers:
         yield from _fractions(container, where)
         yield from _variables(container, where)
     yield from _ports(containers)
     yield from _port_names(containers)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        yield (
+            f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and "
+            "will be treated as 1"
+        )
+    yield from neighbour_warnings(spec, path)
+
+
+def _duplicates(spec: Document, path: str, field: str, key: str) -> Iterator[str]:
+    """The warnings about items of a list that have the same key."""
+    known: set[str] = set()
+    for index, one in enumerate(spec.get(field) or ()):
+        value = one.get(key) or ""
+        if value in known:
+            yield f"{path}.{field}[{index}].{key}: duplicate {key} {go_quoted(value)}"
+        known.add(value)
 
 
 def _containers(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
