@@ -232,6 +232,21 @@ async def test_pulls_with_progress(engine: Engine, server: EngineServer) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    "image",
+    ["", "../containers/x", "a/../../b:1", "/a:1", "a//b", "a?all=1", "a#b", "a b", "a%2fb", "."],
+)
+async def test_a_name_of_an_image_leads_to_no_other_path(
+    engine: Engine, server: EngineServer, image: str
+) -> None:
+    with pytest.raises(ImageUnavailable, match="is no name of an image"):
+        await engine.ensure_image(image)
+    with pytest.raises(ImageUnavailable, match="is no name of an image"):
+        async with engine.saved(image) as pieces:
+            await anext(pieces)
+    assert {one.path for one in server.asked} <= {"/version"}
+
+
 async def test_does_not_pull_what_is_there(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/images/.*/json", "image")
     await engine.ensure_image("a:1")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from kapy.containers.archive import archive_of
 from kapy.containers.commands import run_command
 from kapy.containers.connection import Connection
-from kapy.containers.errors import ImageUnavailable, NoSuchObject
+from kapy.containers.errors import ImageUnavailable, NoSuchObject, check_image_name
 from kapy.containers.events import follow_events
 from kapy.containers.pulling import PullProgress
 from kapy.containers.records import (
@@ -261,7 +261,7 @@ class Engine(Connection):
         """An image by its name, None if the engine does not have it."""
         try:
             async with self.asking(f"look for image {image}") as library:
-                return image_of(await library.images.inspect(image))
+                return image_of(await library.images.inspect(check_image_name(image)))
         except (NoSuchObject, ImageUnavailable):
             return None
 
@@ -288,10 +288,11 @@ class Engine(Connection):
     ) -> None:
         """Pull an image. progress: receives lines. login: `username` and `password` for the image's
         registry."""
+        name = check_image_name(image)
         told = PullProgress(image)
         auth = None if login is None else dict(login)
         async with self.asking(f"pull image {image}", pulls=image) as library:
-            async for item in in_turns(library.images.pull(image, auth=auth, stream=True)):
+            async for item in in_turns(library.images.pull(name, auth=auth, stream=True)):
                 line = told.take(item)
                 if line and progress is not None:
                     progress(line)
@@ -305,7 +306,7 @@ class Engine(Connection):
         """The archive of an image, in pieces."""
 
         async def read(library: Docker) -> AsyncGenerator[bytes, None]:
-            async with library.images.export_image(image) as content:
+            async with library.images.export_image(check_image_name(image)) as content:
                 async for piece in content.iter_chunked(1 << 20):
                     yield piece
 

@@ -22,6 +22,8 @@ from kapy.kube.errors import KapyError
 LONGEST: Final = 500
 """Maximum quoted characters of an engine's message."""
 
+_LONGEST_NAME: Final = 1024
+_PART_OF_NAME: Final = re.compile(r"\w[\w.:@-]*", re.ASCII)
 
 NONSENSE: Final = (
     ValueError,
@@ -185,6 +187,20 @@ def pull_failed(image: str, message: str) -> EngineError:
         "name and the engine's way to the registry, or put the image into the engine "
         "(`docker load`, `docker tag`)"
     )
+
+
+def check_image_name(image: str) -> str:
+    """The name of an image, which becomes a part of paths of an engine's API, as it is.
+
+    Raises ImageUnavailable for what no image can be named and what would lead to another path.
+    """
+    parts = image.split("/")
+    if len(image) > _LONGEST_NAME or not all(_PART_OF_NAME.fullmatch(one) for one in parts):
+        raise ImageUnavailable(
+            f"{quoted(image)!r} is no name of an image: give it as registry/name:tag or "
+            "registry/name@sha256:digest"
+        )
+    return image
 
 
 def quoted(message: str) -> str:
