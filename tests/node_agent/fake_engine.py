@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network
 from typing import Any, BinaryIO
 
 from kapy.containers import (
@@ -12,12 +13,14 @@ from kapy.containers import (
     Container,
     DiskFull,
     Engine,
+    EngineError,
     EngineInfo,
     EngineUnreachable,
     Image,
     NameInUse,
     Network,
     NoSuchObject,
+    PortInUse,
     Session,
 )
 from kapy.containers.engine import Progress
@@ -39,13 +42,17 @@ class FakeContainer:
 
 class FakeEngine(Engine):
     """images: in the engine, by name; registry: those that can be pulled. down: whether nobody
-    answers. full: whether its disk is."""
+    answers. full: whether its disk is. chosen: the subnet of networks that configure none."""
 
     def __init__(self) -> None:
         super().__init__("unix:///fake.sock")
         self.images: dict[str, Image] = {}
         self.registry: dict[str, Image] = {}
         self.networks: dict[str, Network] = {}
+        self.chosen = "172.20.0.0/16"
+        self.overlapping: list[str] = []
+        """Subnets that other networks of the engine have."""
+        self._configured: set[str] = set()
         self.made: dict[str, FakeContainer] = {}
         self.down = self.full = self.rootless = False
         self.diary: list[str] = []
@@ -106,10 +113,25 @@ class FakeEngine(Engine):
     async def start(self, name: str) -> None:
         found = self._found(name)
         network = found.config["HostConfig"]["NetworkMode"]
-        addresses = {network: (f"172.20.0.{self._count}", "")}
+        addresses = {network: (self._given(found.config, network), "")}
         if network == "host" or network.startswith("container:"):
             addresses = {}
         found.record = replace(found.record, state="running", started=STARTED, addresses=addresses)
+
+    def _given(self, config: Mapping[str, Any], network: str) -> str:
+        """The address of a container: that which it asks for, as Docker gives it."""
+        ends = (config.get("NetworkingConfig") or {}).get("EndpointsConfig") or {}
+        wanted = (ends.get(network) or {}).get("IPAMConfig", {}).get("IPv4Address")
+        if wanted is None:
+            return f"172.20.250.{self._count}"
+        if network not in self._configured:
+            raise EngineError(
+                "user specified IP address is supported only when connecting to networks with "
+                "user configured subnets"
+            )
+        if any(one.record.address(network)[0] == wanted for one in self.running()):
+            raise PortInUse("failed to set up container networking: Address already in use")
+        return str(wanted)
 
     async def stop(self, name: str, seconds: float) -> None:
         found = self._found(name)
@@ -197,8 +219,21 @@ class FakeEngine(Engine):
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         self._answers()
-        labels = config["Labels"]
-        self.networks[name] = Network(name, ("172.20.0.0/16",), labels, ("172.20.0.1",))
+        told = ((config.get("IPAM") or {}).get("Config") or [{}])[0].get("Subnet")
+        if told:
+            if any(IPv4Network(told).overlaps(IPv4Network(one)) for one in self.overlapping):
+                raise EngineError("Pool overlaps with other one on this address space")
+            self._configured.add(name)
+        subnet = IPv4Network(told or self.chosen)
+        self.diary.append(f"network {told}")
+        self.networks[name] = Network(name, (str(subnet),), config["Labels"], (str(subnet[1]),))
+
+    async def remove_network(self, name: str) -> bool:
+        self._answers()
+        if any(name in one.record.addresses for one in self.running()):
+            raise EngineError(f"network {name} has active endpoints")
+        self._configured.discard(name)
+        return self.networks.pop(name, None) is not None
 
     def break_connections(self) -> None:
         """The engine ends: whoever waits notices."""

@@ -82,6 +82,9 @@ class Broken:
     async def server(self, pod: Document, tell: Any) -> None:
         return None
 
+    def address(self, pod: Document) -> str:
+        return "127.0.0.1"
+
     async def forget(self, pod: Document) -> None:
         pass
 

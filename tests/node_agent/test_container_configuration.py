@@ -143,6 +143,14 @@ def test_a_container_that_joins_a_network_has_no_names_of_its_own() -> None:
     assert "ExtraHosts" not in found["HostConfig"]
 
 
+def test_a_container_has_the_address_of_its_pod_where_it_has_a_network_of_its_own() -> None:
+    found = made(config(address="172.20.0.2"))
+    fixed = {"IPAMConfig": {"IPv4Address": "172.20.0.2"}}
+    assert found["NetworkingConfig"] == {"EndpointsConfig": {"kapy-1": fixed}}
+    assert "NetworkingConfig" not in made(config(address="172.20.0.2"), joined="id-1")
+    assert "NetworkingConfig" not in made(config(spec={"hostNetwork": True}))
+
+
 @pytest.mark.parametrize(
     ("container", "spec", "image", "user"),
     [
@@ -197,7 +205,6 @@ def test_fields_that_containers_cannot_have_are_named() -> None:
     container = {
         "securityContext": {"seLinuxOptions": {"level": "s0"}, "procMount": "Unmasked",
                             "seccompProfile": {"type": "Localhost"}},
-        "env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
     }  # fmt: skip
     spec = {"securityContext": {"windowsOptions": {"hostProcess": True}, "runAsUser": 5}}
     assert unsupported_security(config(container, spec).pod) == [
@@ -205,7 +212,6 @@ def test_fields_that_containers_cannot_have_are_named() -> None:
         "spec.containers[m].securityContext.seLinuxOptions",
         "spec.containers[m].securityContext.procMount",
         "spec.containers[m].securityContext.seccompProfile.type: Localhost",
-        "spec.containers[m].env[IP].valueFrom.fieldRef: status.podIP",
     ]
     assert unsupported_security(config({"securityContext": {"procMount": "Default"}}).pod) == []
 

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from kapy.apps.all_in_one import Plane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
 from kapy.clusterctl.waiting import holds, until
-from kapy.containers import Engine, Image, Network
+from kapy.containers import Engine, Image
 from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
 from kapy.node_agent import pod_worker
@@ -34,8 +34,9 @@ IMAGE = "registry.example/foo:v1"
 class LocalEngine(FakeEngine):
     """Its bridge is the loopback interface."""
 
-    async def create_network(self, name: str, config: Mapping[str, Document]) -> None:
-        self.networks[name] = Network(name, ("127.0.0.0/8",), config["Labels"], ("127.0.0.1",))
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen = "127.0.0.0/8"
 
 
 @pytest.fixture
@@ -65,6 +66,10 @@ async def install(plane: Plane) -> None:
         if document["kind"] == "Deployment":
             (container,) = document["spec"]["template"]["spec"]["containers"]
             del container["readinessProbe"]
+            container["env"] += [
+                {"name": name, "valueFrom": {"fieldRef": {"fieldPath": f"status.{field}"}}}
+                for name, field in (("POD_IP", "podIP"), ("POD_IPS", "podIPs"), ("HOST", "hostIP"))
+            ]
         await plane.client.raw("POST", path, body=document)
 
 
@@ -114,7 +119,10 @@ async def test_a_deployment_runs_as_a_container_with_the_rights_of_its_account(
         (status,) = pod["status"]["containerStatuses"]
         assert status["containerID"] == f"docker://{container.record.id}"
         assert status["imageID"] == f"{IMAGE}@sha256:2"
-        assert pod["status"]["podIP"] == container.record.address()[0]
+        address = pod["status"]["podIP"]
+        assert address == container.record.address()[0]
+        variables = [f"POD_IP={address}", f"POD_IPS={address}", "HOST=127.0.0.1"]
+        assert container.config["Env"][-3:] == variables, "known before the container starts"
         assert pod["status"]["hostIP"] == "127.0.0.1"
         (told,) = await running_pods(running.client, tmp_path)
         assert (told.state, told.program, told.message) == ("Running", IMAGE, "")

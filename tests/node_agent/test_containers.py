@@ -13,6 +13,7 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.containers import Container, EngineError, EngineUnreachable, Image
 from kapy.kube import Document
+from kapy.node_agent.containers import subnets
 from kapy.node_agent.containers.leftovers import remove
 from kapy.node_agent.containers.names import PLANE, POD_UID
 from kapy.node_agent.containers.network import read_used
@@ -71,6 +72,7 @@ class Stage:
         return ContainerConfig(
             document, container, [], [], environment or {}, [], folder, None, folder / "0.log",
             restarts=restarts, server=server, tell=self._tell,
+            address="" if server is None else runtime.address(document),
         )  # fmt: skip
 
     def _tell(self, reason: str, message: str) -> None:
@@ -84,7 +86,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")  # not those of this machine
     return Stage(tmp_path)
 
 

@@ -18,8 +18,17 @@ POD: Document = {
         "name": "pod", "namespace": "ns", "uid": "1-2", "labels": {"app": "a"},
         "annotations": {"x/y": 'a "b"'},
     },
-    "spec": {"nodeName": "node", "serviceAccountName": "mgr"},
-    "status": {"podIP": "127.0.0.1", "hostIP": "127.0.0.2"},
+    "spec": {
+        "nodeName": "node", "serviceAccountName": "mgr",
+        "containers": [
+            {"name": "other", "resources": {"limits": {"cpu": "3", "memory": "0"}}},
+        ],
+        "initContainers": [{"name": "before"}],
+    },
+    "status": {
+        "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}, {"ip": "::1"}],
+        "hostIP": "127.0.0.2", "hostIPs": [{"ip": "127.0.0.2"}, {"ip": "::2"}],
+    },
 }  # fmt: skip
 
 
@@ -36,8 +45,9 @@ def field(path: str) -> Document:
     return {"valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def resource(name: str, divisor: str = "") -> Document:
-    return {"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": divisor}}}
+def resource(name: str, divisor: str = "", container: str = "") -> Document:
+    reference = {"resource": name, "divisor": divisor, "containerName": container}
+    return {"valueFrom": {"resourceFieldRef": reference}}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,17 @@ def resource(name: str, divisor: str = "") -> Document:
         (field("spec.serviceAccountName"), "mgr"),
         (field("status.podIP"), "127.0.0.1"),
         (field("status.hostIP"), "127.0.0.2"),
+        (field("status.podIPs"), "127.0.0.1,::1"),
+        (field("status.hostIPs"), "127.0.0.2,::2"),
         (resource("limits.cpu"), "1"),
+        (resource("limits.cpu", container="other"), "3"),
+        (resource("limits.memory", container="other"), "1073741824"),
+        (resource("limits.cpu", container="before"), "0"),
+        (resource("limits.ephemeral-storage"), "1073741824"),
+        (resource("limits.hugepages-2Mi", "1Mi"), "4"),
+        (resource("requests.hugepages-2Mi"), "0"),
+        (resource("requests.memory"), "3000000000000000"),
+        (resource("requests.memory", "0"), "3000000000000000"),
         (resource("limits.cpu", "1m"), "500"),
         (resource("limits.memory", "1Mi"), "1024"),
         (resource("requests.cpu"), "0"),
@@ -69,7 +89,9 @@ def resource(name: str, divisor: str = "") -> Document:
 def test_a_variable_has_the_value_that_a_kubelet_gives_it(
     variable: dict[str, Any], value: str | None
 ) -> None:
-    container = {"resources": {"limits": {"cpu": "500m"}}, "env": [{"name": "A", **variable}]}
+    limits = {"cpu": "500m", "hugepages-2Mi": "4Mi"}
+    resources = {"limits": limits, "requests": {"memory": "3P"}}
+    container = {"resources": resources, "env": [{"name": "A", **variable}]}
     assert environment_of(container, SOURCES, {"GIVEN": "given"}).get("A") == value
 
 
@@ -81,6 +103,11 @@ def test_a_variable_has_the_value_that_a_kubelet_gives_it(
         ({"configMapKeyRef": {"name": "no", "key": "K"}}, 'configmap "no" not found'),
         ({"fieldRef": {"fieldPath": "spec.containers"}}, "the field spec.containers is not one"),
         ({"resourceFieldRef": {"resource": "limits.gpu"}}, "the resource limits.gpu is not one"),
+        (
+            {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "x"}},
+            "container x not found",
+        ),
+        ({"resourceFieldRef": {"resource": "limits.cpu", "divisor": "?"}}, r"\?"),
         ({"fileKeyRef": {}}, "has a source that is not supported"),
     ],
 )

@@ -132,3 +132,42 @@ def test_fields_that_are_not_supported_are_named() -> None:
         "spec.containers[c].lifecycle.preStop.httpGet",
         "spec.volumes[v0].nfs",
     ]
+
+
+def test_files_have_fields_and_resources_as_a_kubelet_writes_them(tmp_path: Path) -> None:
+    items = [
+        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
+        {"path": "annotations", "fieldRef": {"fieldPath": "metadata.annotations"}},
+        {"path": "one", "fieldRef": {"fieldPath": "metadata.annotations['t']"}},
+        {"path": "init", "resourceFieldRef": {
+            "containerName": "i", "resource": "requests.memory", "divisor": "1Mi"}},
+        {"path": "main", "resourceFieldRef": {"containerName": "m", "resource": "limits.cpu"}},
+    ]  # fmt: skip
+    document = pod({"downwardAPI": {"items": items}})
+    document["metadata"]["annotations"] = {"t": 'a\t"b"\n', "s": "é"}
+    document["spec"]["initContainers"] = [
+        {"name": "i", "resources": {"requests": {"memory": "3Mi"}}}
+    ]
+    document["spec"]["containers"] = [{"name": "m"}]
+    volumes, told = folder_of(tmp_path, document)
+    volumes.update(told)
+    assert files(tmp_path / "v0") == {
+        "name": document["metadata"]["name"], "annotations": 's="é"\nt="a\\t\\"b\\"\\n"',
+        "one": 'a\t"b"\n', "init": "3", "main": "1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ({"fieldRef": {"fieldPath": "status.podIP"}}, "a variable can have it"),
+        ({"fieldRef": {"fieldPath": "metadata.finalizers"}}, "is not one"),
+        ({"resourceFieldRef": {"resource": "limits.cpu"}}, "container  not found"),
+        ({"resourceFieldRef": {"containerName": "x", "resource": "limits.cpu"}}, "x not found"),
+    ],
+)
+def test_a_file_of_what_is_not_there_is_named(tmp_path: Path, item: Document, why: str) -> None:
+    document = pod({"downwardAPI": {"items": [{"path": "a", **item}]}})
+    volumes, told = folder_of(tmp_path, document)
+    with pytest.raises(MissingSource, match=why):
+        volumes.update(told)

@@ -46,6 +46,7 @@ def _container(name: str, port: int, neighbour: int) -> Document:
     env: list[Document] = [
         {"name": "NEIGHBOUR", "value": f"127.0.0.1:{neighbour}"},
         {"name": "OWN", "value": f"127.0.0.1:{port}"},
+        {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "hidden", "key": "word"}}},
     ]
     return {
@@ -218,6 +219,7 @@ async def _life(kapy: Kapy, engine: Engine) -> None:
         assert one.pop("root").endswith("read-only file system")
         assert one == {
             "user": "65532", "hostname": pod["metadata"]["name"], "secret": "sesame",
+            "address": pod["status"]["podIP"],
             "setting": "first", "note": "from before", "alias": "true",
             "may": "200 OK", "may-not": "403 Forbidden", "neighbour": "200 OK",
         }  # fmt: skip
@@ -252,7 +254,8 @@ async def _lose_a_container(client: Client, engine: Engine, pod: Key) -> None:
 
     found = await _when(client, pod, restarted)
     assert found["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 137
-    assert (await _facts(found, 8082))["neighbour"] == "200 OK"
+    facts = await _facts(found, 8082)
+    assert (facts["neighbour"], facts["address"]) == ("200 OK", found["status"]["podIP"])
 
 
 async def _break(client: Client) -> None:

@@ -69,6 +69,7 @@ class PodWorker:
         self.initial = [self._state(one) for one in spec.get("initContainers") or ()]
         self.containers = [self._state(one) for one in spec["containers"]]
         self.runtime: Runtime | None = None
+        self._address = ""
 
     def _state(self, container: Document) -> ContainerState:
         state = ContainerState(container, self._report.set)
@@ -309,11 +310,10 @@ class PodWorker:
             one.wait(reason, message)
 
     def _sources(self) -> Sources:
-        pod = self._pod
-        if not (pod.get("status") or {}).get("podIP"):
-            address = {"hostIP": self._host.address, "podIP": self._host.address}
-            pod = {**pod, "status": {**(pod.get("status") or {}), **address}}
-        return self._host.sources(pod)
+        host, own = self._host.address, self._address or self._host.address
+        known = {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": own, "podIPs": [{"ip": own}]}
+        status = {**(self._pod.get("status") or {}), **known}
+        return self._host.sources({**self._pod, "status": status})
 
     async def _configured(self, container: Document, restarts: int) -> ContainerConfig:
         """The configuration of a container. Raises MissingSource, OSError."""
@@ -322,6 +322,7 @@ class PodWorker:
         state = next(one for one in (*self.initial, *self.containers) if one.name == name)
         assert self.runtime is not None
         server = await self.runtime.server(self._pod, state.wait)
+        self._address = self.runtime.address(self._pod)
         host, port = server or self._host.server
         given = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
         given["KUBERNETES_SERVICE_PORT_HTTPS"] = str(port)
@@ -340,6 +341,7 @@ class PodWorker:
             log=self.folder.log(name, restarts),
             restarts=restarts,
             server=server,
+            address="" if server is None else self._address,
             pull_secrets=_pull_secrets(self._pod, sources),
             tell=state.wait,
         )
@@ -379,7 +381,7 @@ class PodWorker:
     def _status(self) -> Document:
         now = stamp(self._host.clock())
         running = next((one.running for one in self.containers if one.running is not None), None)
-        address = running.address if running is not None else ""
+        address = running.address if running is not None else self._address
         pod = {**self._pod, "status": self._last}
         return status_of(
             pod,

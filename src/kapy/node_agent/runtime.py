@@ -43,8 +43,9 @@ class ContainerConfig:
 
     folder: the agent's folder for this container. kubeconfig: the program's access to the API
     server, None if its Pod has no token. log: the file for its output. restarts: the number of
-    earlier starts. server: the API server's address, None for the default. pull_secrets: data of
-    the image pull Secrets. tell: receives the reason for which the start waits.
+    earlier starts. server: the API server's address, None for the default. address: of the Pod,
+    if it has its own. pull_secrets: data of the image pull Secrets. tell: receives the reason for
+    which the start waits.
     """
 
     pod: Document
@@ -58,6 +59,7 @@ class ContainerConfig:
     log: Path
     restarts: int = 0
     server: tuple[str, int] | None = None
+    address: str = ""
     pull_secrets: Sequence[Mapping[str, bytes]] = ()
     tell: Tell = _tell_nobody
 
@@ -144,6 +146,11 @@ class Runtime(Protocol):
 
     async def server(self, pod: Document, tell: Tell) -> tuple[str, int] | None:
         """Host and port at which a Pod reaches the API server, None for the agent's own."""
+        ...
+
+    def address(self, pod: Document) -> str:
+        """The address of a Pod, known once `server` has answered; "" for that of the Node. Raises
+        StartFailed, OSError."""
         ...
 
     async def start(self, config: ContainerConfig) -> Running:

@@ -10,15 +10,19 @@ import binascii
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING
+from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.quantity import parse
+from kapy.kube.go_quoted import go_quoted
+from kapy.kube.quantity import InvalidQuantity, parse
 
 _INDEXED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
-_RESOURCE: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage)")
+_RESOURCE: Final = re.compile(
+    r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)", re.DOTALL
+)
+_LARGEST: Final = Decimal(2**63 - 1)
 ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
 """The limit of a resource for a container without one, if the Node does not have a capacity."""
 
@@ -75,26 +79,40 @@ class Sources:
             "spec.nodeName": lambda: spec.get("nodeName", ""),
             "spec.serviceAccountName": lambda: spec.get("serviceAccountName") or "default",
             "status.hostIP": lambda: status.get("hostIP", ""),
-            "status.hostIPs": lambda: status.get("hostIP", ""),
+            "status.hostIPs": lambda: _addresses(status, "hostIP"),
             "status.podIP": lambda: status.get("podIP", ""),
-            "status.podIPs": lambda: status.get("podIP", ""),
+            "status.podIPs": lambda: _addresses(status, "podIP"),
         }
         if path not in known:
             raise MissingSource(f"the field {path} is not one that a container can refer to")
         return str(known[path]())
 
-    def resource(self, container: Document, reference: Mapping[str, Any]) -> str:
-        """A container's limit or request by its `resourceFieldRef`."""
+    def resource(self, container: Document | None, reference: Mapping[str, Any]) -> str:
+        """A limit or request, as `resourceFieldRef` asks for it: of the container that it names,
+        else of this one. Raises MissingSource."""
+        container, has_default = self._container(container, str(reference.get("containerName", "")))
         name = str(reference.get("resource", ""))
         found = _RESOURCE.fullmatch(name)
         if found is None:
             raise MissingSource(f"the resource {name} is not one that a container can refer to")
         resources = container.get("resources") or {}
-        value = (resources.get(found[1]) or {}).get(found[2])
-        if value is None and found[1] == "limits":
-            value = self.allocatable.get(found[2], ALLOCATABLE[found[2]])
-        divisor = parse(reference.get("divisor") or "1") or parse("1")
-        return str((parse(value or "0") / divisor).to_integral_value(rounding=ROUND_CEILING))
+        value = _amount((resources.get(found[1]) or {}).get(found[2]) or "0")
+        if not value and found[1] == "limits" and has_default and found[2] in ALLOCATABLE:
+            value = _amount(self.allocatable.get(found[2], ALLOCATABLE[found[2]]))
+        divisor = _amount(reference.get("divisor") or "1") or Decimal(1)
+        whole = (value / divisor).to_integral_value(rounding=ROUND_CEILING)
+        return str(int(min(whole, _LARGEST)))
+
+    def _container(self, own: Document | None, name: str) -> tuple[Document, bool]:
+        """The container that a reference means, and whether the Node's capacity is its limit if it
+        has none. That of an init container that is named is not, as in a kubelet."""
+        if not name and own is not None:
+            return own, True
+        for field in ("containers", "initContainers"):
+            for one in self.pod["spec"].get(field) or ():
+                if one.get("name") == name:
+                    return one, field == "containers"
+        raise MissingSource(f"container {name} not found")
 
 
 def _check_optional(kind: str, name: str, *, optional: bool) -> None:
@@ -109,10 +127,19 @@ def _decoded(value: Any) -> bytes:
         return b""
 
 
+def _amount(text: Any) -> Decimal:
+    try:
+        return parse(text)
+    except InvalidQuantity as error:
+        raise MissingSource(str(error)) from None
+
+
+def _addresses(status: Mapping[str, Any], field: str) -> str:
+    """All addresses of a kind, of which the first one has a field of its own, too."""
+    listed = [str(one.get("ip", "")) for one in status.get(f"{field}s") or ()]
+    return ",".join(listed) or str(status.get(field, ""))
+
+
 def _lines(values: Mapping[str, str] | None) -> str:
-    lines = (f'{key}="{_quoted(str(value))}"' for key, value in sorted((values or {}).items()))
+    lines = (f"{key}={go_quoted(str(value))}" for key, value in sorted((values or {}).items()))
     return "\n".join(lines)
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

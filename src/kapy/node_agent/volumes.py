@@ -110,14 +110,11 @@ class Volumes:
     def _fields(
         self, source: Mapping[str, Any], sources: Sources, mode: int
     ) -> Iterator[tuple[str, Content]]:
-        containers = {one["name"]: one for one in self._pod["spec"].get("containers") or ()}
         for item in source.get("items") or ():
             if "fieldRef" in item:
-                value = sources.field(item["fieldRef"].get("fieldPath", ""))
+                value = _metadata(item["fieldRef"].get("fieldPath", ""), sources)
             else:
-                reference = item.get("resourceFieldRef") or {}
-                container = containers.get(reference.get("containerName", ""), {})
-                value = sources.resource(container, reference)
+                value = sources.resource(None, item.get("resourceFieldRef") or {})
             yield _path(item["path"]), Content(value.encode(), item.get("mode") or mode)
 
     def mounts(self, container: Document) -> list[Mount]:
@@ -156,6 +153,17 @@ def _chosen(
             yield _path(item["path"]), Content(data[key], item.get("mode") or mode)
         elif not source.get("optional"):
             raise MissingSource(f"references non-existent {what} key: {key}")
+
+
+def _metadata(path: str, sources: Sources) -> str:
+    """A field of the Pod for a file: one of its metadata, as a kubelet has no others there. Raises
+    MissingSource."""
+    if not path.startswith("metadata."):
+        raise MissingSource(
+            f"the field {path} is not one of a volume, which has metadata only; a variable can "
+            "have it"
+        )
+    return sources.field(path)
 
 
 def _path(text: str) -> str:

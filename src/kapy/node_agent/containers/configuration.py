@@ -59,6 +59,9 @@ def configuration(
     }
     if not around.joined and not pod["spec"].get("hostNetwork"):
         found["Hostname"] = _hostname(config)
+        if config.address:
+            fixed = {"IPAMConfig": {"IPv4Address": config.address}}
+            found["NetworkingConfig"] = {"EndpointsConfig": {around.network: fixed}}
     if config.command:
         found["Entrypoint"] = list(config.command)
     if config.args or config.command:

@@ -6,6 +6,7 @@ from collections.abc import Container
 from pathlib import Path
 
 from kapy.containers import Engine, EngineError
+from kapy.node_agent.containers import addresses
 from kapy.node_agent.containers.names import PLANE, POD_UID, network_name
 from kapy.node_agent.containers.network import NAME, read_used
 
@@ -41,5 +42,6 @@ async def remove_all(plane: Path, agent: Path) -> str:
                 f"its containers are left in the engine: {error}; remove them with "
                 f"`docker rm -f $(docker ps -aq --filter label={PLANE}={plane})`"
             )
-    (agent / NAME).unlink(missing_ok=True)
+    for name in (NAME, addresses.NAME):
+        (agent / name).unlink(missing_ok=True)
     return ""

@@ -63,13 +63,16 @@ def labels_of(
     }
 
 
-def spec_digest(pod: Document, container: Document, server: tuple[str, int] | None) -> str:
-    """Names all that a running container cannot take in: its specification, and where the plane is.
+def spec_digest(
+    pod: Document, container: Document, server: tuple[str, int] | None, address: str = ""
+) -> str:
+    """Names all that a running container cannot take in: its specification, where the plane is, and
+    the address of the Pod.
 
     Secrets and ConfigMaps in variables are no part of it: like a kubelet, nobody ends a container
     because one of them has changed.
     """
     spec: Mapping[str, Any] = pod["spec"]
-    made = [container, [spec.get(field) for field in _POD_FIELDS], server]
+    made = [container, [spec.get(field) for field in _POD_FIELDS], server, address]
     encoded = msgspec.json.encode(made, order="deterministic")
     return blake2b(encoded, digest_size=8).hexdigest()

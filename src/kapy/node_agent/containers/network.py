@@ -3,6 +3,9 @@
 What belongs to a plane in an engine is told by a file in the folder of the agent, so that `kapy
 down --delete` finds it, and the plane listens on the same port when it starts again: containers
 that outlive it know no other.
+
+Engines give fixed addresses only in networks whose subnet was configured. So the network is made
+twice: the engine chooses a subnet (among those that its owner allows), which the second one has.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +22,14 @@ import msgspec
 
 from kapy.containers import Engine, EngineError, NameInUse, Network
 from kapy.kube.foreign_json import BadJson, decoded
-from kapy.node_agent.containers.names import PLANE, network_name
+from kapy.node_agent.containers.names import JOINED, PLANE, network_name, plane_digest
+from kapy.node_agent.containers.subnets import fitting_subnets, host_networks
 
 NAME: Final = "containers.json"
+FIXED: Final = "cluster.x-k8s.io/kapy-subnet"
+"""The label of a network with the subnet that it was configured with."""
+_OVERLAPS: Final = ("overlap", "already used")
+"""Words by which Docker and Podman say that another network has a subnet."""
 
 Listen = Callable[[str, int], Awaitable[int]]
 """Listens on an address of this machine, at a port if that is free, else at another one; answers
@@ -51,10 +60,15 @@ def write_used(folder: Path, used: Used) -> None:
     fresh.replace(folder / NAME)
 
 
-def network_config(plane: Path) -> dict[str, Any]:
-    """The configuration of a plane's network."""
+def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, Any]:
+    """The configuration of a plane's network. subnet: its own, None for one that the engine
+    chooses."""
     bridge = {"com.docker.network.bridge.name": network_name(plane)}
-    return {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
+    found: dict[str, Any] = {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
+    if subnet is not None:
+        found["Labels"][FIXED] = str(subnet)
+        found["IPAM"] = {"Driver": "default", "Config": [{"Subnet": str(subnet)}]}
+    return found
 
 
 class PlaneNetwork:
@@ -67,6 +81,17 @@ class PlaneNetwork:
         self._listen = listen
         self._turn = asyncio.Lock()
         self._server: tuple[str, int] | None = None
+        self._subnet: IPv4Network | None = None
+
+    @property
+    def subnet(self) -> IPv4Network | None:
+        """The subnet, once `server` has answered."""
+        return self._subnet
+
+    @property
+    def gateway(self) -> str:
+        """The plane's address in it, once `server` has answered."""
+        return "" if self._server is None else self._server[0]
 
     async def server(self, engine: Engine) -> tuple[str, int]:
         """Where containers reach the plane; the network is made if need be.
@@ -74,19 +99,50 @@ class PlaneNetwork:
         Raises EngineError, OSError.
         """
         async with self._turn:
-            host = self._gateway(await self._ensured(engine))
+            network = await self._ensured(engine)
+            host = self._gateway(network)
             if self._server is None or self._server[0] != host:
                 used = read_used(self._agent)
                 port = await self._listen(host, 0 if used is None else used.port)
                 write_used(self._agent, Used(engine.address, port))
                 self._server = host, port
+            self._subnet = _subnet_of(network)
             return self._server
 
     async def _ensured(self, engine: Engine) -> Network:
+        found = await self._made(engine, None)
+        if found.labels.get(FIXED):
+            return found
+        # The engine has chosen the subnet: now, or for an earlier release of kapy.
+        wanted = _subnet_of(found)
+        if wanted is None:
+            raise EngineError(self._no_address())
+        await self._emptied(engine)
+        await engine.remove_network(self.name)
+        return await self._made_with(engine, wanted)
+
+    async def _made_with(self, engine: Engine, wanted: IPv4Network) -> Network:
+        """The network with a subnet that neither this machine nor another network has."""
+        said = ""
+        start = int(plane_digest(self._plane), 16)
+        for subnet in fitting_subnets(wanted, host_networks(but=self.name), start):
+            try:
+                return await self._made(engine, subnet)
+            except EngineError as error:
+                said = str(error)
+                if not any(word in said.lower() for word in _OVERLAPS):
+                    raise
+        raise EngineError(
+            f"no subnet for the network {self.name} is free on this machine, which its Pods need; "
+            f"remove networks that nobody uses (`docker network prune`){said and f': {said}'}"
+        )
+
+    async def _made(self, engine: Engine, subnet: IPv4Network | None) -> Network:
+        """The network of the plane; made if it is not there, with a subnet."""
         found = await engine.network(self.name)
         if found is None:
             with suppress(NameInUse):
-                await engine.create_network(self.name, network_config(self._plane))
+                await engine.create_network(self.name, network_config(self._plane, subnet))
             found = await engine.network(self.name)
         if found is None or found.labels.get(PLANE) != str(self._plane):
             raise EngineError(
@@ -95,11 +151,28 @@ class PlaneNetwork:
             )
         return found
 
+    async def _emptied(self, engine: Engine) -> None:
+        """Remove the plane's containers in the network, as an engine keeps one that is in use."""
+        for one in await engine.containers({PLANE: str(self._plane)}):
+            if self.name in one.addresses or JOINED in one.labels:
+                await engine.remove(one.id)
+
     def _gateway(self, network: Network) -> str:
         found = next((one for one in network.gateways if ":" not in one), "")
         if not found:
-            raise EngineError(
-                f"the engine's network {self.name} has no IPv4 address of this machine; remove it "
-                f"(`docker network rm {self.name}`), so that it is made anew"
-            )
+            raise EngineError(self._no_address())
         return found
+
+    def _no_address(self) -> str:
+        return (
+            f"the engine's network {self.name} has no IPv4 address of this machine; remove it "
+            f"(`docker network rm {self.name}`), so that it is made anew"
+        )
+
+
+def _subnet_of(network: Network) -> IPv4Network | None:
+    found = next((one for one in network.subnets if ":" not in one), "")
+    try:
+        return IPv4Network(found, strict=False) if found else None
+    except ValueError:
+        return None

@@ -20,10 +20,12 @@ from kapy.containers import (
     EngineInfo,
     EngineUnreachable,
     NameInUse,
+    PortInUse,
 )
 from kapy.kube import Document
 from kapy.node_agent import host_access
 from kapy.node_agent.containers import leftovers
+from kapy.node_agent.containers.addresses import Addresses, NoAddress
 from kapy.node_agent.containers.configuration import Surroundings, configuration
 from kapy.node_agent.containers.images import obtain_image
 from kapy.node_agent.containers.logs import lines_of
@@ -56,6 +58,8 @@ T = TypeVar("T")
 UNREACHABLE: Final = "EngineUnreachable"
 LATER: Final = 5.0
 """Seconds until a full disk is tried again, which writes to it, or a removal that was refused."""
+NO_ADDRESS: Final = "NoAddress"
+ADDRESS_TRIES: Final = 5
 _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
 
@@ -90,6 +94,7 @@ class Containers:
         self._host_address = host_address
         self._engine: Engine | None = None
         self._sandboxes = Sandboxes()
+        self._addresses = Addresses(agent)
         self._known: set[str] = set()
         self._used = False
         self._untidy = asyncio.Event()
@@ -138,6 +143,17 @@ class Containers:
             self._untidy.set()
         return found
 
+    def address(self, pod: Document) -> str:
+        if pod["spec"].get("hostNetwork"):
+            return self._host_address
+        subnet, gateway = self._network.subnet, self._network.gateway
+        if subnet is None:
+            raise StartFailed(f"the network {self._network.name} has no IPv4 subnet")
+        try:
+            return self._addresses.allot(pod["metadata"]["uid"], subnet, gateway)
+        except NoAddress as error:
+            raise StartFailed(str(error), NO_ADDRESS) from None
+
     async def find(self, config: ContainerConfig) -> Running | None:
         return await _patiently(lambda: self._found(config), config.tell)
 
@@ -155,7 +171,8 @@ class Containers:
         try:
             for one in await self._of(pod):
                 await self._remove(one)
-        except EngineError as error:
+            self._addresses.free({pod["metadata"]["uid"]})
+        except (EngineError, OSError) as error:
             _log.warning("containers of pod %s: %s", pod["metadata"]["name"], error)
             self._untidy.set()
 
@@ -177,7 +194,10 @@ class Containers:
             self._untidy.set()
 
     async def _tidy(self, known: Container[str]) -> None:
-        await leftovers.remove(self.engine, self._plane, known if self._enabled else ())
+        kept = known if self._enabled else ()
+        before = self._addresses.pods
+        await leftovers.remove(self.engine, self._plane, kept)
+        self._addresses.free_others(before, kept)
 
     async def _of(self, pod: Document, container: str = "") -> Sequence[EngineContainer]:
         """The containers of a Pod, the oldest first."""
@@ -209,7 +229,7 @@ class Containers:
     async def _fitting(
         self, config: ContainerConfig, alive: Sequence[EngineContainer]
     ) -> EngineContainer | None:
-        digest = spec_digest(config.pod, config.container, config.server)
+        digest = spec_digest(config.pod, config.container, config.server, config.address)
         for one in alive:
             if one.labels.get(SPEC) != digest or _restarts(one) != config.restarts:
                 continue
@@ -231,19 +251,19 @@ class Containers:
             joined=network.container,
             labels_files=_enforces_selinux(),
         )
-        spec = spec_digest(config.pod, config.container, config.server)
+        spec = spec_digest(config.pod, config.container, config.server, config.address)
         wanted = configuration(config, spec, image, around)
         await self._make_room(config)
         name = container_name(self._plane, config.pod, config.name, config.restarts)
         identity = await engine.create(name, wanted)
         self._known.add(name)
         try:
-            await engine.start(name)
+            await self._begin(config, name)
         except EngineUnreachable:
             raise
-        except EngineError as error:
+        except (EngineError, StartFailed) as error:
             await engine.remove(identity)
-            if isinstance(error, DiskFull):
+            if isinstance(error, (DiskFull, StartFailed)):
                 raise
             raise StartFailed(str(error)) from None
         found = await engine.container(identity)
@@ -251,6 +271,24 @@ class Containers:
             raise StartFailed(f"container {name} is gone right after its start")
         digest = next(iter(image.digests), image.id)
         return await self._running(config, found, digest)
+
+    async def _begin(self, config: ContainerConfig, name: str) -> None:
+        """Start a container; wait a little for its address, which the one before may still have.
+        Raises EngineError."""
+        for _ in range(ADDRESS_TRIES):
+            try:
+                return await self.engine.start(name)
+            except EngineError as error:
+                if not _is_taken(error):
+                    raise
+            # A timer: an engine does not tell when an address is free again.
+            await asyncio.sleep(AGAIN)
+        raise StartFailed(
+            f"the address {config.address} of the Pod is used by a container that is not this "
+            f"plane's; remove that from the network {self._network.name} (`docker network inspect "
+            f"{self._network.name}` shows it)",
+            NO_ADDRESS,
+        )
 
     async def _make_room(self, config: ContainerConfig) -> None:
         """Remove what earlier starts have left but the last one, whose log can still be read."""
@@ -296,6 +334,12 @@ async def _patiently(work: Callable[[], Awaitable[T]], tell: Tell) -> T:
             raise StartFailed(str(error), "CreateContainerError") from None
         # A timer: neither an engine that is away nor a full disk tells when that is over.
         await asyncio.sleep(AGAIN)
+
+
+def _is_taken(error: EngineError) -> bool:
+    """Whether an engine says that a container has an address already. No port of a Pod is
+    published, so a sentence of Docker on what is in use is one on addresses."""
+    return isinstance(error, PortInUse) or "already allocated" in str(error)
 
 
 def _say(_: str, message: str) -> None:

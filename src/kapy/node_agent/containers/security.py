@@ -35,7 +35,6 @@ def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
             path = f"spec.{field}[{one.get('name')}]"
             context = one.get("securityContext") or {}
             yield from _others(f"{path}.securityContext", context, _CONTAINER)
-            yield from _unknown_variables(path, spec, one)
 
 
 def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
@@ -45,16 +44,6 @@ def _others(path: str, there: Mapping[str, Any], known: frozenset[str]) -> Itera
     profile = (there.get("seccompProfile") or {}).get("type")
     if profile and profile not in _SECCOMP:
         yield f"{path}.seccompProfile.type: {profile}"
-
-
-def _unknown_variables(
-    path: str, spec: Mapping[str, Any], container: Mapping[str, Any]
-) -> Iterator[str]:
-    """Variables with the address of the Pod, which the engine chooses when it starts."""
-    for one in container.get("env") or () if not spec.get("hostNetwork") else ():
-        source = (one.get("valueFrom") or {}).get("fieldRef") or {}
-        if str(source.get("fieldPath", "")).startswith("status.podIP"):
-            yield f"{path}.env[{one.get('name')}].valueFrom.fieldRef: {source['fieldPath']}"
 
 
 def user_of(pod: Document, container: Document, image: Image) -> str:

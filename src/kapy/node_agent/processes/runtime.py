@@ -24,6 +24,7 @@ from kapy.node_agent.log_files import lines_of
 from kapy.node_agent.processes import launch, records
 from kapy.node_agent.processes.binding import Binding, can_hand_over
 from kapy.node_agent.processes.flags import (
+    LOOPBACK,
     Arguments,
     Flags,
     flags_of,
@@ -97,6 +98,9 @@ class Processes:
 
     async def server(self, _: Document, __: Tell) -> tuple[str, int] | None:
         return None
+
+    def address(self, _: Document) -> str:
+        return LOOPBACK
 
     def log(
         self, _: Document, __: str, ___: int, path: Path, query: LogQuery

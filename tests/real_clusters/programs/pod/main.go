@@ -61,6 +61,7 @@ func facts() map[string]string {
 	return map[string]string{
 		"user":      fmt.Sprint(os.Getuid()),
 		"hostname":  name,
+		"address":   os.Getenv("POD_IP"),
 		"secret":    os.Getenv("SECRET"),
 		"setting":   text("/etc/settings/setting"),
 		"note":      text("/shared/note"),

@@ -1,0 +1,54 @@
+"""Subnets for the network of a plane that no network of this machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Final
+
+ROUTES: Final = Path("/proc/net/route")
+_UP: Final = 1
+_OWN: Final = (IPv4Network("172.16.0.0/12"), IPv4Network("10.0.0.0/8"))
+_LENGTH: Final = 24
+_STEP: Final = 67
+"""Candidates are far from each other: a network of the machine may have many subnets in a row."""
+MOST: Final = 50
+"""The number of subnets that are tried."""
+
+
+def host_networks(*, but: str = "") -> list[IPv4Network]:
+    """The IPv4 networks that the routes of this machine name, but the default route and those of
+    one interface."""
+    try:
+        lines = ROUTES.read_text().splitlines()[1:]
+    except OSError:
+        return []
+    found = (_network(line.split(), but) for line in lines)
+    return [one for one in found if one is not None and one.prefixlen]
+
+
+def _network(fields: list[str], but: str) -> IPv4Network | None:
+    if len(fields) < 8 or fields[0] == but or not int(fields[3], 16) & _UP:
+        return None
+    address, mask = (bytes.fromhex(fields[index])[::-1] for index in (1, 7))
+    return IPv4Network((address, int.from_bytes(mask).bit_count()), strict=False)
+
+
+def fitting_subnets(
+    wanted: IPv4Network, taken: Iterable[IPv4Network], start: int
+) -> Iterator[IPv4Network]:
+    """Subnets that overlap with none of the taken ones: the wanted one if it does not, then others
+    of private ranges. start: where the others begin, another number for each plane."""
+    others = list(taken)
+    for one in (wanted, *_candidates(start)):
+        if not any(one.overlaps(other) for other in others):
+            yield one
+
+
+def _candidates(start: int) -> Iterator[IPv4Network]:
+    for index in range(MOST):
+        block = _OWN[index * len(_OWN) // MOST]
+        count = 1 << (_LENGTH - block.prefixlen)
+        number = (start + index * _STEP) % count
+        yield IPv4Network((int(block.network_address) + (number << (32 - _LENGTH)), _LENGTH))

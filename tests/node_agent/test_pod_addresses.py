@@ -1,0 +1,215 @@
+"""Addresses of Pods that run as containers: known before they start, one for each, found again."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from kapy.kube import Document
+from kapy.node_agent.containers import subnets
+from kapy.node_agent.containers.addresses import NAME, Addresses, NoAddress
+from kapy.node_agent.containers.network import network_config
+from kapy.node_agent.runtime import StartFailed
+from tests.node_agent.test_containers import Stage, pod
+
+GATEWAY = "10.0.0.1"
+SMALL = IPv4Network("10.0.0.0/29")
+HEADER = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
+    return Stage(tmp_path)
+
+
+def other(uid: str) -> Document:
+    found = pod()
+    found["metadata"] |= {"uid": uid, "name": f"pod-{uid}"}
+    return found
+
+
+def test_each_pod_has_an_address_of_its_own_until_none_is_left(tmp_path: Path) -> None:
+    addresses = Addresses(tmp_path)
+    found = [addresses.allot(f"u-{number}", SMALL, GATEWAY) for number in range(5)]
+    assert found == [f"10.0.0.{number}" for number in range(2, 7)]
+    assert addresses.allot("u-3", SMALL, GATEWAY) == "10.0.0.5", "the same again"
+    with pytest.raises(NoAddress, match=r"subnet 10\.0\.0\.0/29 .* delete Pods"):
+        addresses.allot("u-9", SMALL, GATEWAY)
+    addresses.free({"u-1", "u-unknown"})
+    assert addresses.allot("u-9", SMALL, GATEWAY) == "10.0.0.3"
+
+
+def test_an_address_that_is_free_again_is_not_the_next_one(tmp_path: Path) -> None:
+    addresses = Addresses(tmp_path)
+    assert addresses.allot("a", SMALL, GATEWAY) == "10.0.0.2"
+    addresses.free({"a"})
+    assert addresses.allot("b", SMALL, GATEWAY) == "10.0.0.3"
+
+
+def test_addresses_are_found_again_and_change_with_the_subnet_only(tmp_path: Path) -> None:
+    first = Addresses(tmp_path)
+    told = {uid: first.allot(uid, SMALL, GATEWAY) for uid in "abc"}
+    again = Addresses(tmp_path)
+    assert {uid: again.allot(uid, SMALL, GATEWAY) for uid in "cba"} == told
+    assert again.allot("a", IPv4Network("10.1.0.0/24"), "10.1.0.1") == "10.1.0.2"
+    assert again.allot("b", SMALL, told["b"]) != told["b"], "the gateway is the plane's"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", '{"a": "x"}', '{"a": 1}', '{"a": "10.0.0.9", "b": "10.0.0.9"}', "{" * 9999],
+)
+def test_a_file_that_cannot_be_read_gives_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / NAME).write_text(content)
+    assert Addresses(tmp_path).pods == set()
+
+
+def test_addresses_of_pods_that_came_meanwhile_are_not_let_go(tmp_path: Path) -> None:
+    addresses = Addresses(tmp_path)
+    for uid in ("gone", "there", "new"):
+        addresses.allot(uid, SMALL, GATEWAY)
+    addresses.free_others({"gone", "there"}, {"there"})
+    assert addresses.pods == {"there", "new"}
+
+
+def routes(path: Path, *lines: str) -> None:
+    (path / "routes").write_text(HEADER + "".join(f"{one}\n" for one in lines))
+
+
+def test_networks_of_the_machine_are_read_from_its_routes(stage: Stage, tmp_path: Path) -> None:
+    assert subnets.host_networks() == [], "a machine that tells none"
+    routes(
+        tmp_path,
+        "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0",
+        "eth0\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0",
+        "tun0\t000010AC\t0100000A\t0003\t0\t0\t0\t0000F0FF\t0\t0\t0",
+        "kapy\t000012AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0",
+        "down\t0000A8C0\t00000000\t0000\t0\t0\t0\t0000FFFF\t0\t0\t0",
+        "odd",
+    )
+    found = [str(one) for one in subnets.host_networks(but="kapy")]
+    assert found == ["10.0.0.0/24", "172.16.0.0/12"]
+
+
+def test_subnets_that_are_taken_are_left_out() -> None:
+    wanted = IPv4Network("172.20.0.0/16")
+    assert next(subnets.fitting_subnets(wanted, [], 1)) == wanted
+    taken = [IPv4Network("172.16.0.0/12")]
+    found = list(subnets.fitting_subnets(wanted, taken, 1))
+    assert len(found) == len(set(found)) == subnets.MOST // 2
+    assert all(one.is_private and one.prefixlen == 24 for one in found)
+    assert list(subnets.fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *taken], 1)) == []
+
+
+async def test_a_pod_has_its_address_before_its_first_container(stage: Stage) -> None:
+    runtime = stage.runtime()
+    config = await stage.config(runtime)
+    assert not stage.engine.made
+    assert config.address == "172.20.0.2"
+    running = await runtime.start(config)
+    assert running.address == stage.one.record.address()[0] == config.address
+    assert stage.engine.diary[:2] == ["network None", "network 172.20.0.0/16"], (
+        "the engine chooses, but gives fixed addresses in configured subnets only"
+    )
+
+
+async def test_a_plane_that_was_killed_gives_a_pod_the_same_address(stage: Stage) -> None:
+    runtime = stage.runtime()
+    await stage.config(runtime, other("u-0"))
+    first = await runtime.start(await stage.config(runtime))
+    again = stage.runtime()
+    config = await stage.config(again)
+    assert config.address == first.address == "172.20.0.3"
+    found = await again.find(config)
+    assert found is not None
+    assert found.identity == first.identity
+
+
+async def test_a_container_with_another_address_is_started_again(stage: Stage) -> None:
+    runtime = stage.runtime()
+    await stage.config(runtime, other("u-0"))
+    await runtime.start(await stage.config(runtime))
+    (stage.agent / NAME).unlink()
+    again = stage.runtime()
+    config = await stage.config(again)
+    assert config.address == "172.20.0.2"
+    assert await again.find(config) is None
+    assert (await again.start(config)).address == "172.20.0.2"
+
+
+async def test_an_address_is_free_when_the_containers_are_removed(stage: Stage) -> None:
+    stage.engine.chosen = "172.20.0.0/30"  # the plane, and one Pod
+    runtime = stage.runtime()
+    await runtime.start(await stage.config(runtime))
+    with pytest.raises(StartFailed, match="belong to Pods") as caught:
+        await stage.config(runtime, other("u-2"))
+    assert caught.value.reason == "NoAddress"
+    stage.engine.down = True
+    await runtime.forget(pod())
+    stage.engine.down = False
+    with pytest.raises(StartFailed, match="belong to Pods"):
+        await stage.config(runtime, other("u-2"))
+    await runtime._tidy({"u-2"})
+    assert (await stage.config(runtime, other("u-2"))).address == "172.20.0.2"
+    await runtime.forget(other("u-2"))
+    assert (await stage.config(runtime)).address == "172.20.0.2"
+
+
+async def test_an_address_that_another_container_has_is_waited_for_and_told(stage: Stage) -> None:
+    runtime = stage.runtime()
+    strange = await runtime.start(await stage.config(runtime, other("u-0")))
+    (stage.agent / NAME).unlink()
+    again = stage.runtime()
+    config = await stage.config(again)
+    assert config.address == strange.address
+    with pytest.raises(StartFailed, match="docker network inspect") as caught:
+        await again.start(config)
+    assert caught.value.reason == "NoAddress"
+    assert len(stage.engine.made) == 1, "nothing is left of the try"
+    stage.engine.end(stage.one)
+    assert (await again.start(config)).address == config.address
+
+
+async def test_the_subnet_is_one_that_neither_the_machine_nor_the_engine_has(
+    stage: Stage, tmp_path: Path
+) -> None:
+    routes(tmp_path, "tun0\t000010AC\t0100000A\t0003\t0\t0\t0\t0000F0FF\t0\t0\t0")
+    stage.engine.overlapping = ["10.0.0.0/9"]
+    runtime = stage.runtime()
+    config = await stage.config(runtime)
+    (network,) = stage.engine.networks.values()
+    subnet = IPv4Network(network.subnets[0])
+    assert subnet.subnet_of(IPv4Network("10.128.0.0/9"))
+    assert IPv4Network(f"{config.address}/32").subnet_of(subnet)
+
+
+async def test_no_free_subnet_is_a_sentence(stage: Stage) -> None:
+    stage.engine.overlapping = ["10.0.0.0/8", "172.16.0.0/12"]
+    with pytest.raises(StartFailed, match="docker network prune"):
+        await stage.config(stage.runtime())
+
+
+async def test_the_network_of_an_earlier_release_is_made_anew(stage: Stage) -> None:
+    runtime = stage.runtime()
+    await runtime.start(await stage.config(runtime))
+    name = runtime._network.name
+    record = stage.one.record
+    await stage.engine.remove(record.id)
+    await stage.engine.remove_network(name)
+    await stage.engine.create_network(name, network_config(stage.plane))
+    wanted = {"Labels": dict(record.labels), "Image": "x", "HostConfig": {"NetworkMode": name}}
+    await stage.engine.start(await stage.engine.create("before", wanted))
+    config = await stage.config(stage.runtime())
+    assert not stage.engine.made
+    assert (await runtime.start(config)).address == config.address
+
+
+async def test_a_pod_of_the_hosts_network_has_the_address_of_the_machine(stage: Stage) -> None:
+    runtime = stage.runtime()
+    document = pod(hostNetwork=True)
+    await stage.config(runtime, document)
+    assert runtime.address(document) == "127.0.0.1"
+    assert not (stage.agent / NAME).exists()
