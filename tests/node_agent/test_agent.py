@@ -66,6 +66,7 @@ class Broken:
     def __init__(self, failures: int) -> None:
         self.failures = failures
         self.starts: list[float] = []
+        self.environment: Mapping[str, str] = {}
 
     async def refusal(self, pod: Document) -> str:
         return ""
@@ -75,6 +76,7 @@ class Broken:
 
     async def start(self, config: ContainerConfig) -> Fine:
         self.starts.append(asyncio.get_running_loop().time())
+        self.environment = config.environment
         if len(self.starts) <= self.failures:
             raise TypeError("nobody has thought of this")
         return Fine()
@@ -83,7 +85,7 @@ class Broken:
         return None
 
     def address(self, pod: Document) -> str:
-        return "127.0.0.1"
+        return "10.0.0.7"
 
     async def forget(self, pod: Document) -> None:
         pass
@@ -155,6 +157,23 @@ async def test_a_failure_of_the_agent_is_told_and_tried_again(tmp_path: Path) ->
             for before, after in zip(runtime.starts, runtime.starts[1:], strict=False)
         ]
         assert pauses == [1, 10, 20]
+
+
+async def test_a_variable_has_the_address_of_this_start_and_not_that_of_an_earlier_one(
+    tmp_path: Path,
+) -> None:
+    runtime, wanted = Broken(0), pod()
+    field = {"fieldRef": {"fieldPath": "status.podIP"}}
+    wanted["spec"]["containers"][0]["env"] = [{"name": "IP", "valueFrom": field}]
+    async with agent(tmp_path, runtime) as (client, _):
+        del wanted["spec"]["nodeName"]
+        await client.create(PODS, wanted)
+        told = {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}
+        await client.patch(PODS, POD, {"status": told}, subresource="status")
+        await client.patch(PODS, POD, {"spec": {"nodeName": "kapy"}})
+        await pod_when(client, lambda one: (one.get("status") or {}).get("containerStatuses"))
+        await asyncio.sleep(1)
+    assert runtime.environment["IP"] == "10.0.0.7"
 
 
 async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -> None:
