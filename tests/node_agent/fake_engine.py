@@ -219,14 +219,18 @@ class FakeEngine(Engine):
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         self._answers()
-        told = ((config.get("IPAM") or {}).get("Config") or [{}])[0].get("Subnet")
+        wanted = ((config.get("IPAM") or {}).get("Config") or [{}])[0]
+        told = wanted.get("Subnet")
         if told:
             if any(IPv4Network(told).overlaps(IPv4Network(one)) for one in self.overlapping):
                 raise EngineError("Pool overlaps with other one on this address space")
             self._configured.add(name)
         subnet = IPv4Network(told or self.chosen)
         self.diary.append(f"network {told}")
-        self.networks[name] = Network(name, (str(subnet),), config["Labels"], (str(subnet[1]),))
+        # As Docker: it does not tell the gateway that it chose itself for a configured subnet.
+        gateway = str(wanted.get("Gateway", "")) if told else str(subnet[1])
+        gateways = (gateway,) if gateway else ()
+        self.networks[name] = Network(name, (str(subnet),), config["Labels"], gateways)
 
     async def remove_network(self, name: str) -> bool:
         self._answers()

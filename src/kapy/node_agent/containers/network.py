@@ -67,7 +67,9 @@ def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, 
     found: dict[str, Any] = {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
     if subnet is not None:
         found["Labels"][FIXED] = str(subnet)
-        found["IPAM"] = {"Driver": "default", "Config": [{"Subnet": str(subnet)}]}
+        # Docker does not tell the gateway of a configured subnet that it chose itself.
+        addresses = {"Subnet": str(subnet), "Gateway": str(subnet[1])}
+        found["IPAM"] = {"Driver": "default", "Config": [addresses]}
     return found
 
 
