@@ -104,6 +104,13 @@ def test_subnets_that_are_taken_are_left_out() -> None:
     assert list(subnets.fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *taken], 1)) == []
 
 
+@pytest.mark.parametrize("start", [0, 1, 4095, 65535, 40503, 123456789])
+@pytest.mark.parametrize("half", ["10.0.0.0/9", "10.128.0.0/9"])
+def test_another_half_of_a_range_is_found_from_everywhere(start: int, half: str) -> None:
+    taken = [IPv4Network("172.16.0.0/12"), IPv4Network(half)]
+    assert len(list(subnets.fitting_subnets(taken[0], taken, start))) > 5
+
+
 async def test_a_pod_has_its_address_before_its_first_container(stage: Stage) -> None:
     runtime = stage.runtime()
     config = await stage.config(runtime)

@@ -11,8 +11,9 @@ ROUTES: Final = Path("/proc/net/route")
 _UP: Final = 1
 _OWN: Final = (IPv4Network("172.16.0.0/12"), IPv4Network("10.0.0.0/8"))
 _LENGTH: Final = 24
-_STEP: Final = 67
-"""Candidates are far from each other: a network of the machine may have many subnets in a row."""
+_STEP: Final = 40503
+"""Candidates are spread evenly (the golden section of 65536): a network of the machine may have
+half of a range."""
 MOST: Final = 50
 """The number of subnets that are tried."""
 
