@@ -176,6 +176,51 @@ async def test_a_variable_has_the_address_of_this_start_and_not_that_of_an_earli
     assert runtime.environment["IP"] == "10.0.0.7"
 
 
+class Found(Broken):
+    """A runtime whose containers run already."""
+
+    def __init__(self, *found: str) -> None:
+        super().__init__(0)
+        self.found = found
+        self.names: list[str] = []
+
+    async def find(self, config: ContainerConfig) -> Any:
+        return Fine() if config.name in self.found else None
+
+    async def start(self, config: ContainerConfig) -> Fine:
+        self.names.append(config.name)
+        fine = Fine()
+        if config.name == "before":
+            fine.over.set()
+        return fine
+
+
+@pytest.mark.parametrize(("found", "names"), [(("main",), []), ((), ["before", "main"])])
+async def test_init_containers_do_not_run_again_beside_what_they_prepared(
+    tmp_path: Path, found: tuple[str, ...], names: list[str]
+) -> None:
+    runtime, wanted = Found(*found), pod()
+    del wanted["spec"]["nodeName"]
+    wanted["spec"]["initContainers"] = [{"name": "before", "image": "web:1"}]
+    async with agent(tmp_path, runtime) as (client, _):
+        await client.create(PODS, wanted)
+        running = {"name": "main", "image": "", "imageID": "", "ready": True, "restartCount": 0}
+        running["state"] = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+        told = {"containerStatuses": [running]}
+        await client.patch(PODS, POD, {"status": told}, subresource="status")
+        await client.patch(PODS, POD, {"spec": {"nodeName": "kapy"}})
+        seen = await pod_when(client, _is_initialized)
+        await asyncio.sleep(1)
+    assert runtime.names == names
+    assert "terminated" in seen["status"]["initContainerStatuses"][0]["state"]
+
+
+def _is_initialized(one: Document) -> bool:
+    status = one.get("status") or {}
+    (main,) = status.get("containerStatuses") or [{}]
+    return bool(status.get("initContainerStatuses")) and "running" in (main.get("state") or {})
+
+
 async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -> None:
     async with agent(tmp_path, Broken(1000)) as (client, found):
         await client.create(PODS, pod())

@@ -79,6 +79,10 @@ class ContainerLoop:
             await self._pause(exit_, ran)
             self._state.restarts += 1
 
+    async def is_running(self) -> bool:
+        """Whether it runs, as an earlier agent has started it."""
+        return await self._found() is not None
+
     async def _found(self) -> Running | None:
         try:
             config = await self._configure(self._state.container, self._state.restarts)

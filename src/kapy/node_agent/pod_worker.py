@@ -25,7 +25,7 @@ from kapy.node_agent.host import Host
 from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.pod_status import status_of
 from kapy.node_agent.restarts import Policy
-from kapy.node_agent.runtime import ContainerConfig, Runtime
+from kapy.node_agent.runtime import ContainerConfig, Exit, Runtime
 from kapy.node_agent.signals import Signal
 from kapy.node_agent.sources import MissingSource, Sources
 from kapy.node_agent.supported import unsupported
@@ -237,7 +237,11 @@ class PodWorker:
         async with asyncio.TaskGroup() as group:
             fresh = group.create_task(self._kept_fresh())
             before: Policy = "OnFailure" if policy == "Always" else policy
+            initialized = await self._is_initialized(runtime)
             for state in self.initial:
+                if initialized:
+                    state.end(Exit(0, "Completed", self._host.clock()), for_good=True)
+                    continue
                 await self._loop(state, runtime, before).run()
                 if state.ended is None or state.ended.code:
                     for one in self.containers:
@@ -246,6 +250,14 @@ class PodWorker:
                     return
             for state in self.containers:
                 group.create_task(self._loop(state, runtime, policy).run())
+
+    async def _is_initialized(self, runtime: Runtime) -> bool:
+        """Whether the first container runs, as an earlier agent has started it: then the init
+        containers had ended, and do not run again beside it."""
+        first = self.containers[0]
+        if not self.initial or not first.ran:
+            return False
+        return await self._loop(first, runtime, "Always").is_running()
 
     def _loop(self, state: ContainerState, runtime: Runtime, policy: Policy) -> ContainerLoop:
         return ContainerLoop(self._pod, state, runtime, self._configured, self._news.wait, policy)
