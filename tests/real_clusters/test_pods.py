@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -139,9 +140,15 @@ class Kapy:
         return said.decode()
 
     async def kill(self) -> None:
-        """End the plane at once."""
+        """End the plane at once, and wait until its process is gone and its folder is free."""
         told = json.loads((self.folder / "plane.json").read_bytes())
-        os.kill(told["pid"], signal.SIGKILL)
+        process = os.pidfd_open(told["pid"])
+        try:
+            os.kill(told["pid"], signal.SIGKILL)
+            ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], LONG)
+            assert ended
+        finally:
+            os.close(process)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
