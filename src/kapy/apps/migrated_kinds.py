@@ -1,4 +1,4 @@
-"""Which manager migrates the objects of which CRDs, and what it needs for that.
+"""The CRDs whose objects each manager migrates, and the rights that this needs.
 
 Upstream: the configuration of the CRD migrator in `main.go` of each manager.
 """
@@ -24,7 +24,7 @@ _OWNERS: Final[Mapping[str, ManagerName]] = {
     CONTROL_PLANE_GROUP: "control-plane-kubeadm",
     INFRASTRUCTURE_GROUP: "infrastructure-dev",
 }
-"""By API group; the other groups are core's."""
+"""The manager of each API group; core migrates the kinds of all other groups."""
 _WITHOUT_STATUS: Final = frozenset(
     (
         "ClusterResourceSetBinding",
@@ -54,7 +54,7 @@ def resources_of(name: str) -> Iterator[tuple[Resource, bool]]:
 
 
 def migration_rights(name: str) -> Iterator[Right]:
-    """What a manager needs to migrate its kinds."""
+    """The rights that a manager needs to migrate its kinds."""
     yield Right(CRDS.group, (CRDS.plural,), READ)
     names = []
     for resource, through_status in resources_of(name):

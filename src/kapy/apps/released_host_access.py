@@ -24,7 +24,7 @@ def host_access_allowed(folder: Path, say: Say) -> Iterator[Callable[[Sequence[C
 
     def prepare(queued: Sequence[Components]) -> None:
         nonlocal changed
-        found = [one for each in queued for one in _asked(each, say)]
+        found = [one for each in queued for one in _report_host_access(each, say)]
         if any(one.access for one in found) or before:
             changed = True
             host_access.allow(folder, found)
@@ -37,7 +37,7 @@ def host_access_allowed(folder: Path, say: Say) -> Iterator[Callable[[Sequence[C
         raise
 
 
-def _asked(components: Components, say: Say) -> Iterator[Allowed]:
+def _report_host_access(components: Components, say: Say) -> Iterator[Allowed]:
     for one in components.objects:
         if one.get("kind") not in _KINDS:
             continue

@@ -45,7 +45,7 @@ class Plan:
 
 
 class State(NamedTuple):
-    """How a service is. detail: more in one sentence, "" for nothing."""
+    """The state of a service. detail: more in one sentence, "" for nothing."""
 
     installed: bool
     active: bool
@@ -63,7 +63,7 @@ Run = Callable[[Sequence[str]], Done]
 
 
 class Supervisor(Protocol):
-    """What runs services of users."""
+    """A supervisor of the user's services: systemd or launchd."""
 
     def path(self, name: str) -> Path:
         """The file of a plane's service."""
@@ -82,12 +82,12 @@ class Supervisor(Protocol):
         ...
 
     def state(self, name: str) -> State:
-        """How it is."""
+        """The state of a plane's service."""
         ...
 
 
 def supervisor(environ: Mapping[str, str], home: Path) -> Supervisor:
-    """That of this machine. Raises NoSupervisor."""
+    """The supervisor of this machine. Raises NoSupervisor."""
     if sys.platform == "darwin":
         return Launchd(home)
     if sys.platform == "linux":

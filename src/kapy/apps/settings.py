@@ -170,7 +170,7 @@ class Folder:
 
     @property
     def node(self) -> Path:
-        """What belongs to the Pods that the plane runs."""
+        """The folder of the Pods that the plane runs."""
         return self.path / "node"
 
     @property

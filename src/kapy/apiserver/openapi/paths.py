@@ -30,7 +30,7 @@ _ACTIONS = {
         "delete collection of {kind}",
     ),
 }
-"""By verb: HTTP method, action, prefix of the operation id, description."""
+"""HTTP method, action, prefix of the operation id and description of each verb."""
 
 _WRITE = ("dryRun", "fieldManager", "fieldValidation")
 _SELECT = (

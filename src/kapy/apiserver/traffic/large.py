@@ -35,7 +35,7 @@ WAITING: Final = 32
 """The most waiting computations of one user; further requests are refused."""
 
 SWITCH_SECONDS: Final = 0.001
-"""How long a thread computes before the event loop gets its turn (Python's default: 5 ms)."""
+"""The GIL switch interval while a thread decodes a large body (Python's default: 5 ms)."""
 
 OLD: Final = 500
 """The generation-2 threshold of the garbage collector meanwhile. A full collection stops every

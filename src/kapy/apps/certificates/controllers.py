@@ -160,7 +160,7 @@ async def _look_after(shared: Certificates, key: Key) -> Result:
     if certificate is None or shared.rests or "deletionTimestamp" in certificate["metadata"]:
         return DONE
     try:
-        wanted, signer = _asked(shared, certificate)
+        wanted, signer = _parse_request(shared, certificate)
         return await _issue(shared, certificate, wanted, signer)
     except NotReady as error:
         told = error.reason, str(error)
@@ -173,7 +173,7 @@ async def _look_after(shared: Certificates, key: Key) -> Result:
     return DONE
 
 
-def _asked(shared: Certificates, certificate: Document) -> tuple[Wanted, Signer]:
+def _parse_request(shared: Certificates, certificate: Document) -> tuple[Wanted, Signer]:
     """The request of a Certificate, and its signer. Raises NotReady, CertificateError."""
     named = certificate["spec"]["issuerRef"]
     issuer = shared.issuer_of(certificate)

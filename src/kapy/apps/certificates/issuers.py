@@ -11,7 +11,7 @@ from kapy.kube import Document, Key
 from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, is_authority
 
 CLUSTER_NAMESPACE: Final = "cert-manager"
-"""Where the Secrets of ClusterIssuers are, as cert-manager looks for them."""
+"""The namespace of the Secrets that ClusterIssuers name, as in cert-manager."""
 Secrets = Callable[[Key], Document | None]
 
 

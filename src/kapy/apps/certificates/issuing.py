@@ -16,7 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.pki import Facts, InvalidPem, KeyPair, facts, issue, new_ca
 
 LIFE: Final = timedelta(days=90)
-"""How long a certificate is valid where nothing says it, as cert-manager has it."""
+"""The default of `spec.duration`, as in cert-manager."""
 AUTHORITY_LIFE: Final = timedelta(days=3650)
 _UNSUPPORTED: Final = ("keystores", "additionalOutputFormats", "literalSubject", "otherNames")
 

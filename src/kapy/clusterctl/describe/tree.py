@@ -9,7 +9,7 @@ from typing import Literal
 from kapy.kube import Document
 
 Shown = Literal["none", "all", "telling"]
-"""Which conditions of an object get their own rows; "telling": those that need attention."""
+"""The conditions of an object that get their own rows; "telling": those that need attention."""
 
 NEGATIVE = frozenset(
     ("Paused", "Deleting", "RollingOut", "ScalingUp", "ScalingDown", "Updating", "Remediating")

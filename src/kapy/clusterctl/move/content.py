@@ -1,4 +1,4 @@
-"""Which part of an object is moved, and whether it arrived. Pure."""
+"""The part of an object that is moved, and the check that it has arrived. Pure."""
 
 from __future__ import annotations
 

@@ -84,9 +84,9 @@ class Binding:
         self._own.close()
         if handles:
             self._listener = handles[0]
-            asyncio.get_running_loop().add_reader(self._listener, self._asked)
+            asyncio.get_running_loop().add_reader(self._listener, self._answer_call)
 
-    def _asked(self) -> None:
+    def _answer_call(self) -> None:
         """Answer one call."""
         call = bytearray(_CALL.size)
         try:

@@ -73,7 +73,7 @@ _LOOKS: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("scheduling.k8s.io", "priorityclasses"): _COMPARED,
     ("storage.k8s.io", "csidrivers"): _COMPARED,
 }
-"""How often updates of a kind, and of its status, validate the metadata, if not once each."""
+"""Kinds whose updates (of the object, of its status) do not validate the metadata exactly once."""
 
 
 class BuiltIn(Strategy):
