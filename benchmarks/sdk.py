@@ -17,31 +17,31 @@ from kapy.kube import Document, Key
 from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
 from kapy.sdk import (
     Address,
-    AddressOrder,
+    AddressClaimContext,
     Allocated,
     ClusterCertificate,
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
-    ControlPlaneOrder,
+    ControlPlaneContext,
+    ControlPlaneObserved,
     ControlPlaneProvider,
     ControlPlaneProvisioned,
-    ControlPlaneSeen,
     Endpoint,
     InfraClusterProvider,
     InfraMachineProvider,
     IPAMProvider,
+    MachineContext,
+    MachineControlPlaneContext,
     MachineControlPlaneProvider,
-    MachineOrder,
-    MachinesOrder,
     Provisioned,
     Released,
     Runtime,
-    Tenants,
+    TenantCredentials,
     add_control_plane,
-    add_control_plane_of_machines,
     add_infra_cluster,
     add_infra_machine,
     add_ipam,
+    add_machine_based_control_plane,
 )
 from kapy.testing.fake_core import reference
 from kapy.testing.provider_bench import NAMESPACE, STEP, ProviderBench, key, provider_bench
@@ -67,41 +67,43 @@ SETTLING: Final = 1.0  # seconds; nothing tells that nothing is left to do
 class Land(InfraClusterProvider[Document]):
     """Clusters that are there already."""
 
-    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned:  # noqa: ARG002
+    async def reconcile_normal(self, context: ClusterContext[Document]) -> ClusterProvisioned:  # noqa: ARG002
         return ClusterProvisioned(endpoint=Endpoint("idle.example.dev", 6443))
 
-    async def release(self, order: ClusterOrder[Document]) -> Released:  # noqa: ARG002
+    async def reconcile_delete(self, context: ClusterContext[Document]) -> Released:  # noqa: ARG002
         return Released()
 
 
 class Cloud(InfraMachineProvider[Document]):
     """Machines that are there already."""
 
-    async def converge(self, order: MachineOrder[Document]) -> Provisioned:
-        return Provisioned(provider_id=f"idle://{order.key.name}", addresses=ADDRESSES)
+    async def reconcile_normal(self, context: MachineContext[Document]) -> Provisioned:
+        return Provisioned(provider_id=f"idle://{context.key.name}", addresses=ADDRESSES)
 
-    async def release(self, order: MachineOrder[Document]) -> Released:  # noqa: ARG002
+    async def reconcile_delete(self, context: MachineContext[Document]) -> Released:  # noqa: ARG002
         return Released()
 
 
-class MakingCloud(Cloud):
+class OwningCloud(Cloud):
     """The same, with an object in the management cluster for each."""
 
-    async def converge(self, order: MachineOrder[Document]) -> Provisioned:
-        await order.make(CONFIG_MAPS, {})
-        return await super().converge(order)
+    async def reconcile_normal(self, context: MachineContext[Document]) -> Provisioned:
+        await context.ensure_owned(CONFIG_MAPS, {})
+        return await super().reconcile_normal(context)
 
 
 class Service(ControlPlaneProvider[Document]):
     """Control planes that are there already."""
 
-    async def converge(self, order: ControlPlaneOrder[Document]) -> ControlPlaneProvisioned:
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[Document]
+    ) -> ControlPlaneProvisioned:
         endpoint = Endpoint("idle.example.dev", 6443)
         return ControlPlaneProvisioned(
-            endpoint=endpoint, version=order.version, kubeconfig=b"clusters: []"
+            endpoint=endpoint, version=context.version, kubeconfig=b"clusters: []"
         )
 
-    async def release(self, order: ControlPlaneOrder[Document]) -> Released:  # noqa: ARG002
+    async def reconcile_delete(self, context: ControlPlaneContext[Document]) -> Released:  # noqa: ARG002
         return Released()
 
 
@@ -111,27 +113,30 @@ class Stacks(MachineControlPlaneProvider[Document]):
     algorithm = "ECDSA-P256"
     certificates = (ClusterCertificate("ca", algorithm="ECDSA-P256"),)
 
-    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:  # noqa: ARG002
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[Document], *, first: bool
+    ) -> Document:
+        del context, first
         return {"apiVersion": CONFIGS.api_version, "kind": CONFIGS.kind, "spec": {"size": "small"}}
 
-    async def observe(self, order: MachinesOrder[Document]) -> ControlPlaneSeen:  # noqa: ARG002
-        return ControlPlaneSeen(initialized=True)
+    async def observe(self, context: MachineControlPlaneContext[Document]) -> ControlPlaneObserved:  # noqa: ARG002
+        return ControlPlaneObserved(initialized=True)
 
 
 class Addresses(IPAMProvider[Document]):
     """One address for each claim."""
 
-    async def allocate(self, order: AddressOrder[Document]) -> Allocated:
-        return Allocated(address=ip_address(f"10.0.0.{len(order.taken) + 1}"), prefix=24)
+    async def allocate(self, context: AddressClaimContext[Document]) -> Allocated:
+        return Allocated(address=ip_address(f"10.0.0.{len(context.taken) + 1}"), prefix=24)
 
-    async def free(self, order: AddressOrder[Document]) -> Released:  # noqa: ARG002
+    async def free(self, context: AddressClaimContext[Document]) -> Released:  # noqa: ARG002
         return Released()
 
 
 async def looks() -> list[Row]:
     """Every kind, and what is optional: an object that is made, credentials of a tenant."""
     plain = await _looked(Cloud())
-    making = await _looked(MakingCloud(), makes=[CONFIG_MAPS])
+    making = await _looked(OwningCloud(), makes=[CONFIG_MAPS])
     tenants = await _looked(Cloud(), credentials=True)
     return [
         *plain,
@@ -145,7 +150,7 @@ async def _looked(cloud: Cloud, *, credentials: bool = False, **extras: Any) -> 
     kinds = [CLUSTERS, MACHINES, POOLS, CLAIMS, IPAddress.RESOURCE]
     async with provider_bench(kinds, clock=system_clock) as bench:
         if credentials:
-            extras["credentials"] = Tenants(bench.runtime, CLUSTERS, finalizer=FINALIZER)
+            extras["credentials"] = TenantCredentials(bench.runtime, CLUSTERS, finalizer=FINALIZER)
         controllers = _added(bench.runtime, cloud, extras)
         async with bench.running():
             await _made(bench, credentials=credentials)
@@ -158,7 +163,9 @@ async def _planes() -> list[Row]:
     kinds = [PLANES, STACKS, CONFIGS, TEMPLATES, MACHINES]
     async with provider_bench(kinds, clock=system_clock) as bench:
         plane = add_control_plane(bench.runtime, PLANES, Service(), finalizer=FINALIZER)
-        stack = add_control_plane_of_machines(bench.runtime, STACKS, Stacks(), finalizer=FINALIZER)
+        stack = add_machine_based_control_plane(
+            bench.runtime, STACKS, Stacks(), finalizer=FINALIZER
+        )
         async with bench.running():
             template: Document = {"template": {"spec": {}}}
             await bench.client.create(TEMPLATES, _object(TEMPLATES, "machines", template))

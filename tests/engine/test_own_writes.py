@@ -21,7 +21,7 @@ from kapy.engine.store import Change
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import Resource
-from kapy.sdk.lens import Lens, lens_on
+from kapy.sdk.contract_objects import ContractObject, contract_object_of
 from kapy.testing.provider_bench import key, provider_bench
 
 WIDGETS = Resource("example.dev", "v1", "widgets", "Widget")
@@ -59,7 +59,7 @@ class Restless:
         document = self._objects.raw(of)
         assert document is not None
         self.looks += 1
-        draft = Draft(self._runtime.client, lens_on(WIDGETS, Lens), document)
+        draft = Draft(self._runtime.client, contract_object_of(WIDGETS, ContractObject), document)
         draft.object.metadata.annotations["looked"] = str(self.looks)
         set_condition(draft.object, true("Tried", f"Request{self.looks}"), self._runtime.clock())
         if self.looks == 1:
@@ -77,7 +77,7 @@ async def nothing(others: Client) -> None:
 async def says(others: Client) -> None:
     """A condition of somebody else's."""
     live = await others.get(WIDGETS, key("one"))
-    draft = Draft(others, lens_on(WIDGETS, Lens), live)
+    draft = Draft(others, contract_object_of(WIDGETS, ContractObject), live)
     set_condition(draft.object, true("Seen", "Seen"), loop_clock()())
     await draft.save()
 

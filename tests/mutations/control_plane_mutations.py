@@ -273,7 +273,7 @@ REMEDIATIONS: Final = (
     Mutation(
         "a mark of a finished remediation stays",
         f"{CODE}/remediation.py",
-        "if began is None or any(created(one) > began for one in plane.machines):",
+        "if began is None or any(creation_time(one) > began for one in plane.machines):",
         "if began is None:",
         REMEDIATION,
     ),
@@ -336,7 +336,7 @@ SECRETS: Final = (
         "certificates are made beside one that cannot be used",
         f"{CODE}/certificates.py",
         "    there = await tools.keychain.find(cluster, certificates)",
-        "    there = await tools.keychain.find_or_make(\n"
+        "    there = await tools.keychain.find_or_create(\n"
         "        cluster, certificates, owner_reference(plane.kcp), checked=False\n    )",
         CHECKS,
     ),

@@ -27,7 +27,7 @@ from kapy.remote.secrets import (
     parse_secret_name,
     secret_name,
 )
-from kapy.sdk.cluster_certificates import made
+from kapy.sdk.certificate_specs import new_key_pair
 from tests.oracle.topic import Check, Record, compared
 
 CLUSTER: Final = Key("ns", "c1")
@@ -70,7 +70,7 @@ def _described(certificate: Certificate) -> Record:
     }
     if certificate.external:
         return described
-    pair = made(certificate, EPOCH, new_key(certificate.algorithm))
+    pair = new_key_pair(certificate, EPOCH, new_key(certificate.algorithm))
     document = certificate_secret(CLUSTER, certificate.purpose, pair, OWNER)
     described["secret"] = {
         "data": {name: _kind_of(value) for name, value in document["data"].items()},

@@ -15,11 +15,11 @@ from kapy.kube.names import Resource
 from kapy.sdk import (
     add_bootstrap,
     add_control_plane,
-    add_control_plane_of_machines,
     add_infra_cluster,
     add_infra_machine,
     add_infra_machine_pool,
     add_ipam,
+    add_machine_based_control_plane,
 )
 from kapy.testing.fake_core import reference
 from kapy.testing.provider_bench import ProviderBench
@@ -116,19 +116,19 @@ EACH: Final = {
     "infra cluster": Each(
         PAPER_CLUSTERS,
         PaperLand,
-        "converge",
+        "reconcile_normal",
         _finalized(add_infra_cluster, PAPER_CLUSTERS),
         _infra_cluster,
     ),
     "infra machine": Each(
         PaperMachine.RESOURCE,
         PaperCloud,
-        "converge",
+        "reconcile_normal",
         _finalized(add_infra_machine, PaperMachine),
         _infra_machine,
     ),
     "infra machine pool": Each(
-        POOLS, PaperPad, "converge", _finalized(add_infra_machine_pool, POOLS), _pool
+        POOLS, PaperPad, "reconcile_normal", _finalized(add_infra_machine_pool, POOLS), _pool
     ),
     "bootstrap": Each(
         PaperConfig.RESOURCE,
@@ -140,7 +140,7 @@ EACH: Final = {
     "control plane": Each(
         PaperControlPlane.RESOURCE,
         PaperService,
-        "converge",
+        "reconcile_normal",
         _finalized(add_control_plane, PaperControlPlane),
         _plane,
     ),
@@ -148,7 +148,7 @@ EACH: Final = {
         STACKS,
         PaperStacks,
         "observe",
-        _finalized(add_control_plane_of_machines, STACKS),
+        _finalized(add_machine_based_control_plane, STACKS),
         _stack,
         (TEMPLATES, INFRA, CONFIGS),
     ),

@@ -12,13 +12,13 @@ from kapy.kube.meta import Object
 from kapy.kube.names import Resource
 from kapy.sdk import (
     ClusterCertificate,
-    ControlPlaneOfMachinesSpec,
-    ControlPlaneSeen,
+    ControlPlaneObserved,
     ControlPlaneStatus,
+    MachineBasedControlPlaneSpec,
+    MachineControlPlaneContext,
     MachineControlPlaneProvider,
-    MachinesOrder,
     Provider,
-    add_control_plane_of_machines,
+    add_machine_based_control_plane,
     resource,
 )
 
@@ -30,7 +30,7 @@ class PageControlPlane(Object, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "PageControlPlane")
 
-    spec: ControlPlaneOfMachinesSpec
+    spec: MachineBasedControlPlaneSpec
     status: ControlPlaneStatus = field(default_factory=ControlPlaneStatus)
 
 
@@ -43,20 +43,24 @@ class PageOfKubeadm(MachineControlPlaneProvider[PageControlPlane]):
         for purpose in ("ca", "etcd", "proxy", "sa")
     )
 
-    async def bootstrap(self, order: MachinesOrder[PageControlPlane], *, first: bool) -> Document:
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[PageControlPlane], *, first: bool
+    ) -> Document:
         joins: Document = {"joinConfiguration": {"controlPlane": {}}}
         begins: Document = {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}}
         spec = begins if first else joins
         version = "bootstrap.cluster.x-k8s.io/v1beta2"
         return {"apiVersion": version, "kind": "KubeadmConfig", "spec": spec}
 
-    async def observe(self, order: MachinesOrder[PageControlPlane]) -> ControlPlaneSeen:
-        ready = any(one.status.node_ref is not None for one in order.machines)
-        return ControlPlaneSeen(initialized=ready)
+    async def observe(
+        self, context: MachineControlPlaneContext[PageControlPlane]
+    ) -> ControlPlaneObserved:
+        ready = any(one.status.node_ref is not None for one in context.machines)
+        return ControlPlaneObserved(initialized=ready)
 
 
 def add_to(runtime: Runtime) -> None:
-    add_control_plane_of_machines(
+    add_machine_based_control_plane(
         runtime, PageControlPlane, PageOfKubeadm(), finalizer="page.example.dev/plane"
     )
 

@@ -12,8 +12,8 @@ from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
 from kapy.sdk import (
+    BootstrapContext,
     BootstrapData,
-    BootstrapOrder,
     BootstrapProvider,
     Clock,
     Released,
@@ -44,10 +44,10 @@ class PaperBoot(BootstrapProvider[PaperConfig]):
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def data(self, order: BootstrapOrder[PaperConfig]) -> BootstrapData | Waiting:
-        self.asked.append(order.key.name)
-        what = "begin" if order.first else "join"
-        sheet = f"{what} {order.cluster.name} {order.version} in {order.object.spec.ink}"
+    async def data(self, context: BootstrapContext[PaperConfig]) -> BootstrapData | Waiting:
+        self.asked.append(context.key.name)
+        what = "begin" if context.first else "join"
+        sheet = f"{what} {context.cluster.name} {context.version} in {context.object.spec.ink}"
         return BootstrapData(value=sheet.encode())
 
 
@@ -58,23 +58,23 @@ class Letterhead(BootstrapProvider[Document]):
         self.clock = clock
         self.drawer: set[str] = set()
 
-    async def data(self, order: BootstrapOrder[Document]) -> BootstrapData | Waiting:
-        self.drawer.add(order.key.name)
+    async def data(self, context: BootstrapContext[Document]) -> BootstrapData | Waiting:
+        self.drawer.add(context.key.name)
         sheet = self.clock().isoformat().encode()
         return BootstrapData(
-            value=sheet, format="letter", look_again=GOOD_FOR, because="the ink fades"
+            value=sheet, format="letter", requeue_after=GOOD_FOR, requeue_reason="the ink fades"
         )
 
     async def refresh(
-        self, order: BootstrapOrder[Document], made: BootstrapData
+        self, context: BootstrapContext[Document], made: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
-        if order.pool is None:
+        if context.pool is None:
             return Unchanged()
         age = self.clock() - datetime.fromisoformat(made.value.decode())
         if age < GOOD_FOR:
-            return Unchanged(look_again=GOOD_FOR - age, because="the ink fades")
-        return await self.data(order)
+            return Unchanged(requeue_after=GOOD_FOR - age, requeue_reason="the ink fades")
+        return await self.data(context)
 
-    async def release(self, order: BootstrapOrder[Document]) -> Released | Waiting:
-        self.drawer.discard(order.key.name)
+    async def reconcile_delete(self, context: BootstrapContext[Document]) -> Released | Waiting:
+        self.drawer.discard(context.key.name)
         return Released()

@@ -13,12 +13,12 @@ from kapy.kube.model import Model
 from kapy.kube.names import Resource
 from kapy.sdk import (
     Address,
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     Endpoint,
     InfraClusterProvider,
     InfraMachineProvider,
-    MachineOrder,
+    MachineContext,
     Provisioned,
     Released,
     Waiting,
@@ -49,20 +49,22 @@ class PaperCloud(InfraMachineProvider[PaperMachine]):
         self.looks: dict[str, int] = {}
         self.data: dict[str, bytes] = {}
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        name = order.key.name
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        name = context.key.name
         self.looks[name] = self.looks.get(name, 0) + 1
-        self.data[name] = order.bootstrap_data
-        if self.looks[name] < order.object.spec.sheets:
-            return Waiting(because="booting", poll_after=timedelta(seconds=2))
+        self.data[name] = context.bootstrap_data
+        if self.looks[name] < context.object.spec.sheets:
+            return Waiting(message="booting", requeue_after=timedelta(seconds=2))
         return Provisioned(
             provider_id=f"paper://{name}",
             addresses=(Address("InternalIP", "10.0.0.4"),),
-            failure_domain=order.failure_domain,
+            failure_domain=context.failure_domain,
         )
 
-    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
-        self.looks.pop(order.key.name, None)
+    async def reconcile_delete(self, context: MachineContext[PaperMachine]) -> Released | Waiting:
+        self.looks.pop(context.key.name, None)
         return Released()
 
 
@@ -72,11 +74,13 @@ class PaperLand(InfraClusterProvider[Document]):
     def __init__(self) -> None:
         self.clusters: set[str] = set()
 
-    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
-        self.clusters.add(order.key.name)
-        endpoint = order.endpoint or Endpoint(f"{order.cluster.name}.paper", 6443)
+    async def reconcile_normal(
+        self, context: ClusterContext[Document]
+    ) -> ClusterProvisioned | Waiting:
+        self.clusters.add(context.key.name)
+        endpoint = context.endpoint or Endpoint(f"{context.cluster.name}.paper", 6443)
         return ClusterProvisioned(endpoint=endpoint)
 
-    async def release(self, order: ClusterOrder[Document]) -> Released | Waiting:
-        self.clusters.discard(order.key.name)
+    async def reconcile_delete(self, context: ClusterContext[Document]) -> Released | Waiting:
+        self.clusters.discard(context.key.name)
         return Released()

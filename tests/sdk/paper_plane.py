@@ -15,7 +15,7 @@ from kapy.kube.model import Model
 from kapy.kube.names import Resource
 from kapy.sdk import (
     ClusterCertificate,
-    ControlPlaneOrder,
+    ControlPlaneContext,
     ControlPlaneProvider,
     ControlPlaneProvisioned,
     Endpoint,
@@ -53,27 +53,29 @@ class PaperService(ControlPlaneProvider[PaperControlPlane]):
         self.looks: dict[str, int] = {}
         self.versions: dict[str, str] = {}
 
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
-        name = order.key.name
+        name = context.key.name
         self.looks[name] = self.looks.get(name, 0) + 1
         if self.looks[name] < 3:
-            return Waiting(because="drawing it", poll_after=timedelta(seconds=2))
-        await order.keys.ensure(ClusterCertificate("ca", algorithm="ECDSA-P256"))
-        running = self.versions.setdefault(name, order.version)
-        self.versions[name] = order.version
-        behind = running != order.version
+            return Waiting(message="drawing it", requeue_after=timedelta(seconds=2))
+        await context.keys.ensure(ClusterCertificate("ca", algorithm="ECDSA-P256"))
+        running = self.versions.setdefault(name, context.version)
+        self.versions[name] = context.version
+        behind = running != context.version
         return ControlPlaneProvisioned(
-            endpoint=Endpoint(f"{order.cluster.name}.paper", 6443),
+            endpoint=Endpoint(f"{context.cluster.name}.paper", 6443),
             version=running,
             replicas=Replicas(3, 3, 3, 0 if behind else 3),
-            look_again=timedelta(seconds=5) if behind else None,
-            because="it is upgraded",
+            requeue_after=timedelta(seconds=5) if behind else None,
+            requeue_reason="it is upgraded",
         )
 
-    async def release(self, order: ControlPlaneOrder[PaperControlPlane]) -> Released | Waiting:
-        self.looks.pop(order.key.name, None)
+    async def reconcile_delete(
+        self, context: ControlPlaneContext[PaperControlPlane]
+    ) -> Released | Waiting:
+        self.looks.pop(context.key.name, None)
         return Released()
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:

@@ -15,9 +15,9 @@ from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
 from kapy.sdk import (
     ClusterCertificate,
-    ControlPlaneSeen,
+    ControlPlaneObserved,
+    MachineControlPlaneContext,
     MachineControlPlaneProvider,
-    MachinesOrder,
     Released,
     Waiting,
 )
@@ -71,17 +71,21 @@ class PaperStacks(MachineControlPlaneProvider[Document]):
         self.hold = ""
         self.unstable = ""
 
-    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:
-        spec = {"ink": order.object["spec"]["ink"], "first": first}
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[Document], *, first: bool
+    ) -> Document:
+        spec = {"ink": context.object["spec"]["ink"], "first": first}
         return {"apiVersion": CONFIGS.api_version, "kind": CONFIGS.kind, "spec": spec}
 
-    async def observe(self, order: MachinesOrder[Document]) -> ControlPlaneSeen:
-        ready = any(one.status.node_ref is not None for one in order.machines)
-        return ControlPlaneSeen(initialized=ready, unstable=self.unstable)
+    async def observe(self, context: MachineControlPlaneContext[Document]) -> ControlPlaneObserved:
+        ready = any(one.status.node_ref is not None for one in context.machines)
+        return ControlPlaneObserved(initialized=ready, unstable=self.unstable)
 
-    async def leave(self, order: MachinesOrder[Document], machine: Machine) -> Released | Waiting:
+    async def prepare_shutdown(
+        self, context: MachineControlPlaneContext[Document], machine: Machine
+    ) -> Released | Waiting:
         if self.hold:
-            return Waiting(because=self.hold)
+            return Waiting(message=self.hold)
         self.left.append(machine.metadata.name)
         return Released()
 

@@ -14,7 +14,7 @@ from kapy.kube import Key
 from kapy.kube.meta import Object
 from kapy.kube.model import Model
 from kapy.kube.names import Resource
-from kapy.sdk import AddressOrder, Allocated, Exhausted, IPAMProvider, Released, conditions
+from kapy.sdk import AddressClaimContext, Allocated, Exhausted, IPAMProvider, Released, conditions
 from kapy.sdk.ipam import IP
 
 GROUP = "ipam.example.dev"
@@ -47,16 +47,16 @@ class GlobalRangePool(RangePool):
 class Ranges(IPAMProvider[RangePool]):
     """The lowest address that is free. It keeps no books: what is taken is stored already."""
 
-    async def allocate(self, order: AddressOrder[RangePool]) -> Allocated | Exhausted:
-        assert order.pool is not None
-        spec = order.pool.spec
+    async def allocate(self, context: AddressClaimContext[RangePool]) -> Allocated | Exhausted:
+        assert context.pool is not None
+        spec = context.pool.spec
         for address in _addresses(spec):
-            if address not in order.taken:
+            if address not in context.taken:
                 gateway = ip_address(spec.gateway) if spec.gateway else None
                 return Allocated(address=address, prefix=spec.prefix, gateway=gateway)
         return Exhausted(f"all addresses from {spec.first} to {spec.last} are taken")
 
-    async def free(self, order: AddressOrder[RangePool]) -> Released:
+    async def free(self, context: AddressClaimContext[RangePool]) -> Released:
         return Released()
 
     def report(self, pool: RangePool, taken: Mapping[IP, Key]) -> Sequence[Condition]:

@@ -23,7 +23,7 @@ from kapy.kube.errors import ApiError
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, Resource
 from kapy.sdk.admission_configurations import crd_conversion, webhook_configurations
-from kapy.sdk.admission_plane import InProcess, conversion
+from kapy.sdk.admission_in_process import InProcess, conversion
 from kapy.sdk.admission_versions import CannotConvert
 from kapy.sdk.admission_webhooks import Webhooks
 from kapy.testing.frozen import Frozen

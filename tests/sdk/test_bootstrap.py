@@ -27,8 +27,8 @@ from kapy.kube.names import CONFIG_MAPS, EVENTS, SECRETS
 from kapy.kube.pki import new_ca
 from kapy.remote.secrets import certificate_secret
 from kapy.sdk import (
+    BootstrapContext,
     BootstrapData,
-    BootstrapOrder,
     BootstrapProvider,
     Released,
     Unchanged,
@@ -302,10 +302,10 @@ async def test_another_kinds_secret_is_not_taken(scene: Scene) -> None:
 class Broken(PaperBoot):
     error: Exception | None = KapyError("out of ink")
 
-    async def data(self, order: BootstrapOrder[PaperConfig]) -> BootstrapData | Waiting:
+    async def data(self, context: BootstrapContext[PaperConfig]) -> BootstrapData | Waiting:
         if self.error is not None:
             raise self.error
-        return await super().data(order)
+        return await super().data(context)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return in_v1beta1(reported)
@@ -354,8 +354,8 @@ async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told(
 class Signed(PaperBoot):
     """Puts the cluster's authority on every sheet."""
 
-    async def data(self, order: BootstrapOrder[PaperConfig]) -> BootstrapData | Waiting:
-        authority = await order.keys.get("ca")
+    async def data(self, context: BootstrapContext[PaperConfig]) -> BootstrapData | Waiting:
+        authority = await context.keys.get("ca")
         return BootstrapData(value=authority.certificate)
 
 
@@ -428,7 +428,7 @@ async def test_a_pools_data_is_made_anew_a_machines_never() -> None:
 
 class Restless(Letterhead):
     async def refresh(
-        self, order: BootstrapOrder[Document], made: BootstrapData
+        self, context: BootstrapContext[Document], made: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
         return BootstrapData(value=b"another one")
 
@@ -468,10 +468,10 @@ def _never() -> Any:
 
 
 class Keeping(Letterhead):
-    async def release(self, order: BootstrapOrder[Document]) -> Released | Waiting:
-        if order.owner is None or order.owner.spec.paused:
+    async def reconcile_delete(self, context: BootstrapContext[Document]) -> Released | Waiting:
+        if context.owner is None or context.owner.spec.paused:
             raise AssertionError("a paused cluster's provider was asked")
-        return await super().release(order)
+        return await super().reconcile_delete(context)
 
 
 async def test_deletion_waits_while_paused_and_needs_no_data() -> None:
@@ -495,9 +495,9 @@ class Numbered(BootstrapProvider[Document]):
     initialises = True
     asked = 0
 
-    async def data(self, order: BootstrapOrder[Document]) -> BootstrapData | Waiting:
+    async def data(self, context: BootstrapContext[Document]) -> BootstrapData | Waiting:
         Numbered.asked += 1
-        return BootstrapData(value=f"{order.first} {Numbered.asked}".encode())
+        return BootstrapData(value=f"{context.first} {Numbered.asked}".encode())
 
 
 async def test_a_provider_that_dies_after_any_write_makes_no_second_sheet() -> None:

@@ -23,7 +23,7 @@ from kapy.kube.names import EVENTS, SECRETS
 from kapy.kube.pki import facts
 from kapy.kube.yaml import load
 from kapy.sdk import (
-    ControlPlaneOrder,
+    ControlPlaneContext,
     ControlPlaneProvider,
     ControlPlaneProvisioned,
     Endpoint,
@@ -206,10 +206,10 @@ class Borrowing(PaperService):
     external = False
     token = "first"
 
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
-        self.looks[order.key.name] = 1
+        self.looks[context.key.name] = 1
         return ControlPlaneProvisioned(kubeconfig=f"token: {self.token}".encode())
 
 
@@ -237,29 +237,29 @@ async def test_without_an_endpoint_of_its_own_it_waits_for_the_clusters() -> Non
 
 
 class Nowhere(PaperService):
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
         return ControlPlaneProvisioned()
 
 
 class NoVersion(PaperService):
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
         return ControlPlaneProvisioned(endpoint=Endpoint("h", 1), version="newest")
 
 
 class Jammed(PaperService):
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
         raise KapyError("the paper jammed")
 
 
 class Secretive(PaperService):
-    async def converge(
-        self, order: ControlPlaneOrder[PaperControlPlane]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[PaperControlPlane]
     ) -> ControlPlaneProvisioned | Waiting:
         raise RuntimeError("password: hunter2")
 
@@ -336,7 +336,9 @@ async def test_on_a_bad_day_it_comes_up_and_goes_all_the_same(seed: int) -> None
 
 
 class Deleting(PaperService):
-    async def release(self, order: ControlPlaneOrder[PaperControlPlane]) -> Released | Waiting:
+    async def reconcile_delete(
+        self, context: ControlPlaneContext[PaperControlPlane]
+    ) -> Released | Waiting:
         raise KapyError("it does not let go")
 
 

@@ -23,7 +23,11 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import SECRETS
-from kapy.sdk import ControlPlaneSeen, MachinesOrder, add_control_plane_of_machines
+from kapy.sdk import (
+    ControlPlaneObserved,
+    MachineControlPlaneContext,
+    add_machine_based_control_plane,
+)
 from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
@@ -98,7 +102,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 def add(runtime: Runtime, stacks: PaperStacks) -> None:
-    add_control_plane_of_machines(runtime, STACKS, stacks, finalizer=FINALIZER)
+    add_machine_based_control_plane(runtime, STACKS, stacks, finalizer=FINALIZER)
 
 
 def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
@@ -285,14 +289,18 @@ class Counted(PaperStacks):
         self.observed = self.compared = 0
         self.sight: list[Condition] = []
 
-    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[Document], *, first: bool
+    ) -> Document:
         self.compared += 1
-        return await super().bootstrap(order, first=first)
+        return await super().bootstrap_config(context, first=first)
 
-    async def observe(self, order: MachinesOrder[Document]) -> ControlPlaneSeen:
+    async def observe(self, context: MachineControlPlaneContext[Document]) -> ControlPlaneObserved:
         self.observed += 1
-        seen = await super().observe(order)
-        return replace(seen, conditions=self.sight, look_again=timedelta(seconds=10), because="so")
+        seen = await super().observe(context)
+        return replace(
+            seen, conditions=self.sight, requeue_after=timedelta(seconds=10), requeue_reason="so"
+        )
 
 
 async def test_while_nothing_happens_it_is_only_observed_and_sees_what_changes() -> None:
@@ -322,7 +330,9 @@ async def test_while_nothing_happens_it_is_only_observed_and_sees_what_changes()
 
 
 class Torn(PaperStacks):
-    async def bootstrap(self, order: MachinesOrder[Document], *, first: bool) -> Document:
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[Document], *, first: bool
+    ) -> Document:
         raise KapyError("no paper left")
 
 

@@ -17,14 +17,14 @@ from kapy.clusterctl.move.plan import Planned, Way, planned
 from kapy.kube import Document, Key
 from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk import (
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     Credential,
-    MachineOrder,
+    MachineContext,
     Provisioned,
     Released,
     Sessions,
-    Tenants,
+    TenantCredentials,
     Waiting,
     add_infra_cluster,
     add_infra_machine,
@@ -74,14 +74,16 @@ class Land(PaperLand):
         self.opened.append(Account(credential))
         return self.opened[-1]
 
-    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
-        assert order.credential is not None
-        self.tokens[str(order.key)] = (await self.accounts.of(order.credential)).token
-        return await super().converge(order)
+    async def reconcile_normal(
+        self, context: ClusterContext[Document]
+    ) -> ClusterProvisioned | Waiting:
+        assert context.credential is not None
+        self.tokens[str(context.key)] = (await self.accounts.of(context.credential)).token
+        return await super().reconcile_normal(context)
 
-    async def release(self, order: ClusterOrder[Document]) -> Released | Waiting:
-        assert order.credential is not None
-        self.released[str(order.key)] = (await self.accounts.of(order.credential)).token
+    async def reconcile_delete(self, context: ClusterContext[Document]) -> Released | Waiting:
+        assert context.credential is not None
+        self.released[str(context.key)] = (await self.accounts.of(context.credential)).token
         return Released()
 
 
@@ -90,10 +92,12 @@ class Cloud(PaperCloud):
         super().__init__()
         self.tokens: dict[str, str] = {}
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        assert order.credential is not None
-        self.tokens[order.key.name] = order.credential.data["token"].decode()
-        return await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        assert context.credential is not None
+        self.tokens[context.key.name] = context.credential.data["token"].decode()
+        return await super().reconcile_normal(context)
 
 
 @dataclass
@@ -149,7 +153,9 @@ async def playing() -> AsyncIterator[Scene]:
         for name in ("vault", "other"):
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await bench.client.create(NAMESPACES, space)
-        tenants = Tenants(bench.runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer=HELD)
+        tenants = TenantCredentials(
+            bench.runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer=HELD
+        )
         scene = Scene(bench, Land(), Cloud())
         add_infra_cluster(
             bench.runtime, PAPER_CLUSTERS, scene.land, finalizer=FINALIZER, credentials=tenants

@@ -16,7 +16,7 @@ from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.sdk import ControlPlaneSeen, Waiting
+from kapy.sdk import ControlPlaneObserved, Waiting
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.one_of_each import EACH, FINALIZER, NAME, Each
 
@@ -63,7 +63,7 @@ def waiting() -> Any:
     requests = count()
 
     async def answer(*_: Any, **__: Any) -> Any:
-        return Waiting(because=f"waiting for request {next(requests)}")
+        return Waiting(message=f"waiting for request {next(requests)}")
 
     return answer
 
@@ -72,11 +72,11 @@ def unsteady() -> Any:
     requests = count()
 
     async def answer(*_: Any, **__: Any) -> Any:
-        return ControlPlaneSeen(
+        return ControlPlaneObserved(
             initialized=False,
             conditions=[_condition(f"request {next(requests)}")],
-            look_again=timedelta(seconds=10),
-            because="it is early",
+            requeue_after=timedelta(seconds=10),
+            requeue_reason="it is early",
         )
 
     return answer

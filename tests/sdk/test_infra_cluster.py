@@ -13,7 +13,7 @@ from kapy.api.cluster import Cluster
 from kapy.conditions import false
 from kapy.kube import Document
 from kapy.sdk import (
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     Endpoint,
     InfraClusterProvider,
@@ -54,14 +54,18 @@ def named(name: str, **spec: Document) -> Document:
 class Moving(PaperLand):
     """Answers another endpoint each time, which the SDK must not write."""
 
-    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
-        self.clusters.add(f"{order.key.name}{len(self.clusters)}")
+    async def reconcile_normal(
+        self, context: ClusterContext[Document]
+    ) -> ClusterProvisioned | Waiting:
+        self.clusters.add(f"{context.key.name}{len(self.clusters)}")
         return ClusterProvisioned(endpoint=Endpoint(f"host-{len(self.clusters)}", 6443))
 
 
 class Never(PaperLand):
-    async def converge(self, order: ClusterOrder[Document]) -> ClusterProvisioned | Waiting:
-        return Waiting(because="no land", conditions=(false("LandFound", "NoLand", "all taken"),))
+    async def reconcile_normal(
+        self, context: ClusterContext[Document]
+    ) -> ClusterProvisioned | Waiting:
+        return Waiting(message="no land", conditions=(false("LandFound", "NoLand", "all taken"),))
 
 
 @pytest.mark.parametrize("provider", [PaperLand, Moving])

@@ -21,7 +21,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.names import EVENTS, SECRETS
 from kapy.sdk import (
     InfraMachineProvider,
-    MachineOrder,
+    MachineContext,
     Provisioned,
     Released,
     Waiting,
@@ -79,22 +79,28 @@ class Forgetful(PaperCloud):
         super().__init__()
         self.answers: Counter[str] = Counter()
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        answer = await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        answer = await super().reconcile_normal(context)
         if isinstance(answer, Provisioned):
-            self.answers[order.uid] += 1
-            return Provisioned(provider_id=f"paper://{order.uid}/{min(self.answers[order.uid], 2)}")
+            self.answers[context.uid] += 1
+            return Provisioned(
+                provider_id=f"paper://{context.uid}/{min(self.answers[context.uid], 2)}"
+            )
         return answer
 
 
 class Sticky(PaperCloud):
-    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
-        return Waiting(because="still there")
+    async def reconcile_delete(self, context: MachineContext[PaperMachine]) -> Released | Waiting:
+        return Waiting(message="still there")
 
 
 class NeverReady(PaperCloud):
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        return Waiting(because="out of paper")
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        return Waiting(message="out of paper")
 
 
 async def test_a_good_provider_conforms() -> None:
@@ -201,17 +207,19 @@ class Detailed(PaperCloud):
 
     broken = False
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
         if self.broken:
             raise KapyError("the paper jammed")
-        self.looks[order.key.name] = self.looks.get(order.key.name, 0) + 1
-        done = self.looks[order.key.name] > 2
+        self.looks[context.key.name] = self.looks.get(context.key.name, 0) + 1
+        done = self.looks[context.key.name] > 2
         inked = true("Inked", "Dry") if done else false("Inked", "StillWet", "wait a little")
         return Provisioned(
             provider_id="paper://1",
             conditions=(true("Folded", "Folded"), inked),
-            look_again=None if done else timedelta(seconds=3),
-            because="the ink dries",
+            requeue_after=None if done else timedelta(seconds=3),
+            requeue_reason="the ink dries",
         )
 
 
@@ -236,13 +244,17 @@ async def test_ready_sums_up_the_providers_conditions_after_it_is_provisioned() 
 class OldFashioned(Detailed):
     """Tells readers of v1beta1 of the ink, and has no ID before that."""
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        found = await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        found = await super().reconcile_normal(context)
         assert isinstance(found, Provisioned)
-        if found.look_again is None:
+        if found.requeue_after is None:
             return found
         return Waiting(
-            because=found.because, poll_after=found.look_again, conditions=found.conditions
+            message=found.requeue_reason,
+            requeue_after=found.requeue_after,
+            conditions=found.conditions,
         )
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
@@ -303,8 +315,10 @@ class Annotating(PaperCloud):
     def serves(self, document: Document) -> bool:
         return bool(document["spec"]["sheets"] < 5)
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        self.formats[order.key.name] = order.bootstrap_format
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        self.formats[context.key.name] = context.bootstrap_format
         return Provisioned(provider_id="paper://a", annotations={"paper.example.dev/tray": "2"})
 
 

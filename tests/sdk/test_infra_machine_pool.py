@@ -24,7 +24,7 @@ from kapy.sdk import (
     DONE,
     Controller,
     InfraMachinePoolProvider,
-    MachinePoolOrder,
+    MachinePoolContext,
     PoolMachines,
     PoolProvisioned,
     Released,
@@ -49,19 +49,21 @@ class PaperPad(InfraMachinePoolProvider[Document]):
 
     machine_kind: ClassVar[str] = ""
     sheets: dict[str, int] = field(default_factory=dict)
-    orders: list[MachinePoolOrder[Document]] = field(default_factory=list)
+    orders: list[MachinePoolContext[Document]] = field(default_factory=list)
 
-    async def converge(self, order: MachinePoolOrder[Document]) -> PoolProvisioned | Waiting:
-        self.orders.append(order)
-        name = order.key.name
-        self.sheets[name] = order.replicas
+    async def reconcile_normal(
+        self, context: MachinePoolContext[Document]
+    ) -> PoolProvisioned | Waiting:
+        self.orders.append(context)
+        name = context.key.name
+        self.sheets[name] = context.replicas
         return PoolProvisioned(provider_ids=self.ids(name), provider_id=f"paper://{name}")
 
     def ids(self, name: str) -> list[str]:
         return [f"paper://{name}/{sheet}" for sheet in range(self.sheets[name])]
 
-    async def release(self, order: MachinePoolOrder[Document]) -> Released | Waiting:
-        self.sheets.pop(order.key.name, None)
+    async def reconcile_delete(self, context: MachinePoolContext[Document]) -> Released | Waiting:
+        self.sheets.pop(context.key.name, None)
         return Released()
 
 
@@ -75,9 +77,11 @@ class Copier(PaperPad):
 class Stubborn(PaperPad):
     """Never has another number of machines than the first one."""
 
-    async def converge(self, order: MachinePoolOrder[Document]) -> PoolProvisioned | Waiting:
-        self.sheets.setdefault(order.key.name, order.replicas)
-        return PoolProvisioned(provider_ids=self.ids(order.key.name))
+    async def reconcile_normal(
+        self, context: MachinePoolContext[Document]
+    ) -> PoolProvisioned | Waiting:
+        self.sheets.setdefault(context.key.name, context.replicas)
+        return PoolProvisioned(provider_ids=self.ids(context.key.name))
 
 
 @dataclass
@@ -140,10 +144,10 @@ async def test_a_pool_says_what_it_waits_for_and_hands_over_its_machines(scene: 
     assert infra["spec"] == {"providerID": "paper://mp", "providerIDList": ids}
     status = {name: one for name, one in infra["status"].items() if name != "conditions"}
     assert status == {"initialization": {"provisioned": True}, "ready": True, "replicas": 2}
-    order = scene.pad.orders[-1]
-    assert (order.version, order.replicas, order.failure_domains) == ("v1.34.0", 2, ("a",))
-    assert order.bootstrap_data == b"#!/bin/sh"
-    assert not order.scaled_by_others
+    context = scene.pad.orders[-1]
+    assert (context.version, context.replicas, context.failure_domains) == ("v1.34.0", 2, ("a",))
+    assert context.bootstrap_data == b"#!/bin/sh"
+    assert not context.scaled_by_others
     patch = {"metadata": {"annotations": {Annotation.REPLICAS_MANAGED_BY: "karpenter"}}}
     await bench.client.patch(MachinePool.RESOURCE, key("mp"), patch)
     await bench.client.patch(MachinePool.RESOURCE, key("mp"), {"spec": {"replicas": 0}})
@@ -160,11 +164,11 @@ async def test_answers_that_are_lost_make_no_second_machine() -> None:
         await bench.cluster("blue")
         pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
         infra = await bench.client.get(POOLS, key("mp"))
-        order: MachinePoolOrder[Document] = MachinePoolOrder(
+        context: MachinePoolContext[Document] = MachinePoolContext(
             key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=3
         )
         for _ in range(2):
-            await machines.converge(order, lambda: {"spec": {"ruled": True}}, lambda _: True)
+            await machines.ensure(context, lambda: {"spec": {"ruled": True}}, lambda _: True)
         made = (await bench.client.list(SHEETS, "default")).items
         assert len(made) == 3
         for one in made:
@@ -198,11 +202,11 @@ async def test_nor_do_they_when_the_pool_changes_meanwhile() -> None:
         pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
         for look in range(5):
             infra = await bench.client.patch(POOLS, key("mp"), {"spec": {"look": look}})
-            order: MachinePoolOrder[Document] = MachinePoolOrder(
+            context: MachinePoolContext[Document] = MachinePoolContext(
                 key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=3
             )
             with suppress(Unreachable):
-                await machines.converge(order, dict, lambda _: True)
+                await machines.ensure(context, dict, lambda _: True)
         assert losing.writes == 6
         assert len((await bench.client.list(SHEETS, "default")).items) == 3
 
@@ -214,12 +218,12 @@ async def test_machines_without_a_machine_are_let_go_too() -> None:
             await bench.cluster("blue")
             pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
             infra = await bench.client.get(POOLS, key("mp"))
-            order: MachinePoolOrder[Document] = MachinePoolOrder(
+            context: MachinePoolContext[Document] = MachinePoolContext(
                 key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool, replicas=2
             )
-            made = await machines.converge(order, dict, lambda _: True)
+            made = await machines.ensure(context, dict, lambda _: True)
             assert len(made) == 2
-            assert await machines.release(order) == Released()
+            assert await machines.delete(context) == Released()
             assert not (await bench.client.list(SHEETS, "default")).items
 
 
@@ -240,10 +244,10 @@ async def test_a_machine_that_its_machine_owns_wakes_its_pool_when_it_goes() -> 
             pool = read(await bench.machine_pool("blue", "mp", POOL), MachinePool)
             await bench.machine_pool("blue", "other", POOL)
             infra = await bench.client.get(POOLS, key("mp"))
-            order: MachinePoolOrder[Document] = MachinePoolOrder(
+            context: MachinePoolContext[Document] = MachinePoolContext(
                 key=key("mp"), uid="u", object=infra, cluster=key("blue"), pool=pool
             )
-            (made,) = await machines.converge(order, dict, lambda _: True)
+            (made,) = await machines.ensure(context, dict, lambda _: True)
             owner = {"apiVersion": CORE, "kind": "Machine", "name": "m", "uid": "m"}
             patch = {"metadata": {"ownerReferences": [owner]}}  # as core does it
             await bench.client.patch(SHEETS, Key.of(made), patch)

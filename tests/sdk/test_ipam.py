@@ -17,7 +17,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import EVENTS
-from kapy.sdk import AddressOrder, Allocated, Exhausted, Released, Waiting, add_ipam
+from kapy.sdk import AddressClaimContext, Allocated, Exhausted, Released, Waiting, add_ipam
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.range_pool import GROUP, GlobalRangePool, RangePool, Ranges
 
@@ -35,18 +35,18 @@ class Watched(Ranges):
         self.fails: Exception | None = None
         self.answer: Allocated | None = None
 
-    async def allocate(self, order: AddressOrder[RangePool]) -> Allocated | Exhausted:
-        self.asked.append(order.key.name)
+    async def allocate(self, context: AddressClaimContext[RangePool]) -> Allocated | Exhausted:
+        self.asked.append(context.key.name)
         if self.fails is not None:
             raise self.fails
-        answer = self.answer or await super().allocate(order)
+        answer = self.answer or await super().allocate(context)
         await asyncio.sleep(0.01)  # others get their turn
         return answer
 
-    async def free(self, order: AddressOrder[RangePool]) -> Released | Waiting:  # type: ignore[override]
+    async def free(self, context: AddressClaimContext[RangePool]) -> Released | Waiting:  # type: ignore[override]
         if self.keeps:
-            return Waiting(because=self.keeps)
-        self.freed.append(str(order.allocated.address) if order.allocated else "nothing")
+            return Waiting(message=self.keeps)
+        self.freed.append(str(context.allocated.address) if context.allocated else "nothing")
         return Released()
 
 

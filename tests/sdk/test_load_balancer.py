@@ -13,10 +13,10 @@ from kapy.api.machine import Machine
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.sdk import (
-    ClusterOrder,
+    ClusterContext,
     ControlPlaneLoadBalancer,
     Endpoint,
-    MachineOrder,
+    MachineContext,
     Member,
     Provisioned,
     Released,
@@ -64,11 +64,11 @@ class Balancer(ControlPlaneLoadBalancer[Document]):
         self.draining = False
         self.drained: set[str] = set()
 
-    async def endpoint(self, order: ClusterOrder[Document]) -> Endpoint | Waiting:
+    async def endpoint(self, context: ClusterContext[Document]) -> Endpoint | Waiting:
         self.looks += 1
         if self.looks < 3:
-            return Waiting(because="the load balancer starts")
-        return order.endpoint or Endpoint("lb.paper", 6443)
+            return Waiting(message="the load balancer starts")
+        return context.endpoint or Endpoint("lb.paper", 6443)
 
     async def register(self, member: Member) -> None:
         self.members[member.key.name] = member
@@ -79,7 +79,7 @@ class Balancer(ControlPlaneLoadBalancer[Document]):
 
     async def deregister(self, member: Member) -> Waiting | None:
         if self.draining:
-            return Waiting(because="connections drain")
+            return Waiting(message="connections drain")
         self.members.pop(member.key.name, None)
         self.diary.note(f"{member.key.name} left")
         return None
@@ -90,15 +90,17 @@ class Cloud(PaperCloud):
         super().__init__()
         self.diary = diary
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        answer = await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        answer = await super().reconcile_normal(context)
         if isinstance(answer, Provisioned):
-            self.diary.note(f"{order.key.name} runs")
+            self.diary.note(f"{context.key.name} runs")
         return answer
 
-    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
-        self.diary.note(f"{order.key.name} goes")
-        return await super().release(order)
+    async def reconcile_delete(self, context: MachineContext[PaperMachine]) -> Released | Waiting:
+        self.diary.note(f"{context.key.name} goes")
+        return await super().reconcile_delete(context)
 
 
 @dataclass

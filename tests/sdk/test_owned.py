@@ -12,7 +12,7 @@ from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import CONFIG_MAPS, SECRETS
-from kapy.sdk import MachineOrder, Provisioned, Released, Waiting, add_infra_machine
+from kapy.sdk import MachineContext, Provisioned, Released, Waiting, add_infra_machine
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.sdk.paper_cloud import MACHINE, PaperCloud, PaperMachine
 
@@ -24,17 +24,19 @@ class Printer(PaperCloud):
 
     kind = CONFIG_MAPS
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        answer = await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        answer = await super().reconcile_normal(context)
         for page in ("front", "back"):
-            await order.make(self.kind, {"data": {"page": page}}, slot=page)
-        await order.make(CONFIG_MAPS, {"metadata": {"name": f"{order.key.name}-index"}})
+            await context.ensure_owned(self.kind, {"data": {"page": page}}, slot=page)
+        await context.ensure_owned(CONFIG_MAPS, {"metadata": {"name": f"{context.key.name}-index"}})
         return answer
 
-    async def release(self, order: MachineOrder[PaperMachine]) -> Released | Waiting:
-        if left := await order.unmake(CONFIG_MAPS):
-            return Waiting(because=f"{left} pages are left", poll_after=None)
-        return await super().release(order)
+    async def reconcile_delete(self, context: MachineContext[PaperMachine]) -> Released | Waiting:
+        if left := await context.delete_owned(CONFIG_MAPS):
+            return Waiting(message=f"{left} pages are left", requeue_after=None)
+        return await super().reconcile_delete(context)
 
 
 class Lossy:
@@ -62,7 +64,7 @@ async def playing(provider: PaperCloud, *, lossy: bool = False) -> AsyncIterator
         if lossy:
             bench.runtime.client.transport = Lossy(bench)
         add_infra_machine(
-            bench.runtime, PaperMachine, provider, finalizer="paper.dev/x", makes=[CONFIG_MAPS]
+            bench.runtime, PaperMachine, provider, finalizer="paper.dev/x", owns=[CONFIG_MAPS]
         )
         async with bench.running():
             await bench.cluster("blue", provisioned=True)
@@ -130,4 +132,4 @@ async def test_a_kind_that_was_not_named_is_a_mistake_that_says_what_to_do() -> 
     async with playing(printer) as bench:
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(2)
-        assert "name it in `makes` where the provider is added" in await message(bench)
+        assert "name it in `owns` where the provider is added" in await message(bench)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kapy.kube import Document, Key
-from kapy.sdk import MachinePoolOrder, PoolInstance, PoolProvisioned, Waiting, answer_for_pool
+from kapy.sdk import MachinePoolContext, PoolInstance, PoolProvisioned, Waiting, pool_result
 
 
-def order(*, replicas: int = 2, provisioned: bool = False) -> MachinePoolOrder[Document]:
-    return MachinePoolOrder(
+def order(*, replicas: int = 2, provisioned: bool = False) -> MachinePoolContext[Document]:
+    return MachinePoolContext(
         key=Key("default", "mp"),
         uid="u",
         object={},
@@ -26,7 +26,7 @@ def machines(*ids: str | None) -> list[PoolInstance]:
 
 def test_a_pool_with_all_machines_is_provisioned() -> None:
     found = machines("paper://2", "paper://1")
-    answer = answer_for_pool(order(), found, provider_id="paper://mp")
+    answer = pool_result(order(), found, provider_id="paper://mp")
     assert isinstance(answer, PoolProvisioned)
     assert answer.provider_ids == ["paper://1", "paper://2"]
     assert (answer.replicas, answer.provider_id) == (2, "paper://mp")
@@ -44,16 +44,16 @@ def test_a_pool_with_all_machines_is_provisioned() -> None:
     ],
 )
 def test_a_new_pool_waits_for_its_machines(ids: list[str | None], message: str) -> None:
-    answer = answer_for_pool(order(), machines(*ids), provider_id="paper://mp")
+    answer = pool_result(order(), machines(*ids), provider_id="paper://mp")
     assert isinstance(answer, Waiting)
-    assert answer.poll_after is None  # the objects are watched
+    assert answer.requeue_after is None  # the objects are watched
     (ready,) = answer.conditions
     assert (ready.status, ready.message) == ("False", message)
 
 
 def test_a_provisioned_pool_stays_provisioned_and_reports_what_is_missing() -> None:
     found = machines("paper://1", None)
-    answer = answer_for_pool(order(provisioned=True), found, provider_id="paper://mp")
+    answer = pool_result(order(provisioned=True), found, provider_id="paper://mp")
     assert isinstance(answer, PoolProvisioned)
     assert (answer.provider_ids, answer.replicas) == (["paper://1"], 2)
     assert [one.status for one in answer.conditions] == ["False"]

@@ -10,7 +10,7 @@ from kapy.sdk.pool_plan import Member, Plan, plan
 def member(text: str) -> Member:
     """`name`, then r (ready), o (outdated), a (asked to go first)."""
     name, _, marks = text.partition(":")
-    return Member(name, ready="r" in marks, current="o" not in marks, asked_for="a" in marks)
+    return Member(name, ready="r" in marks, current="o" not in marks, delete_first="a" in marks)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kapy.sdk import (
     AGE,
     BootstrapConfigStatus,
     Column,
-    ControlPlaneSeen,
+    ControlPlaneObserved,
     ControlPlaneSpec,
     ControlPlaneStatus,
     Failed,
@@ -27,7 +27,7 @@ from kapy.sdk import (
     InfraMachineProvider,
     InfraMachineSpec,
     InfraMachineStatus,
-    MachineOrder,
+    MachineContext,
     Model,
     Object,
     Provider,
@@ -49,7 +49,7 @@ SUMS_UP: Final = {"control plane": "Available"}
 CAN_FAIL: Final = [
     pytest.param(one, SUMS_UP.get(name, "Ready"), id=name)
     for name, one in EACH.items()
-    if one.question in ("converge", "data")
+    if one.question in ("reconcile_normal", "data")
 ]
 HAS_STATUS: Final = [
     pytest.param(one, id=name) for name, one in EACH.items() if one.question != "allocate"
@@ -97,7 +97,7 @@ async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_go
     one: Each, sums_up: str
 ) -> None:
     del sums_up
-    async with asked(one, answering(Waiting(because="it boots", poll_after=None))) as both:
+    async with asked(one, answering(Waiting(message="it boots", requeue_after=None))) as both:
         bench, question = both
         await asyncio.sleep(1)
         mark: Document = {"status": {"failureMessage": "seen by somebody else"}}
@@ -117,8 +117,8 @@ async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_go
 def saying(one: Each, status: Document) -> Any:
     """An answer with fields of the provider's own."""
     if one.question == "observe":
-        return ControlPlaneSeen(initialized=False, status=status)
-    return Waiting(because="it boots", poll_after=None, status=status)
+        return ControlPlaneObserved(initialized=False, status=status)
+    return Waiting(message="it boots", requeue_after=None, status=status)
 
 
 class Disk(Model):
@@ -221,10 +221,12 @@ COWS: Final = Provider(
 
 
 class Lost(InfraMachineProvider[CowMachine]):
-    async def converge(self, order: MachineOrder[CowMachine]) -> Provisioned | Failed | Waiting:
+    async def reconcile_normal(
+        self, context: MachineContext[CowMachine]
+    ) -> Provisioned | Failed | Waiting:
         return GONE
 
-    async def release(self, order: MachineOrder[CowMachine]) -> Released | Waiting:
+    async def reconcile_delete(self, context: MachineContext[CowMachine]) -> Released | Waiting:
         return Released()
 
 

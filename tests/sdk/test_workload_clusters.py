@@ -19,7 +19,7 @@ from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
     Change,
     Controller,
-    MachineOrder,
+    MachineContext,
     NotConnected,
     Provisioned,
     Waiting,
@@ -44,23 +44,25 @@ class Clouds(PaperCloud):
         self.controller: Controller | None = None
         self.unconnected = 0
 
-    async def converge(self, order: MachineOrder[PaperMachine]) -> Provisioned | Waiting:
-        answer = await super().converge(order)
+    async def reconcile_normal(
+        self, context: MachineContext[PaperMachine]
+    ) -> Provisioned | Waiting:
+        answer = await super().reconcile_normal(context)
         if isinstance(answer, Provisioned):
             try:
-                await self._register(order, answer.provider_id)
+                await self._register(context, answer.provider_id)
             except NotConnected:
                 self.unconnected += 1  # `wake` brings the machine back
         return answer
 
-    async def _register(self, order: MachineOrder[PaperMachine], provider_id: str) -> None:
+    async def _register(self, context: MachineContext[PaperMachine], provider_id: str) -> None:
         assert self.controller is not None
-        name = order.key.name
-        nodes = self.clusters.watch(self.controller, order.cluster, NODES, of_node)
+        name = context.key.name
+        nodes = self.clusters.watch(self.controller, context.cluster, NODES, of_node)
         node = nodes.raw(Key("", name))
         if node is not None and "providerID" not in node["spec"]:
             patch = {"spec": {"providerID": provider_id, "taints": None}}
-            await self.clusters.client(order.cluster).patch(NODES, Key("", name), patch)
+            await self.clusters.client(context.cluster).patch(NODES, Key("", name), patch)
 
 
 def of_node(cluster: Key, change: Change) -> Iterable[Key]:

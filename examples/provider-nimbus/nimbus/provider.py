@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kapy.sdk import (
     Address,
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     Endpoint,
     InfraClusterProvider,
     InfraMachineProvider,
     Key,
-    MachineOrder,
+    MachineContext,
     Provider,
     Provisioned,
     Released,
@@ -29,8 +29,8 @@ from nimbus.api import URL, Nimbus
 from nimbus.cloud import Cloud
 from nimbus.kinds import ADMISSION, KINDS, NimbusCluster, NimbusMachine
 
-OfCluster = ClusterOrder[NimbusCluster]
-OfMachine = MachineOrder[NimbusMachine]
+OfCluster = ClusterContext[NimbusCluster]
+OfMachine = MachineContext[NimbusMachine]
 FINALIZER = "nimbus.cluster.x-k8s.io/release"
 SOON = timedelta(seconds=1)
 """The cloud tells nobody when it is done, so it is asked again."""
@@ -47,15 +47,15 @@ class Clusters(InfraClusterProvider[NimbusCluster]):
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
 
-    async def converge(self, order: OfCluster) -> ClusterProvisioned | Waiting:
-        name = network_of(order.cluster)
-        network = await self._cloud.make_network(name, order.object.spec.region)
-        return ClusterProvisioned(endpoint=order.endpoint or Endpoint(network.host, network.port))
+    async def reconcile_normal(self, context: OfCluster) -> ClusterProvisioned | Waiting:
+        name = network_of(context.cluster)
+        network = await self._cloud.make_network(name, context.object.spec.region)
+        return ClusterProvisioned(endpoint=context.endpoint or Endpoint(network.host, network.port))
 
-    async def release(self, order: OfCluster) -> Released | Waiting:
-        if await self._cloud.delete_network(network_of(order.cluster)):
+    async def reconcile_delete(self, context: OfCluster) -> Released | Waiting:
+        if await self._cloud.delete_network(network_of(context.cluster)):
             return Released()
-        return Waiting(because="the network is being deleted", poll_after=SOON)
+        return Waiting(message="the network is being deleted", requeue_after=SOON)
 
 
 class Machines(InfraMachineProvider[NimbusMachine]):
@@ -64,25 +64,25 @@ class Machines(InfraMachineProvider[NimbusMachine]):
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
 
-    async def converge(self, order: OfMachine) -> Provisioned | Waiting:
+    async def reconcile_normal(self, context: OfMachine) -> Provisioned | Waiting:
         server = await self._cloud.make_server(
-            network_of(order.cluster),
-            order.key.name,
-            order.object.spec.size,
-            order.version,
-            order.bootstrap_data,
+            network_of(context.cluster),
+            context.key.name,
+            context.object.spec.size,
+            context.version,
+            context.bootstrap_data,
         )
         if not server.running:
-            return Waiting(because=server.trouble or "the machine is booting", poll_after=SOON)
+            return Waiting(message=server.trouble or "the machine is booting", requeue_after=SOON)
         return Provisioned(
             provider_id=f"nimbus://{server.id}",
             addresses=[Address("InternalIP", server.address)],
         )
 
-    async def release(self, order: OfMachine) -> Released | Waiting:
-        if await self._cloud.delete_server(network_of(order.cluster), order.key.name):
+    async def reconcile_delete(self, context: OfMachine) -> Released | Waiting:
+        if await self._cloud.delete_server(network_of(context.cluster), context.key.name):
             return Released()
-        return Waiting(because="the machine is being deleted", poll_after=SOON)
+        return Waiting(message="the machine is being deleted", requeue_after=SOON)
 
 
 def add_to(runtime: Runtime, cloud: Cloud | None = None) -> None:

@@ -236,7 +236,7 @@ def _record_jump(server: Server, runtime: Runtime, what: str) -> None:
 def _admission(providers: Sequence[Provider]) -> list[Admission]:
     if not providers:
         return []
-    from kapy.sdk.admission_plane import InProcess
+    from kapy.sdk.admission_in_process import InProcess
 
     return [InProcess(one.admission) for one in providers]
 
@@ -244,7 +244,7 @@ def _admission(providers: Sequence[Provider]) -> list[Admission]:
 def _conversion(providers: Sequence[Provider]) -> Convert:
     if not providers:
         return converted
-    from kapy.sdk.admission_plane import conversion
+    from kapy.sdk.admission_in_process import conversion
 
     return either(converted, *(conversion(one.admission) for one in providers))
 

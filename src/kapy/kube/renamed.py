@@ -7,6 +7,12 @@ class Controller:
     def watch(self, informer: Informer, *, debounce: float = 0.0) -> None: ...
 
 _RENAMED = {"Keys": "PrivateKeyPool"}    # in a module: `__getattr__` calls `renamed_name`
+
+@renamed_fields(because="message")       # above `@dataclass`
+class Waiting: ...
+
+class Provider(RenamedMethods):          # a subclass may still define `converge`
+    RENAMED = {"converge": "reconcile_normal"}
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +34,11 @@ class RenamedMember:
     def __init__(self, new: str) -> None:
         self._new = new
         self._old = ""
+
+    @property
+    def present(self) -> str:
+        """Return the present name."""
+        return self._new
 
     def __set_name__(self, owner: type, old: str) -> None:
         self._old = f"{owner.__name__}.{old}"
@@ -51,6 +62,51 @@ def renamed_arguments(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]
         return call
 
     return decorate
+
+
+def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
+    """Accept former names of fields, given as `old="new"`: to construct an object, and to read."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        def init(self: T, *args: Any, **kwargs: Any) -> None:
+            for old in names.keys() & kwargs.keys():
+                _warn(f"{cls.__name__}({old}=)", names[old])
+                kwargs[names[old]] = kwargs.pop(old)
+            original(self, *args, **kwargs)
+
+        original: Any = cls.__init__
+        cls.__init__ = wraps(original)(init)  # type: ignore[assignment]
+        for old, new in names.items():
+            member = RenamedMember(new)
+            member.__set_name__(cls, old)
+            setattr(cls, old, member)
+        return cls
+
+    return decorate
+
+
+class RenamedMethods:
+    """Base of a class whose subclasses may define methods under former names.
+
+    A method with a former name implements the one with the present name, and a call of a former
+    name reaches it. RENAMED: present names by former ones.
+    """
+
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        defined = vars(cls)
+        if "RENAMED" in defined:
+            for old, new in cls.RENAMED.items():
+                member = RenamedMember(new)
+                member.__set_name__(cls, old)
+                setattr(cls, old, member)
+            return
+        for old, new in cls.RENAMED.items():
+            if old in defined and new not in defined:
+                _warn(f"{cls.__name__}.{old}", new)
+                setattr(cls, new, defined[old])
 
 
 def renamed_name(module: str, names: Mapping[str, str], name: str) -> str:

@@ -57,49 +57,38 @@ from kapy.kube.pki import KeyPair
 from kapy.kube.renamed import renamed_name
 from kapy.sdk.admission import KindRules, Rulebook
 from kapy.sdk.admission_versions import CannotConvert, Version
-from kapy.sdk.answers import (
-    Address,
-    BootstrapData,
-    ClusterProvisioned,
-    ControlPlaneProvisioned,
-    ControlPlaneSeen,
-    Endpoint,
-    Failed,
-    PoolProvisioned,
-    Provisioned,
-    Released,
-    Replicas,
-    Unchanged,
-    Waiting,
-)
 from kapy.sdk.applied_objects import AppliedObjects
 from kapy.sdk.boot_plan import boot_plan
-from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
+from kapy.sdk.bootstrap import BootstrapContext, BootstrapProvider
 from kapy.sdk.bootstrap_controller import add_bootstrap
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
-from kapy.sdk.cluster_certificates import CA_LIFE, ClusterCertificate
-from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
-from kapy.sdk.control_plane_choices import created, next_to_go, oldest, versions_of
+from kapy.sdk.certificate_specs import CA_LIFE, ClusterCertificate
+from kapy.sdk.change_counter import ChangeCounter
+from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys, StoredCertificate
+from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
 from kapy.sdk.control_plane_controller import add_control_plane
 from kapy.sdk.control_plane_kinds import (
-    ControlPlaneOfMachinesSpec,
     ControlPlaneSpec,
     ControlPlaneStatus,
+    MachineBasedControlPlaneSpec,
 )
-from kapy.sdk.control_plane_of_machines import MachineControlPlaneProvider, MachinesOrder
-from kapy.sdk.control_plane_of_machines_controller import add_control_plane_of_machines
+from kapy.sdk.control_plane_machine_selection import (
+    creation_time,
+    oldest,
+    select_for_deletion,
+    versions_of,
+)
 from kapy.sdk.credentials import Credential, IdentityReference, Sessions
-from kapy.sdk.credentials_tenants import Tenants
-from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
+from kapy.sdk.credentials_of_tenants import TenantCredentials
+from kapy.sdk.infra_cluster import ClusterContext, InfraClusterProvider
 from kapy.sdk.infra_cluster_controller import add_infra_cluster
-from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
+from kapy.sdk.infra_machine import InfraMachineProvider, MachineContext
 from kapy.sdk.infra_machine_controller import add_infra_machine
-from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
+from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolContext
 from kapy.sdk.infra_machine_pool_controller import add_infra_machine_pool
 from kapy.sdk.init_lock import InitLock
-from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
+from kapy.sdk.ipam import AddressClaimContext, Allocated, Exhausted, IPAMProvider
 from kapy.sdk.ipam_controller import add_ipam
-from kapy.sdk.keychain import ClusterKeys, Kept, Keychain
 from kapy.sdk.kinds import (
     AGE,
     BootstrapConfigStatus,
@@ -116,6 +105,11 @@ from kapy.sdk.kinds import (
 )
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Member
+from kapy.sdk.machine_based_control_plane import (
+    MachineControlPlaneContext,
+    MachineControlPlaneProvider,
+)
+from kapy.sdk.machine_based_control_plane_controller import add_machine_based_control_plane
 from kapy.sdk.machine_console import (
     CommandStreams,
     ConsoleUnavailable,
@@ -123,17 +117,49 @@ from kapy.sdk.machine_console import (
     MachineConsole,
     MachineTarget,
 )
-from kapy.sdk.news import News
-from kapy.sdk.owned import Making
-from kapy.sdk.pool_answers import answer_for_pool
+from kapy.sdk.owned_objects import OwningContext
 from kapy.sdk.pool_machines import PoolMachines
+from kapy.sdk.pool_result import pool_result
 from kapy.sdk.provider import Provider, Right, Setting
 from kapy.sdk.readiness import in_v1beta1
+from kapy.sdk.results import (
+    Address,
+    BootstrapData,
+    ClusterProvisioned,
+    ControlPlaneObserved,
+    ControlPlaneProvisioned,
+    Endpoint,
+    Failed,
+    PoolProvisioned,
+    Provisioned,
+    Released,
+    Replicas,
+    Unchanged,
+    Waiting,
+)
 from kapy.sdk.template_capacity import add_template_capacity
 from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 
 _RENAMED = {
+    "AddressOrder": "AddressClaimContext",
     "Applied": "SSACache",
+    "BootstrapOrder": "BootstrapContext",
+    "ClusterOrder": "ClusterContext",
+    "ControlPlaneOfMachinesSpec": "MachineBasedControlPlaneSpec",
+    "ControlPlaneOrder": "ControlPlaneContext",
+    "ControlPlaneSeen": "ControlPlaneObserved",
+    "Kept": "StoredCertificate",
+    "Keychain": "ClusterCertificates",
+    "MachineOrder": "MachineContext",
+    "MachinePoolOrder": "MachinePoolContext",
+    "MachinesOrder": "MachineControlPlaneContext",
+    "Making": "OwningContext",
+    "News": "ChangeCounter",
+    "Tenants": "TenantCredentials",
+    "add_control_plane_of_machines": "add_machine_based_control_plane",
+    "answer_for_pool": "pool_result",
+    "created": "creation_time",
+    "next_to_go": "select_for_deletion",
     "Keys": "PrivateKeyPool",
     "REPORTED": "STATUS_DEBOUNCE",
     "SUMMED_UP": "AGGREGATE_DEBOUNCE",
@@ -151,35 +177,36 @@ __all__ = [
     "STATUS_DEBOUNCE",
     "Absent",
     "Address",
-    "AddressOrder",
+    "AddressClaimContext",
     "Allocated",
     "AppliedObjects",
     "BadBootData",
     "BootPlan",
     "BootstrapConfigStatus",
+    "BootstrapContext",
     "BootstrapData",
-    "BootstrapOrder",
     "BootstrapProvider",
     "BootstrapSecrets",
     "Cache",
     "CannotConvert",
     "Change",
+    "ChangeCounter",
     "Client",
     "Clock",
     "ClusterCertificate",
+    "ClusterCertificates",
+    "ClusterContext",
     "ClusterKeys",
-    "ClusterOrder",
     "ClusterProvisioned",
     "Column",
     "CommandStreams",
     "ConsoleUnavailable",
     "ControlPlane",
+    "ControlPlaneContext",
     "ControlPlaneLoadBalancer",
-    "ControlPlaneOfMachinesSpec",
-    "ControlPlaneOrder",
+    "ControlPlaneObserved",
     "ControlPlaneProvider",
     "ControlPlaneProvisioned",
-    "ControlPlaneSeen",
     "ControlPlaneSpec",
     "ControlPlaneStatus",
     "Controller",
@@ -208,28 +235,26 @@ __all__ = [
     "InfraMachineStatus",
     "InfraMachineTemplate",
     "InitLock",
-    "Kept",
     "Key",
     "KeyPair",
-    "Keychain",
     "KindRules",
     "Kubeconfigs",
     "Listed",
     "LogRequest",
+    "MachineBasedControlPlaneSpec",
     "MachineConsole",
+    "MachineContext",
+    "MachineControlPlaneContext",
     "MachineControlPlaneProvider",
-    "MachineOrder",
-    "MachinePoolOrder",
+    "MachinePoolContext",
     "MachineTarget",
-    "MachinesOrder",
-    "Making",
     "Member",
     "Model",
-    "News",
     "NotConnected",
     "NotYet",
     "Object",
     "Observed",
+    "OwningContext",
     "PoolInstance",
     "PoolMachines",
     "PoolProvisioned",
@@ -248,7 +273,8 @@ __all__ = [
     "SSACache",
     "Sessions",
     "Setting",
-    "Tenants",
+    "StoredCertificate",
+    "TenantCredentials",
     "Unchanged",
     "Unreadable",
     "Version",
@@ -257,26 +283,24 @@ __all__ = [
     "WriteFile",
     "add_bootstrap",
     "add_control_plane",
-    "add_control_plane_of_machines",
     "add_infra_cluster",
     "add_infra_machine",
     "add_infra_machine_pool",
     "add_ipam",
+    "add_machine_based_control_plane",
     "add_template_capacity",
-    "answer_for_pool",
     "as_command",
     "as_commands",
     "boot_plan",
     "clone_template",
     "conditions",
-    "created",
+    "creation_time",
     "duplicate",
     "for_containers",
     "forbidden",
     "in_v1beta1",
     "invalid",
     "is_paused",
-    "next_to_go",
     "next_transition",
     "not_supported",
     "oldest",
@@ -285,11 +309,13 @@ __all__ = [
     "paused_condition",
     "pick_fewest",
     "pick_most",
+    "pool_result",
     "requeue",
     "required",
     "resource",
     "rules",
     "run_phases",
+    "select_for_deletion",
     "stale_machines",
     "template_of",
     "unblocking_only",

@@ -8,7 +8,7 @@
     )
     RULES = Rulebook(MACHINES, CLUSTERS)
 
-The same rules are served in process (`kapy.sdk.admission_plane`) and as webhooks
+The same rules are served in process (`kapy.sdk.admission_in_process`) and as webhooks
 (`kapy.sdk.admission_webhooks`). Of templates (contract: InfraMachineTemplate, InfraClusterTemplate
 and their like, as a ClusterClass uses them) an author says nothing more. A template gets defaults
 and is judged as an object made of it would be; the metadata that it hands on is checked; and its
@@ -38,7 +38,7 @@ from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, Resource, split_api_version
 from kapy.kube.nested import value_at, with_values
 from kapy.kube.patch import merge_patch
-from kapy.sdk.admission_versions import Version, converted
+from kapy.sdk.admission_versions import Version, convert
 
 T = TypeVar("T")
 _TEMPLATE: Final = ("spec", "template")
@@ -69,7 +69,7 @@ class KindRules(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class KindWithRules:
     """One kind that has rules: a kind of the provider, or its template."""
 
     resource: Resource
@@ -87,10 +87,12 @@ class Rulebook:
     """The rules of all kinds of a provider."""
 
     def __init__(self, *rules: KindRules[Any]) -> None:
-        every = [one for each in rules for one in _ruled(each)]
-        self.kinds: Mapping[GroupKind, Ruled] = {one.resource.group_kind: one for one in every}
+        every = [one for each in rules for one in _kinds_with_rules(each)]
+        self.kinds: Mapping[GroupKind, KindWithRules] = {
+            one.resource.group_kind: one for one in every
+        }
 
-    def of(self, document: Document) -> Ruled | None:
+    def of(self, document: Document) -> KindWithRules | None:
         """Return the rules for an object, in any version."""
         group, _ = split_api_version(str(document.get("apiVersion", "")))
         return self.kinds.get(GroupKind(group, str(document.get("kind", ""))))
@@ -103,9 +105,9 @@ class Rulebook:
         if ruled is None or not ruled.has_defaults:
             return document
         if not ruled.is_template:
-            return _defaulted(document, ruled.rules)
-        inner = _made_of(document, ruled.rules)
-        spec = _defaulted(inner, ruled.rules).get("spec")
+            return _apply_defaults(document, ruled.rules)
+        inner = _object_from_template(document, ruled.rules)
+        spec = _apply_defaults(inner, ruled.rules).get("spec")
         return with_values(document, {(*_TEMPLATE, "spec"): spec}) if spec else document
 
     def problems(
@@ -122,7 +124,7 @@ class Rulebook:
         metadata = value_at(new, (*_TEMPLATE, "metadata")) or {}
         labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
         errors += metadata_errors(labels, annotations, "spec.template.metadata")
-        found = _problems(_made_of(new, rules), None, rules)
+        found = _problems(_object_from_template(new, rules), None, rules)
         return errors + [replace(one, field=f"spec.template.{one.field}") for one in found]
 
     def convert(self, document: Document, api_version: str) -> Document:
@@ -130,8 +132,8 @@ class Rulebook:
         ruled = self.of(document)
         if ruled is None:
             return {**document, "apiVersion": api_version}
-        with _told(ruled.resource, "convert"):
-            return converted(document, api_version, ruled.resource, ruled.versions)
+        with _wrap_errors(ruled.resource, "convert"):
+            return convert(document, api_version, ruled.resource, ruled.versions)
 
     def _change_errors(self, new: Document, old: Document, *, dry_run: bool) -> list[FieldError]:
         annotations = new["metadata"].get("annotations") or {}
@@ -144,10 +146,10 @@ class Rulebook:
         return [immutable_error(new["kind"], "a new resource", changed)] if changed else []
 
 
-def _ruled(rules: KindRules[Any]) -> Iterator[Ruled]:
-    yield Ruled(_resource(rules.kind), rules, False, rules.versions)  # noqa: FBT003
+def _kinds_with_rules(rules: KindRules[Any]) -> Iterator[KindWithRules]:
+    yield KindWithRules(_resource(rules.kind), rules, False, rules.versions)  # noqa: FBT003
     if rules.template is not None:
-        yield Ruled(_resource(rules.template), rules, True, rules.template_versions)  # noqa: FBT003
+        yield KindWithRules(_resource(rules.template), rules, True, rules.template_versions)  # noqa: FBT003
 
 
 def _resource(kind: type[Any] | Resource) -> Resource:
@@ -155,7 +157,7 @@ def _resource(kind: type[Any] | Resource) -> Resource:
     return found
 
 
-def _made_of(template: Document, rules: KindRules[Any]) -> Document:
+def _object_from_template(template: Document, rules: KindRules[Any]) -> Document:
     """Return the object that would be made from a template."""
     resource, inner = _resource(rules.kind), value_at(template, _TEMPLATE) or {}
     return {
@@ -166,10 +168,10 @@ def _made_of(template: Document, rules: KindRules[Any]) -> Document:
     }
 
 
-def _defaulted(document: Document, rules: KindRules[Any]) -> Document:
+def _apply_defaults(document: Document, rules: KindRules[Any]) -> Document:
     assert rules.defaults is not None
     kind = rules.kind
-    with _told(_resource(kind), "defaults"):
+    with _wrap_errors(_resource(kind), "defaults"):
         if isinstance(kind, Resource):
             found: Document = rules.defaults(copy.deepcopy(document))
             return found
@@ -186,24 +188,24 @@ def _problems(new: Document, old: Document | None, rules: KindRules[Any]) -> lis
     if rules.problems is None:
         return []
     kind, seen = rules.kind, [new] if old is None else [new, old]
-    with _told(_resource(kind), "problems"):
+    with _wrap_errors(_resource(kind), "problems"):
         if isinstance(kind, Resource):
             given: Sequence[Any] = copy.deepcopy(seen)
         else:
             try:
                 given = [read(one, kind) for one in seen]
             except msgspec.ValidationError as error:
-                return [_misfit(error)]
+                return [_shape_error(error)]
         return list(rules.problems(given[0], given[1] if old is not None else None))
 
 
-def _misfit(error: msgspec.ValidationError) -> FieldError:
+def _shape_error(error: msgspec.ValidationError) -> FieldError:
     why, _, path = str(error).partition(" - at `$.")
     return invalid(path.rstrip("`") or "spec", None, why)
 
 
 @contextmanager
-def _told(resource: Resource, what: str) -> Iterator[None]:
+def _wrap_errors(resource: Resource, what: str) -> Iterator[None]:
     """Return the error for a mistake of the provider; the traceback goes to the log only."""
     try:
         yield

@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.sdk.admission import Rulebook, Ruled
+from kapy.sdk.admission import KindWithRules, Rulebook
 
 DEFAULT: Final = "default"
 VALIDATION: Final = "validation"
@@ -86,7 +86,7 @@ def webhook_of(
     }
 
 
-def _webhook(ruled: Ruled, what: str, path: str, client: Document) -> Document:
+def _webhook(ruled: KindWithRules, what: str, path: str, client: Document) -> Document:
     resource = ruled.resource
     return webhook_of(webhook_name(what, resource), resource, client, path=path)
 

@@ -43,7 +43,7 @@ class Version:
     kind: type[Object] | None = None
 
 
-def converted(
+def convert(
     document: Document, api_version: str, hub: Resource, versions: Mapping[str, Version]
 ) -> Document:
     """Convert the object to another version. hub: the storage version. Raises CannotConvert."""

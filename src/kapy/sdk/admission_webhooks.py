@@ -13,7 +13,7 @@ from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Invalid, KapyError, ServerError
 from kapy.sdk.admission import Rulebook
 from kapy.sdk.admission_configurations import CONVERSION_PATH, DEFAULT_PATH, VALIDATION_PATH
-from kapy.sdk.reviews import Reviews, changed
+from kapy.sdk.reviews import Reviews, patch_response
 
 
 class Webhooks(Reviews):
@@ -23,37 +23,37 @@ class Webhooks(Reviews):
         self._rules = rules
         super().__init__(
             {
-                DEFAULT_PATH: self._defaulted,
-                VALIDATION_PATH: self._judged,
-                CONVERSION_PATH: self._converted,
+                DEFAULT_PATH: self._default,
+                VALIDATION_PATH: self._validate,
+                CONVERSION_PATH: self._convert,
             }
         )
 
-    async def _defaulted(self, request: Document) -> Document:
+    async def _default(self, request: Document) -> Document:
         document = request.get("object")
         if not isinstance(document, dict):
             return {"allowed": True}
         try:
             found = self._rules.default(document)
         except KapyError as error:
-            return _refused(ServerError(str(error)).status())
-        return changed(document, found)
+            return _denial(ServerError(str(error)).status())
+        return patch_response(document, found)
 
-    async def _judged(self, request: Document) -> Document:
+    async def _validate(self, request: Document) -> Document:
         document, old = request.get("object"), request.get("oldObject")
         if not isinstance(document, dict):
             return {"allowed": True}
         try:
             errors = self._rules.problems(document, old, dry_run=bool(request.get("dryRun")))
         except KapyError as error:
-            return _refused(ServerError(str(error)).status())
+            return _denial(ServerError(str(error)).status())
         if not errors:
             return {"allowed": True}
         kind = request.get("kind") or {}
         named = kind.get("kind", ""), kind.get("group", "")
-        return _refused(Invalid.of(*named, request.get("name") or "", errors).status())
+        return _denial(Invalid.of(*named, request.get("name") or "", errors).status())
 
-    async def _converted(self, request: Document) -> Document:
+    async def _convert(self, request: Document) -> Document:
         wanted = request.get("desiredAPIVersion", "")
         try:
             found = [self._rules.convert(one, wanted) for one in request.get("objects") or ()]
@@ -62,5 +62,5 @@ class Webhooks(Reviews):
         return {"convertedObjects": found, "result": {"status": "Success"}}
 
 
-def _refused(status: Document) -> Document:
+def _denial(status: Document) -> Document:
     return {"allowed": False, "status": status}

@@ -1,8 +1,8 @@
 """The interface of bootstrap providers.
 
 A provider generates the data that a machine executes when it starts (`data`). Optionally it checks
-whether existing data is still valid (`refresh`), and deletes other resources (`release`). The SDK
-implements the rest of the BootstrapConfig contract: `kapy.sdk.bootstrap_controller`.
+whether existing data is still valid (`refresh`), and deletes other resources (`reconcile_delete`).
+The SDK implements the rest of the BootstrapConfig contract: `kapy.sdk.bootstrap_controller`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
-from kapy.sdk.answers import BootstrapData, Endpoint, Failed, Released, Unchanged, Waiting
-from kapy.sdk.keychain import ClusterKeys
+from kapy.kube.renamed import RenamedMethods, renamed_fields
+from kapy.sdk.cluster_certificates import ClusterKeys
+from kapy.sdk.results import BootstrapData, Endpoint, Failed, Released, Unchanged, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_fields(reported="last_conditions")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapOrder(Generic[T]):
-    """A request to generate bootstrap data for a machine or for a pool; read-only.
+class BootstrapContext(Generic[T]):
+    """The input for generating bootstrap data for a machine or for a pool; read-only.
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster; owner: the
-    Cluster itself, None if it is gone. machine, pool: the owner, one of both; None in `release` if
-    it is gone. version: the Kubernetes version, "" if it is not set. control_plane: whether it is a
-    control plane machine; first: whether it initializes the control plane (see
-    `BootstrapProvider.initialises`). endpoint: of the control plane, None while it is unknown.
-    keys: the cluster's certificates. reported: the conditions of the last reconcile.
+    Cluster itself, None if it is gone. machine, pool: the owner, one of both; None in
+    `reconcile_delete` if it is gone. version: the Kubernetes version, "" if it is not set.
+    control_plane: whether it is a control plane machine; first: whether it initializes the control
+    plane (see `BootstrapProvider.initialises`). endpoint: of the control plane, None while it is
+    unknown. keys: the cluster's certificates. last_conditions: those of the last reconcile.
     """
 
     key: Key
@@ -47,10 +49,10 @@ class BootstrapOrder(Generic[T]):
     control_plane: bool = False
     first: bool = False
     endpoint: Endpoint | None = None
-    reported: Mapping[str, Condition] = field(default_factory=dict)
+    last_conditions: Mapping[str, Condition] = field(default_factory=dict)
 
 
-class BootstrapProvider(ABC, Generic[T]):
+class BootstrapProvider(RenamedMethods, ABC, Generic[T]):
     """Implement this class to generate the bootstrap data that turn machines into Nodes.
 
     initialises: whether one machine of each cluster must be the first, as with kubeadm. Then data
@@ -59,26 +61,27 @@ class BootstrapProvider(ABC, Generic[T]):
     provisioned.
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {"release": "reconcile_delete"}
     initialises: ClassVar[bool] = False
 
     @abstractmethod
-    async def data(self, order: BootstrapOrder[T]) -> BootstrapData | Failed | Waiting:
+    async def data(self, context: BootstrapContext[T]) -> BootstrapData | Failed | Waiting:
         """Generate the bootstrap data. Called until data exist, and not after that."""
 
     async def refresh(
-        self, order: BootstrapOrder[T], made: BootstrapData
+        self, context: BootstrapContext[T], current: BootstrapData
     ) -> BootstrapData | Unchanged | Waiting:
         """Return whether the data is still valid; called repeatedly while it may be used.
 
         That is until the Machine has its Node, and always for a pool, which may grow at any time.
         Only a pool's data may be replaced: a Machine may have read it already.
         """
-        del order, made
+        del context, current
         return Unchanged()
 
-    async def release(self, order: BootstrapOrder[T]) -> Released | Waiting:
+    async def reconcile_delete(self, context: BootstrapContext[T]) -> Released | Waiting:
         """Delete other resources than the data. Called only with a finalizer."""
-        del order
+        del context
         return Released()
 
     def serves(self, document: Document) -> bool:

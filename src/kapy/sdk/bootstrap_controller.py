@@ -35,14 +35,13 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import BootstrapData, Failed, Unchanged, Waiting
-from kapy.sdk.bootstrap import BootstrapOrder, BootstrapProvider
-from kapy.sdk.bootstrap_kinds import BootstrapConfigLens
+from kapy.sdk.bootstrap import BootstrapContext, BootstrapProvider
+from kapy.sdk.bootstrap_kinds import BootstrapConfigContractObject
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.bootstrap_watches import BootstrapWatches
-from kapy.sdk.failures import ProviderMistake, failed
+from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys
+from kapy.sdk.failures import ProviderMistake, failure_condition
 from kapy.sdk.init_lock import InitLock
-from kapy.sdk.keychain import ClusterKeys, Keychain
 from kapy.sdk.ownership import (
     endpoint_of,
     is_externally_managed,
@@ -50,8 +49,9 @@ from kapy.sdk.ownership import (
     machine_key,
     pool_key,
 )
-from kapy.sdk.provider_objects import ProviderObjects
+from kapy.sdk.provider_reconciler import ProviderReconciler
 from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.results import BootstrapData, Failed, Unchanged, Waiting
 
 T = TypeVar("T")
 
@@ -71,13 +71,13 @@ def add_bootstrap(
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified name
     of the provider's own, where it has something to `release`. Raises ProviderMistake.
     """
-    if not finalizer and type(provider).release is not BootstrapProvider.release:
+    if not finalizer and type(provider).reconcile_delete is not BootstrapProvider.reconcile_delete:
         raise ProviderMistake(
             f"{type(provider).__name__} has a release, which is never asked without a finalizer:"
             " pass add_bootstrap a finalizer"
         )
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    reconciler = BootstrapConfigs(runtime, kind, provider, finalizer)
+    reconciler = BootstrapConfigReconciler(runtime, kind, provider, finalizer)
     controller = Controller(
         resource.kind.lower(),
         reconciler.reconcile,
@@ -88,7 +88,7 @@ def add_bootstrap(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
+class BootstrapConfigReconciler(ProviderReconciler[BootstrapConfigContractObject], Generic[T]):
     """Reconciles the bootstrap configurations of one kind."""
 
     def __init__(
@@ -98,13 +98,13 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         provider: BootstrapProvider[T],
         finalizer: str,
     ) -> None:
-        super().__init__(runtime, kind, BootstrapConfigLens, finalizer)
+        super().__init__(runtime, kind, BootstrapConfigContractObject, finalizer)
         self._lock = InitLock.of(runtime) if provider.initialises else None
         self._provider = provider
         self._refreshes = type(provider).refresh is not BootstrapProvider.refresh
         self._machines = runtime.cache.informer(Machine)
         self._pools = runtime.cache.informer(MachinePool)
-        self._keychain = Keychain.of(runtime)
+        self._certificates = ClusterCertificates.of(runtime)
         self._data = BootstrapSecrets(runtime)
 
     async def reconcile(self, key: Key) -> Result:
@@ -112,17 +112,17 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         if is_externally_managed(draft.object.metadata):
             return DONE
-        order = self._order(draft)
+        context = self._context(draft)
         if draft.object.deleting:
             owned = machine_key(draft.object.metadata) or pool_key(draft.object.metadata)
-            release = partial(self._provider.release, order) if owned else None
-            return await self._let_go(draft, order.owner, release)
-        if order.machine is None and order.pool is None:
+            release = partial(self._provider.reconcile_delete, context) if owned else None
+            return await self._delete_then_remove_finalizer(draft, context.owner, release)
+        if context.machine is None and context.pool is None:
             return DONE  # core sets the owner reference, which changes the object
-        cluster = order.owner
+        cluster = context.owner
         if cluster is None or not self._provider.serves(document):
             return DONE
         if self._finalizer and self._finalizer not in draft.object.metadata.finalizers:
@@ -130,125 +130,142 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
             await draft.save()
         result = DONE
         if not is_paused(draft.object, cluster):
-            async with self._asking(draft, cluster, "FailedBootstrapData"):
-                result = await self._running(draft, order, cluster)
+            async with self._report_errors(draft, cluster, "FailedBootstrapData"):
+                result = await self._reconcile_normal(draft, context, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _running(
-        self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T], cluster: Cluster
+    async def _reconcile_normal(
+        self,
+        draft: Draft[BootstrapConfigContractObject],
+        context: BootstrapContext[T],
+        cluster: Cluster,
     ) -> Result:
         await self._data.keep_owned(draft.object)
         if self._is_failed(draft):
             return DONE
         if not cluster.status.initialization.infrastructure_provisioned:
-            return self._not_yet(draft, "Waiting for the Cluster's infrastructure")
+            return self._wait_for_watched(draft, "Waiting for the Cluster's infrastructure")
         if self._lock is not None and _is_initialized(cluster):
             await self._lock.release(cluster)
-        if self._is_made(draft, order):
-            return await self._made(draft, order)
+        if self._has_data(draft, context):
+            return await self._refresh_data(draft, context)
         if self._lock is not None and not _is_initialized(cluster):
-            if order.machine is None or not order.control_plane:
-                return self._not_yet(draft, "Waiting for the control plane to be initialized")
-            if not await self._lock.take(cluster, order.machine.metadata.name):
-                return self._not_yet(draft, "Waiting for another machine to initialize first")
-            order = replace(order, first=True)
-        return await self._asked(draft, order)
+            if context.machine is None or not context.control_plane:
+                return self._wait_for_watched(
+                    draft, "Waiting for the control plane to be initialized"
+                )
+            if not await self._lock.acquire(cluster, context.machine.metadata.name):
+                return self._wait_for_watched(
+                    draft, "Waiting for another machine to initialize first"
+                )
+            context = replace(context, first=True)
+        return await self._create_data(draft, context)
 
-    def _is_made(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> bool:
+    def _has_data(
+        self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
+    ) -> bool:
         """Whether there is data; a move or a restore may have lost what our status said of it."""
         status = draft.object.status
-        if not status.initialization.data_secret_created and order.machine is not None:
-            known = order.machine.spec.bootstrap.data_secret_name
+        if not status.initialization.data_secret_created and context.machine is not None:
+            known = context.machine.spec.bootstrap.data_secret_name
             if known is not None:
-                self._created(draft, known)
+                self._set_data_secret(draft, known)
         return bool(status.initialization.data_secret_created)
 
-    async def _asked(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> Result:
+    async def _create_data(
+        self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
+    ) -> Result:
         """Have data for the first time. Who is to be the first and cannot stays it: what another
         one began meanwhile could be a second cluster."""
         data = await self._data.read(draft.object)
         if data is None:
-            answer = await self._provider.data(order)
+            answer = await self._provider.data(context)
             if isinstance(answer, Waiting):
-                return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+                return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
             if isinstance(answer, Failed):
-                return self._fail(draft, answer)
+                return self._set_failed(draft, answer)
             data = answer
-            await self._data.store(draft.object, order.cluster, data)
-        self._created(draft, draft.object.metadata.name)
-        return self._available(draft, data)
+            await self._data.store(draft.object, context.cluster, data)
+        self._set_data_secret(draft, draft.object.metadata.name)
+        return self._set_available(draft, data)
 
-    async def _made(self, draft: Draft[BootstrapConfigLens], order: BootstrapOrder[T]) -> Result:
+    async def _refresh_data(
+        self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
+    ) -> Result:
         """Look after data that there is already."""
-        if not self._refreshes or not _may_be_used(order):
-            return self._available(draft, Unchanged())
+        if not self._refreshes or not _may_still_be_read(context):
+            return self._set_available(draft, Unchanged())
         made = await self._data.read(draft.object)
-        if made is None and order.pool is None:
-            return self._available(draft, Unchanged())
+        if made is None and context.pool is None:
+            return self._set_available(draft, Unchanged())
         answer = await (
-            self._provider.data(order) if made is None else self._provider.refresh(order, made)
+            self._provider.data(context) if made is None else self._provider.refresh(context, made)
         )
         if isinstance(answer, Failed):
-            return self._fail(draft, answer)
+            return self._set_failed(draft, answer)
         if isinstance(answer, Waiting):
-            self._tell_more(draft, answer.status)
-            self._available(draft, Unchanged(conditions=answer.conditions))
-            return requeue_if(after=answer.poll_after, because=answer.because)
-        if isinstance(answer, BootstrapData) and not _same(answer, made):
-            if order.pool is None:
+            self._set_status_fields(draft, answer.status)
+            self._set_available(draft, Unchanged(conditions=answer.conditions))
+            return requeue_if(after=answer.requeue_after, because=answer.message)
+        if isinstance(answer, BootstrapData) and not _is_same_data(answer, made):
+            if context.pool is None:
                 raise ProviderMistake(
                     "the boot data of a Machine must not change, it may have been read already:"
                     " answer Unchanged, or replace the Machine"
                 )
-            await self._data.store(draft.object, order.cluster, answer, renew=True)
-        return self._available(draft, answer)
+            await self._data.store(draft.object, context.cluster, answer, renew=True)
+        return self._set_available(draft, answer)
 
-    def _created(self, draft: Draft[BootstrapConfigLens], name: str) -> None:
+    def _set_data_secret(self, draft: Draft[BootstrapConfigContractObject], name: str) -> None:
         status = draft.object.status
         status.data_secret_name = status.data_secret_name or name
         status.initialization.data_secret_created = True
 
-    def _available(
-        self, draft: Draft[BootstrapConfigLens], answer: BootstrapData | Unchanged
+    def _set_available(
+        self, draft: Draft[BootstrapConfigContractObject], answer: BootstrapData | Unchanged
     ) -> Result:
-        self._tell_more(draft, answer.status)
+        self._set_status_fields(draft, answer.status)
         self._report(draft, (AVAILABLE, *answer.conditions), None)
-        return requeue_if(after=answer.look_again, because=answer.because)
+        return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
 
-    def _not_yet(self, draft: Draft[BootstrapConfigLens], because: str) -> Result:
+    def _wait_for_watched(
+        self, draft: Draft[BootstrapConfigContractObject], message: str
+    ) -> Result:
         """What is waited for is watched."""
-        return self._waiting(draft, Waiting(because=because, poll_after=None), "")
+        return self._set_waiting(draft, Waiting(message=message, requeue_after=None), "")
 
     def _report_failure(
-        self, draft: Draft[BootstrapConfigLens], answer: Failed, reason: str
+        self, draft: Draft[BootstrapConfigContractObject], answer: Failed, reason: str
     ) -> None:
         missing = false(ConditionType.DATA_SECRET_AVAILABLE, reason, answer.message)
         self._report(draft, (missing, *answer.conditions), None)
-        said = false(self.sums_up, reason, answer.message)
+        said = false(self.summary_condition, reason, answer.message)
         set_condition(draft.object, said, self._runtime.clock())
 
-    def _waiting(self, draft: Draft[BootstrapConfigLens], answer: Waiting, reason: str) -> Result:
-        type_, because = ConditionType.DATA_SECRET_AVAILABLE, answer.because
+    def _set_waiting(
+        self, draft: Draft[BootstrapConfigContractObject], answer: Waiting, reason: str
+    ) -> Result:
+        type_, because = ConditionType.DATA_SECRET_AVAILABLE, answer.message
         if draft.object.deleting:
-            return super()._waiting(draft, answer, reason)
-        self._tell_more(draft, answer.status)
+            return super()._set_waiting(draft, answer, reason)
+        self._set_status_fields(draft, answer.status)
         missing = false(type_, Reason.NOT_AVAILABLE, because)
         self._report(draft, (missing, *answer.conditions), None)
-        return requeue_if(after=answer.poll_after, because=because)
+        return requeue_if(after=answer.requeue_after, because=because)
 
-    def _tell(self, draft: Draft[BootstrapConfigLens], error: Exception) -> bool:
+    def _report_error(self, draft: Draft[BootstrapConfigContractObject], error: Exception) -> bool:
         status = draft.object.status
         if status.initialization.data_secret_created or draft.object.deleting:
-            return super()._tell(draft, error)
-        said = failed(error, ConditionType.DATA_SECRET_AVAILABLE)
+            return super()._report_error(draft, error)
+        said = failure_condition(error, ConditionType.DATA_SECRET_AVAILABLE)
         if said is not None:
             self._report(draft, (said,), None)
         return said is not None
 
     def _report(
         self,
-        draft: Draft[BootstrapConfigLens],
+        draft: Draft[BootstrapConfigContractObject],
         conditions: Sequence[Condition],
         ready: Condition | None,
     ) -> None:
@@ -257,35 +274,35 @@ class BootstrapConfigs(ProviderObjects[BootstrapConfigLens], Generic[T]):
         types = [one.type for one in conditions]
         report_v1beta1(draft.object, legacy, types, self._runtime.clock(), counted=False)
 
-    def _order(self, draft: Draft[BootstrapConfigLens]) -> BootstrapOrder[T]:
-        lens, kind = draft.object, self._kind
-        machine, pool = self._machine(lens), self._pool(lens)
-        owner = labelled_cluster(lens.metadata) or Key(lens.metadata.namespace, "")
+    def _context(self, draft: Draft[BootstrapConfigContractObject]) -> BootstrapContext[T]:
+        contract, kind = draft.object, self._kind
+        machine, pool = self._machine(contract), self._pool(contract)
+        owner = labelled_cluster(contract.metadata) or Key(contract.metadata.namespace, "")
         for one in (machine, pool):
             if one is not None:
-                owner = Key(lens.metadata.namespace, one.spec.cluster_name)
+                owner = Key(contract.metadata.namespace, one.spec.cluster_name)
         cluster = self._clusters.get(owner)
         obj: Any = draft.before if isinstance(kind, Resource) else read(draft.before, kind)
-        return BootstrapOrder(
-            key=lens.key,
-            uid=lens.metadata.uid,
+        return BootstrapContext(
+            key=contract.key,
+            uid=contract.metadata.uid,
             object=obj,
             cluster=owner,
             owner=cluster,
             machine=machine,
             pool=pool,
-            keys=ClusterKeys(self._keychain, owner, owner_reference(lens)),
+            keys=ClusterKeys(self._certificates, owner, owner_reference(contract)),
             version=_version(machine, pool),
             control_plane=machine is not None and is_control_plane(machine),
             endpoint=endpoint_of(cluster),
-            reported={one.type: one for one in lens.status.conditions},
+            last_conditions={one.type: one for one in contract.status.conditions},
         )
 
-    def _machine(self, obj: BootstrapConfigLens) -> Machine | None:
+    def _machine(self, obj: BootstrapConfigContractObject) -> Machine | None:
         key = machine_key(obj.metadata)
         return None if key is None else self._machines.get(key)
 
-    def _pool(self, obj: BootstrapConfigLens) -> MachinePool | None:
+    def _pool(self, obj: BootstrapConfigContractObject) -> MachinePool | None:
         key = pool_key(obj.metadata)
         return None if key is None else self._pools.get(key)
 
@@ -300,11 +317,11 @@ def _is_initialized(cluster: Cluster) -> bool:
     return is_true(cluster.status.conditions, ConditionType.CONTROL_PLANE_INITIALIZED)
 
 
-def _may_be_used(order: BootstrapOrder[Any]) -> bool:
+def _may_still_be_read(context: BootstrapContext[Any]) -> bool:
     """Whether a machine may still start with the data: a pool's any time, a Machine's until it
     has its Node."""
-    return order.machine is None or order.machine.status.node_ref is None
+    return context.machine is None or context.machine.status.node_ref is None
 
 
-def _same(one: BootstrapData, other: BootstrapData | None) -> bool:
+def _is_same_data(one: BootstrapData, other: BootstrapData | None) -> bool:
     return other is not None and (one.value, one.format) == (other.value, other.format)

@@ -15,7 +15,7 @@ from msgspec import field
 from kapy.api.status import Conditions, Deprecated
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
-from kapy.sdk.lens import Lens, LensStatus
+from kapy.sdk.contract_objects import ContractObject, ContractStatus
 
 
 class BootstrapInitialization(Model):
@@ -34,7 +34,7 @@ class BootstrapInitialization(Model):
     ] = None
 
 
-class BootstrapConfigStatus(LensStatus):
+class BootstrapConfigStatus(ContractStatus):
     """BootstrapConfigStatus is the base of the observed state of a bootstrap configuration."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
@@ -58,7 +58,7 @@ class BootstrapConfigStatus(LensStatus):
     deprecated: Deprecated = None
 
 
-class BootstrapConfigLens(Lens):
+class BootstrapConfigContractObject(ContractObject):
     """BootstrapConfigLens is a bootstrap configuration with the fields of its contract."""
 
     status: BootstrapConfigStatus = field(default_factory=BootstrapConfigStatus)

@@ -15,8 +15,8 @@ from kapy.kube.meta import Object, OwnerReference, owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
 from kapy.remote.secrets import KUBECONFIG_VALUE, cluster_secret, secret_value
-from kapy.sdk.answers import BootstrapData
-from kapy.sdk.bootstrap_data import LABELLED
+from kapy.sdk.bootstrap_data_reader import LABELLED
+from kapy.sdk.results import BootstrapData
 
 VALUE: Final = KUBECONFIG_VALUE
 FORMAT: Final = "format"

@@ -16,8 +16,8 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.secrets import has_purpose_suffix
-from kapy.sdk.bootstrap_data import LABELLED
-from kapy.sdk.changes import cluster_of, gates, is_update, machine_template
+from kapy.sdk.bootstrap_data_reader import LABELLED
+from kapy.sdk.changes import cluster_of, is_update, machine_spec_of, start_conditions
 
 BY_CLUSTER: Final = "sdk/bootstrap-cluster"
 
@@ -52,7 +52,7 @@ class BootstrapWatches:
             yield from self._of(str(Key(namespace, cluster)))
         if is_update(change, _booted):
             return
-        reference = (machine_template(document).get("bootstrap") or {}).get("configRef") or {}
+        reference = (machine_spec_of(document).get("bootstrap") or {}).get("configRef") or {}
         wanted = (self._resource.group, self._resource.kind)
         if (reference.get("apiGroup"), reference.get("kind")) == wanted:
             yield Key(document["metadata"]["namespace"], reference["name"])
@@ -91,4 +91,4 @@ def _owners(secret: Document) -> Any:
 
 
 def _steps(cluster: Document) -> Any:
-    return gates(cluster), (cluster.get("spec") or {}).get("controlPlaneEndpoint")
+    return start_conditions(cluster), (cluster.get("spec") or {}).get("controlPlaneEndpoint")

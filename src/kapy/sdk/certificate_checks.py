@@ -18,7 +18,7 @@ from kapy.kube.pki import (
     public_key,
 )
 from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, CERTIFICATE, PRIVATE_KEY, SERVICE_ACCOUNT
-from kapy.sdk.cluster_certificates import ClusterCertificate
+from kapy.sdk.certificate_specs import ClusterCertificate
 
 _UNREADABLE: Final = f"{CERTIFICATE} holds no certificate in PEM form that can be read"
 _NO_AUTHORITY: Final = f"the certificate in {CERTIFICATE} is not one of an authority (CA:TRUE)"

@@ -10,7 +10,7 @@ from kapy.engine.cache import Change
 from kapy.kube import Document, Key
 
 
-def machine_template(owner: Document) -> Document:
+def machine_spec_of(owner: Document) -> Document:
     """Return the machine spec: a Machine's own, or that of a pool."""
     spec: Document = owner.get("spec") or {}
     found: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
@@ -24,13 +24,13 @@ def is_update(change: Change, seen: Any) -> bool:
     return bool(seen(change.old) == seen(change.new))
 
 
-def wishes(machine: Document) -> Any:
+def desired_state(machine: Document) -> Any:
     """Return the desired state of a Machine or MachinePool, including deletion."""
     metadata = machine["metadata"]
     return machine.get("spec"), metadata.get("labels"), metadata.get("deletionTimestamp")
 
 
-def gates(cluster: Document) -> Any:
+def start_conditions(cluster: Document) -> Any:
     """Return the fields of a Cluster that start or pause its machines."""
     status = cluster.get("status") or {}
     initialized = next(

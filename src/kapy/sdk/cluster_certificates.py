@@ -1,37 +1,230 @@
-"""The certificates that a management plane creates for a cluster.
-
-Cluster API creates the CAs itself and keeps them in Secrets (`kapy.remote.secrets`), so that every
-control plane machine gets the same.
-"""
+"""Find and store a cluster's certificates in its Secrets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy.kube.pki import Algorithm, KeyPair, new_ca, public_key
-from kapy.remote.secrets import SERVICE_ACCOUNT
+from kapy._aio.clock import Clock
+from kapy.client.client import Client
+from kapy.engine.cache import Informer
+from kapy.engine.failure import NotYet
+from kapy.engine.private_keys import PrivateKeyPool
+from kapy.engine.runtime import Runtime
+from kapy.kube import Document, Key
+from kapy.kube.errors import AlreadyExists, KapyError, NotFound
+from kapy.kube.meta import OwnerReference
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
+from kapy.kube.pki import KeyPair
+from kapy.kube.renamed import RenamedMember
+from kapy.remote.secrets import (
+    CLUSTER_CA,
+    CLUSTER_NAME_LABEL,
+    SECRET_TYPE,
+    BadSecret,
+    UnusableSecrets,
+    certificate_secret,
+    is_watched,
+    key_pair,
+    secret_key,
+    secret_problem,
+)
+from kapy.sdk.certificate_checks import certificate_problem
+from kapy.sdk.certificate_specs import ClusterCertificate, new_key_pair
 
-CA_LIFE: Final = timedelta(days=3650)
+CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
+"""Label selector of the Secrets that are watched; a user's own may lack the label."""
+
+MAX_CHECKED: Final = 10_000
+"""States of Secrets that are remembered."""
+
+
+class ExternalCertificateMissing(KapyError):
+    """A certificate that the user provides (external etcd) does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterCertificate:
-    """One certificate of a cluster.
+class StoredCertificate:
+    """A certificate in its Secret."""
 
-    purpose: as in the Secret's name. external: created by the user (external etcd). life,
-    algorithm: for its creation.
-    """
-
-    purpose: str
-    external: bool = field(default=False, kw_only=True)
-    life: timedelta = field(default=CA_LIFE, kw_only=True)
-    algorithm: Algorithm = field(default="RSA-2048", kw_only=True)
+    pair: KeyPair
+    secret: Document
 
 
-def made(certificate: ClusterCertificate, now: datetime, key: bytes) -> KeyPair:
-    """Return a new key pair; only a public key for service accounts."""
-    if certificate.purpose == SERVICE_ACCOUNT:
-        return KeyPair(public_key(key), key)
-    return new_ca("kubernetes", now=now, valid=certificate.life, key=key)
+class ClusterCertificates:
+    """The certificate Secrets of all clusters."""
+
+    find_or_make = RenamedMember("find_or_create")
+    make = RenamedMember("create")
+    own = RenamedMember("set_controller")
+
+    def __init__(
+        self, client: Client, secrets: Informer[Document], clock: Clock, keys: PrivateKeyPool
+    ) -> None:
+        self._client = client
+        self._keys = keys
+        self._secrets = secrets
+        self._clock = clock
+        # By Secret and use: the resourceVersion that was checked, and what is wrong.
+        self._checked: dict[tuple[Key, ClusterCertificate], tuple[str, str]] = {}
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> ClusterCertificates:
+        """Return the certificates, read through the runtime's cache."""
+        secrets = runtime.cache.informer(SECRETS, labels=CLUSTER_SECRETS)
+        return cls(runtime.client, secrets, runtime.clock, runtime.private_keys)
+
+    async def secret(self, cluster: Key, purpose: str) -> Document | None:
+        """Return a cluster's Secret from the cache or, if it lacks the label, from the server."""
+        key = secret_key(cluster, purpose)
+        cached = self._secrets.raw(key)
+        if cached is not None:
+            return cached
+        try:
+            return await self._client.get(SECRETS, key)
+        except NotFound:
+            return None
+
+    async def find(
+        self, cluster: Key, certificates: Sequence[ClusterCertificate], *, checked: bool = True
+    ) -> dict[str, StoredCertificate]:
+        """Return the existing certificates by purpose. checked: only if they fit their keys.
+
+        Raises ExternalCertificateMissing, UnusableSecrets; BadSecret if not checked.
+        """
+        secrets = await self._secrets_of(cluster, certificates)
+        found: dict[str, StoredCertificate] = {}
+        unusable: list[tuple[Document, str]] = []
+        for certificate, secret in zip(certificates, secrets, strict=True):
+            if secret is None:
+                if certificate.external:
+                    key = secret_key(cluster, certificate.purpose)
+                    raise ExternalCertificateMissing(
+                        f"external certificate not found: Secret {key}"
+                    )
+                continue
+            if checked and (problem := self._problem(certificate, secret)):
+                unusable.append((secret, problem))
+            else:
+                found[certificate.purpose] = StoredCertificate(key_pair(secret), secret)
+        if unusable:
+            raise UnusableSecrets(
+                (secret_problem(secret, problem) for secret, problem in unusable),
+                is_watched=all(is_watched(secret) for secret, _ in unusable),
+            )
+        return found
+
+    async def find_or_create(
+        self,
+        cluster: Key,
+        certificates: Sequence[ClusterCertificate],
+        owner: OwnerReference,
+        *,
+        checked: bool = True,
+    ) -> dict[str, StoredCertificate]:
+        """Return the certificates by purpose, after creating missing ones; nothing is created
+        beside unusable ones. Raises as `find`.
+        """
+        stored = await self.find(cluster, certificates, checked=checked)
+        missing = [one for one in certificates if one.purpose not in stored]
+        return stored | await self.create(cluster, missing, owner)
+
+    async def create(
+        self, cluster: Key, ours: Sequence[ClusterCertificate], owner: OwnerReference
+    ) -> dict[str, StoredCertificate]:
+        """Create missing certificates, by purpose.
+
+        Keys are generated concurrently. A Secret that appears meanwhile wins. Raises
+        UnusableSecrets.
+        """
+        stored: dict[str, StoredCertificate] = {}
+        if not ours:
+            return stored
+        keys = await asyncio.gather(*(self._keys.new(one.algorithm) for one in ours))
+        now = self._clock()
+        pairs = [new_key_pair(one, now, key) for one, key in zip(ours, keys, strict=True)]
+        for certificate, pair in zip(ours, pairs, strict=True):
+            stored[certificate.purpose] = await self._store(cluster, certificate, pair, owner)
+        return stored
+
+    async def set_controller(self, secret: Document, owner: OwnerReference) -> Document:
+        """Make `owner` the controller of a Secret that Cluster API created (not of a user's)."""
+        wanted = encode(owner)
+        there: list[Document] = secret["metadata"].get("ownerReferences") or []
+        if wanted in there or secret.get("type") != SECRET_TYPE:
+            return secret
+        others = [one for one in there if not one.get("controller") and one["uid"] != owner.uid]
+        patch = {
+            "metadata": {
+                "ownerReferences": [*others, wanted],
+                "resourceVersion": secret["metadata"]["resourceVersion"],
+            }
+        }
+        return await self._client.patch(SECRETS, Key.of(secret), patch)
+
+    async def _secrets_of(
+        self, cluster: Key, certificates: Sequence[ClusterCertificate]
+    ) -> list[Document | None]:
+        """Return all Secrets; those that are not in the cache are read concurrently."""
+        cached = [self._secrets.raw(secret_key(cluster, one.purpose)) for one in certificates]
+        if None not in cached:
+            return cached
+        return await asyncio.gather(*(self.secret(cluster, one.purpose) for one in certificates))
+
+    def _problem(self, certificate: ClusterCertificate, secret: Document) -> str:
+        """Return what is wrong with a Secret; each state of it is checked once."""
+        key, version = Key.of(secret), secret["metadata"]["resourceVersion"]
+        known = self._checked.get((key, certificate))
+        if known is None or known[0] != version:
+            try:
+                problem = certificate_problem(certificate, key_pair(secret))
+            except BadSecret as error:
+                problem = str(error).removeprefix(f"Secret {key}: ")
+            if len(self._checked) >= MAX_CHECKED:
+                self._checked.clear()
+            known = self._checked[(key, certificate)] = version, problem
+        return known[1]
+
+    async def _store(
+        self, cluster: Key, certificate: ClusterCertificate, pair: KeyPair, owner: OwnerReference
+    ) -> StoredCertificate:
+        secret = certificate_secret(cluster, certificate.purpose, pair, owner)
+        try:
+            return StoredCertificate(pair, await self._client.create(SECRETS, secret))
+        except AlreadyExists:
+            return (await self.find(cluster, [certificate]))[certificate.purpose]
+
+
+class ClusterKeys:
+    """The certificates of one cluster. owner: of generated certificates."""
+
+    def __init__(
+        self, certificates: ClusterCertificates, cluster: Key, owner: OwnerReference
+    ) -> None:
+        self._certificates = certificates
+        self._cluster = cluster
+        self._owner = owner
+
+    async def get(self, purpose: str = CLUSTER_CA) -> KeyPair:
+        """Return the key pair of a purpose (`ca`, `etcd`, `proxy`, `sa`, …).
+
+        Raises NotYet while it does not exist, which the SDK waits for; BadSecret.
+        """
+        secret = await self._certificates.secret(self._cluster, purpose)
+        if secret is None:
+            raise NotYet(
+                f"waiting for the Secret {secret_key(self._cluster, purpose)} with the cluster's"
+                f' certificate "{purpose}"'
+            )
+        return key_pair(secret)
+
+    async def ensure(self, *wanted: ClusterCertificate) -> dict[str, KeyPair]:
+        """Return the key pairs by purpose, after creating missing ones once.
+
+        Raises ExternalCertificateMissing, UnusableSecrets.
+        """
+        stored = await self._certificates.find_or_create(self._cluster, wanted, self._owner)
+        return {purpose: one.pair for purpose, one in stored.items()}

@@ -1,9 +1,9 @@
 """The interface of providers of hosted control planes (such as EKS).
 
-A provider reports and advances the state of a control plane (`converge`), and deletes it
-(`release`). The SDK implements the rest of the ControlPlane contract:
+A provider reports and advances the state of a control plane (`reconcile_normal`), and deletes it
+(`reconcile_delete`). The SDK implements the rest of the ControlPlane contract:
 `kapy.sdk.control_plane_controller`. For control planes that consist of Machines see
-`kapy.sdk.control_plane_of_machines`.
+`kapy.sdk.machine_based_control_plane`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
 from kapy.kube.pki import Algorithm
-from kapy.sdk.answers import ControlPlaneProvisioned, Endpoint, Failed, Released, Waiting
-from kapy.sdk.keychain import ClusterKeys
+from kapy.kube.renamed import RenamedMethods, renamed_fields
+from kapy.sdk.cluster_certificates import ClusterKeys
+from kapy.sdk.results import ControlPlaneProvisioned, Endpoint, Failed, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_fields(reported="last_conditions")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlPlaneOrder(Generic[T]):
-    """A request to create or delete a control plane; read-only for the provider.
+class ControlPlaneContext(Generic[T]):
+    """The input for creating or deleting a control plane; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster; owner: the
     Cluster itself, None if it is gone. version: the Kubernetes version, with a v. replicas: the
     wanted instances, None if not set. endpoint: the one that is set already, here or in the
     Cluster; immutable. initialized: whether the control plane has ever served requests. keys: the
-    cluster's certificates, generated on demand. reported: the conditions of the last reconcile.
+    cluster's certificates, generated on demand. last_conditions: those of the last reconcile.
     """
 
     key: Key
@@ -44,10 +46,10 @@ class ControlPlaneOrder(Generic[T]):
     replicas: int | None = None
     endpoint: Endpoint | None = None
     initialized: bool = False
-    reported: Mapping[str, Condition] = field(default_factory=dict)
+    last_conditions: Mapping[str, Condition] = field(default_factory=dict)
 
 
-class AnyControlPlaneProvider(ABC, Generic[T]):
+class AnyControlPlaneProvider(RenamedMethods, ABC, Generic[T]):
     """The settings and methods of all control plane providers.
 
     provides_endpoint: whether the control plane has its own endpoint. Otherwise it waits for the
@@ -81,11 +83,15 @@ class ControlPlaneProvider(AnyControlPlaneProvider[T]):
     external: they have no Nodes in their cluster either (`status.externalManagedControlPlane`).
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        "converge": "reconcile_normal",
+        "release": "reconcile_delete",
+    }
     external: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(
-        self, order: ControlPlaneOrder[T]
+    async def reconcile_normal(
+        self, context: ControlPlaneContext[T]
     ) -> ControlPlaneProvisioned | Failed | Waiting:
         """Advance towards the desired state and return the current state. Called repeatedly.
 
@@ -94,7 +100,7 @@ class ControlPlaneProvider(AnyControlPlaneProvider[T]):
         """
 
     @abstractmethod
-    async def release(self, order: ControlPlaneOrder[T]) -> Released | Waiting:
+    async def reconcile_delete(self, context: ControlPlaneContext[T]) -> Released | Waiting:
         """Delete the control plane by one step. Must return Released for one that never existed.
 
         Called after the cluster's worker machines are gone.

@@ -1,6 +1,6 @@
 """The ControlPlane contract (v1beta2), kept for any provider of control planes without Machines.
 
-What all control planes have alike is in `kapy.sdk.control_plane_objects`.
+What all control planes have alike is in `kapy.sdk.control_plane_reconciler`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
 from kapy.kube.version import InvalidVersion, parse_tolerant
-from kapy.sdk.answers import ControlPlaneProvisioned, Failed, Released, Waiting
-from kapy.sdk.control_plane import ControlPlaneOrder, ControlPlaneProvider
-from kapy.sdk.control_plane_kinds import ControlPlaneLens, ControlPlaneStatus
-from kapy.sdk.control_plane_objects import ControlPlaneObjects, unavailable
+from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
+from kapy.sdk.control_plane_kinds import ControlPlaneContractObject, ControlPlaneStatus
+from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, unavailable
 from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.results import ControlPlaneProvisioned, Failed, Released, Waiting
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def add_control_plane(
     of the provider's own.
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    reconciler = ControlPlanes(runtime, kind, provider, finalizer)
+    reconciler = HostedControlPlaneReconciler(runtime, kind, provider, finalizer)
     controller = Controller(
         resource.kind.lower(),
         reconciler.reconcile,
@@ -50,7 +50,7 @@ def add_control_plane(
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
+class HostedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
     """Reconciles control planes that somebody runs."""
 
     def __init__(
@@ -63,48 +63,52 @@ class ControlPlanes(ControlPlaneObjects[T], Generic[T]):
         super().__init__(runtime, kind, provider, finalizer)
         self._provider = provider
 
-    async def _running(self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]) -> Result:
-        answer = await self._provider.converge(order)
+    async def _reconcile_normal(
+        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
+    ) -> Result:
+        answer = await self._provider.reconcile_normal(context)
         if isinstance(answer, Waiting):
-            return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+            return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
         if isinstance(answer, Failed):
-            return self._fail(draft, answer)
-        return await self._provisioned(draft, order, answer)
+            return self._set_failed(draft, answer)
+        return await self._set_provisioned(draft, context, answer)
 
-    async def _release(
-        self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]
+    async def _call_delete(
+        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
     ) -> Released | Waiting:
         del draft
-        return await self._provider.release(order)
+        return await self._provider.reconcile_delete(context)
 
-    async def _provisioned(
+    async def _set_provisioned(
         self,
-        draft: Draft[ControlPlaneLens],
-        order: ControlPlaneOrder[T],
+        draft: Draft[ControlPlaneContractObject],
+        context: ControlPlaneContext[T],
         answer: ControlPlaneProvisioned,
     ) -> Result:
-        _check(answer, order)
-        self._tell_more(draft, answer.status)
+        _check(answer, context)
+        self._set_status_fields(draft, answer.status)
         await self._set_endpoint(draft, answer.endpoint)
         result = DONE
         if answer.initialized or answer.kubeconfig or answer.authority is not None:
             result = await self._keep_kubeconfig(
-                draft, order, kubeconfig=answer.kubeconfig, authority=answer.authority
+                draft, context, kubeconfig=answer.kubeconfig, authority=answer.authority
             )
         status = draft.object.status
         if answer.initialized:
             status.initialization.control_plane_initialized = True
         status.external_managed_control_plane = self._provider.external or None
-        _count(status, order, answer)
+        _set_replicas(status, context, answer)
         ready = unavailable("Waiting for the control plane to be initialized")
         if status.initialization.control_plane_initialized:
             ready = true(ConditionType.AVAILABLE, Reason.AVAILABLE)
         self._report(draft, answer.conditions, ready)
-        return result.earlier_of(requeue_if(after=answer.look_again, because=answer.because))
+        return result.earlier_of(
+            requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
+        )
 
 
-def _check(answer: ControlPlaneProvisioned, order: ControlPlaneOrder[Any]) -> None:
-    if answer.initialized and (answer.endpoint or order.endpoint) is None:
+def _check(answer: ControlPlaneProvisioned, context: ControlPlaneContext[Any]) -> None:
+    if answer.initialized and (answer.endpoint or context.endpoint) is None:
         raise ProviderMistake(
             "a control plane that is initialized has an endpoint: answer one, or set"
             " provides_endpoint = False to wait for the Cluster's"
@@ -118,8 +122,8 @@ def _check(answer: ControlPlaneProvisioned, order: ControlPlaneOrder[Any]) -> No
             ) from None
 
 
-def _count(
-    status: ControlPlaneStatus, order: ControlPlaneOrder[Any], answer: ControlPlaneProvisioned
+def _set_replicas(
+    status: ControlPlaneStatus, context: ControlPlaneContext[Any], answer: ControlPlaneProvisioned
 ) -> None:
     replicas, version = answer.replicas, answer.version
     if version:
@@ -127,7 +131,7 @@ def _count(
         status.version = version
         status.versions = [StatusVersion(version=version, replicas=total)]
     if replicas is not None:
-        status.selector = f"{Label.CLUSTER_NAME}={order.cluster.name},{Label.CONTROL_PLANE}"
+        status.selector = f"{Label.CLUSTER_NAME}={context.cluster.name},{Label.CONTROL_PLANE}"
         status.replicas, status.ready_replicas = replicas.total, replicas.ready
         status.available_replicas = replicas.available
         status.up_to_date_replicas = replicas.up_to_date

@@ -17,15 +17,15 @@ from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
-from kapy.sdk.control_plane_kinds import MachineControlPlaneLens
+from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
 
 
-def hook_of(plane: MachineControlPlaneLens) -> str:
+def pre_terminate_hook(plane: MachineControlPlaneContractObject) -> str:
     """Return the annotation that delays a Machine's shutdown until the provider agrees."""
     return f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/{plane.RESOURCE.kind.lower()}"
 
 
-def labels_of(plane: MachineControlPlaneLens, cluster: str) -> dict[str, str]:
+def machine_labels(plane: MachineControlPlaneContractObject, cluster: str) -> dict[str, str]:
     """Return the labels of a Machine and its objects."""
     return {
         **plane.spec.machine_template.metadata.labels,
@@ -35,7 +35,9 @@ def labels_of(plane: MachineControlPlaneLens, cluster: str) -> dict[str, str]:
     }
 
 
-def name_of(plane: MachineControlPlaneLens, machines: Iterable[Machine], attempt: int) -> str:
+def machine_name(
+    plane: MachineControlPlaneContractObject, machines: Iterable[Machine], attempt: int
+) -> str:
     """Return the name of the next Machine, deterministically.
 
     It depends on the generation and the existing Machines: both change with every step of a rollout
@@ -46,8 +48,12 @@ def name_of(plane: MachineControlPlaneLens, machines: Iterable[Machine], attempt
     return generated_name(f"{metadata.name}-", metadata.uid, metadata.generation, *there, attempt)
 
 
-def belonging_metadata(
-    plane: MachineControlPlaneLens, cluster: str, resource: Resource, name: str, uid: str = ""
+def owned_metadata(
+    plane: MachineControlPlaneContractObject,
+    cluster: str,
+    resource: Resource,
+    name: str,
+    uid: str = "",
 ) -> Document:
     """Return labels and annotations of a Machine's objects, which are changed in place."""
     return {
@@ -57,14 +63,14 @@ def belonging_metadata(
             "name": name,
             "namespace": plane.metadata.namespace,
             **_unless_empty("uid", uid),
-            "labels": labels_of(plane, cluster),
+            "labels": machine_labels(plane, cluster),
             "annotations": dict(plane.spec.machine_template.metadata.annotations),
         },
     }
 
 
 def new_config(
-    plane: MachineControlPlaneLens, cluster: str, name: str, wanted: Document
+    plane: MachineControlPlaneContractObject, cluster: str, name: str, wanted: Document
 ) -> Document:
     """Return the bootstrap configuration of a new Machine. Its owner is no controller, since the
     Machine will be.
@@ -77,7 +83,7 @@ def new_config(
         "metadata": {
             "name": name,
             "namespace": plane.metadata.namespace,
-            "labels": {**(given.get("labels") or {}), **labels_of(plane, cluster)},
+            "labels": {**(given.get("labels") or {}), **machine_labels(plane, cluster)},
             "annotations": {**(given.get("annotations") or {}), **annotations},
             "ownerReferences": [encode(owner_reference(plane))],
         },
@@ -86,7 +92,7 @@ def new_config(
 
 
 def new_machine(
-    plane: MachineControlPlaneLens,
+    plane: MachineControlPlaneContractObject,
     cluster: str,
     name: str,
     failure_domain: str,
@@ -98,10 +104,12 @@ def new_machine(
     """Return a new Machine."""
     metadata = {"name": name, "namespace": plane.metadata.namespace}
     spec = _spec(plane, cluster, failure_domain, version, infrastructure, config)
-    return _machine(plane, cluster, metadata, spec, hooked=True)
+    return _machine(plane, cluster, metadata, spec, with_hook=True)
 
 
-def kept_machine(plane: MachineControlPlaneLens, cluster: str, machine: Machine) -> Document:
+def updated_machine(
+    plane: MachineControlPlaneContractObject, cluster: str, machine: Machine
+) -> Document:
     """Return an existing Machine with its mutable fields updated."""
     there, metadata = machine.spec, machine.metadata
     spec = _spec(
@@ -113,16 +121,18 @@ def kept_machine(plane: MachineControlPlaneLens, cluster: str, machine: Machine)
         there.bootstrap.config_ref,
     )
     named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
-    return _machine(plane, cluster, named, spec, hooked=hook_of(plane) in metadata.annotations)
+    return _machine(
+        plane, cluster, named, spec, with_hook=pre_terminate_hook(plane) in metadata.annotations
+    )
 
 
 def _machine(
-    plane: MachineControlPlaneLens,
+    plane: MachineControlPlaneContractObject,
     cluster: str,
     metadata: Document,
     spec: Document,
     *,
-    hooked: bool,
+    with_hook: bool,
 ) -> Document:
     owner = owner_reference(plane, controller=True, block_deletion=True)
     annotations = dict(plane.spec.machine_template.metadata.annotations)
@@ -131,8 +141,11 @@ def _machine(
         "kind": Machine.RESOURCE.kind,
         "metadata": {
             **metadata,
-            "labels": labels_of(plane, cluster),
-            "annotations": {**annotations, **({hook_of(plane): ""} if hooked else {})},
+            "labels": machine_labels(plane, cluster),
+            "annotations": {
+                **annotations,
+                **({pre_terminate_hook(plane): ""} if with_hook else {}),
+            },
             "ownerReferences": [encode(owner)],
         },
         "spec": spec,
@@ -140,7 +153,7 @@ def _machine(
 
 
 def _spec(
-    plane: MachineControlPlaneLens,
+    plane: MachineControlPlaneContractObject,
     cluster: str,
     failure_domain: str,
     version: str,

@@ -1,6 +1,6 @@
 """What kinds of control planes have: the fields that the contract asks for, of authors and here.
 
-class StackSpec(ControlPlaneOfMachinesSpec, kw_only=True):
+class StackSpec(MachineBasedControlPlaneSpec, kw_only=True):
     size: Annotated[str, rules("How large it is.")] = "small"
 
 class Stack(Object, kw_only=True):
@@ -31,7 +31,7 @@ from kapy.api.status import (
 )
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
-from kapy.sdk.lens import Lens, LensStatus
+from kapy.sdk.contract_objects import ContractObject, ContractStatus
 
 
 class ControlPlaneInitialization(Model):
@@ -80,7 +80,7 @@ class ControlPlaneSpec(Model):
     ] = ""
 
 
-class ControlPlaneStatus(LensStatus):
+class ControlPlaneStatus(ContractStatus):
     """ControlPlaneStatus is the base of the observed state of a control plane."""
 
     SCHEMA: ClassVar[Document] = {"minProperties": 1}
@@ -117,7 +117,7 @@ class ControlPlaneStatus(LensStatus):
     deprecated: Deprecated = None
 
 
-class ControlPlaneLens(Lens):
+class ControlPlaneContractObject(ContractObject):
     """ControlPlaneLens is a control plane with the fields of its contract."""
 
     spec: ControlPlaneSpec = field(default_factory=ControlPlaneSpec)
@@ -140,8 +140,8 @@ class RolloutSpec(Model):
     ] = None
 
 
-class ControlPlaneOfMachinesSpec(ControlPlaneSpec, kw_only=True):
-    """ControlPlaneOfMachinesSpec is the base of the desired state of a control plane that
+class MachineBasedControlPlaneSpec(ControlPlaneSpec, kw_only=True):
+    """MachineBasedControlPlaneSpec is the base of the desired state of a control plane that
     consists of Machines.
     """
 
@@ -153,7 +153,7 @@ class ControlPlaneOfMachinesSpec(ControlPlaneSpec, kw_only=True):
     ] = field(default_factory=RolloutSpec)
 
 
-class MachineControlPlaneLens(ControlPlaneLens, kw_only=True):
+class MachineControlPlaneContractObject(ControlPlaneContractObject, kw_only=True):
     """MachineControlPlaneLens is a control plane of Machines with the fields of its contract."""
 
-    spec: ControlPlaneOfMachinesSpec
+    spec: MachineBasedControlPlaneSpec

@@ -16,7 +16,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.secrets import has_purpose_suffix
-from kapy.sdk.bootstrap_data import LABELLED
+from kapy.sdk.bootstrap_data_reader import LABELLED
 from kapy.sdk.changes import cluster_of, is_update
 
 BY_CLUSTER: Final = "sdk/machines-of-cluster"
@@ -34,27 +34,27 @@ class ControlPlaneWatches:
         self._secrets = cache.informer(SECRETS, labels=LABELLED)
 
     def attach(
-        self, controller: Controller, noting: Callable[[Mapper], Mapper] = lambda keys: keys
+        self, controller: Controller, wrap: Callable[[Mapper], Mapper] = lambda keys: keys
     ) -> None:
         """Add the watches to a controller. noting: wraps their mappers."""
         controller.watch(self._objects, unblocking_only(own_key), debounce=STATUS_DEBOUNCE)
-        controller.watch(self._objects, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
-        controller.watch(self._clusters, noting(self.of_cluster), debounce=STATUS_DEBOUNCE)
-        controller.watch(self._secrets, noting(self.of_secret), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._objects, wrap(own_key), debounce=AGGREGATE_DEBOUNCE)
+        controller.watch(self._clusters, wrap(self.of_cluster), debounce=STATUS_DEBOUNCE)
+        controller.watch(self._secrets, wrap(self.of_secret), debounce=STATUS_DEBOUNCE)
         for machines in self._machines:
             machines.add_index(BY_CLUSTER, cluster_of)
-            controller.watch(machines, noting(self.of_gone))
+            controller.watch(machines, wrap(self.of_deleted))
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a relevant change of a Cluster to its control plane."""
-        return () if is_update(change, _matters) else self._of(change.document)
+        return () if is_update(change, _relevant_fields) else self._of(change.document)
 
     def of_secret(self, change: Change) -> Iterable[Key]:
         """Map a changed certificate or kubeconfig Secret to the control plane."""
         if has_purpose_suffix(change.document["metadata"]["name"]):
             yield from self._of_label(change.document)
 
-    def of_gone(self, change: Change) -> Iterable[Key]:
+    def of_deleted(self, change: Change) -> Iterable[Key]:
         """Map a deleted worker to the control plane, whose deletion may wait for it."""
         if change.new is None:
             yield from self._of_label(change.document)
@@ -81,7 +81,7 @@ class ControlPlaneWatches:
             yield Key(cluster["metadata"]["namespace"], reference["name"])
 
 
-def _matters(cluster: Document) -> Any:
+def _relevant_fields(cluster: Document) -> Any:
     """Return the fields of a Cluster that its control plane depends on."""
     status = cluster.get("status") or {}
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")

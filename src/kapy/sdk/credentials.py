@@ -8,12 +8,13 @@ its Secret is:
       allowedNamespaces: {list: [team-a], selector: {matchLabels: {tier: gold}}}
       secretRef: {name: paper, namespace: paper-system}
 
-    tenants = Tenants(runtime, PaperCluster.RESOURCE, identity=PaperIdentity.RESOURCE,
-                      finalizer="paper.example.dev/credentials", namespace="paper-system")
+    tenants = TenantCredentials(runtime, PaperCluster.RESOURCE, identity=PaperIdentity.RESOURCE,
+                                finalizer="paper.example.dev/credentials",
+                                namespace="paper-system")
     add_infra_cluster(runtime, PaperCluster, land, finalizer=…, credentials=tenants)
     add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, credentials=tenants)
 
-Each order then has its `credential`. An object that may not use one is not acted upon, and its
+Each context then has its `credential`. An object that may not use one is not acted upon, and its
 condition CredentialsAvailable says why. What is kept between calls belongs into `Sessions`.
 """
 
@@ -28,12 +29,12 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from kapy.conditions import false
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
-from kapy.sdk.answers import Waiting
+from kapy.sdk.results import Waiting
 
 S = TypeVar("S")
 CREDENTIALS_AVAILABLE: Final = "CredentialsAvailable"
 SECRET: Final = "Secret"
-LOOK_AGAIN: Final = timedelta(seconds=10)
+RETRY_INTERVAL: Final = timedelta(seconds=10)
 """For a Secret that is not there: one that nobody used before is not among those watched."""
 
 
@@ -55,21 +56,21 @@ class Credential:
     data: Mapping[str, bytes] = field(repr=False)
 
 
-class Refused(KapyError):
-    """An object gets no credential. reason: of the condition. poll_after: when to retry; None if
+class CredentialRefused(KapyError):
+    """An object gets no credential. reason: of the condition. requeue_after: when to retry; None if
     all relevant objects are watched.
     """
 
-    def __init__(self, reason: str, message: str, poll_after: timedelta | None = None) -> None:
+    def __init__(self, reason: str, message: str, requeue_after: timedelta | None = None) -> None:
         super().__init__(message)
         self.reason = reason
-        self.poll_after = poll_after
+        self.requeue_after = requeue_after
 
     @property
-    def answer(self) -> Waiting:
+    def result(self) -> Waiting:
         """Return the result in place of a provider that cannot be called."""
         said = false(CREDENTIALS_AVAILABLE, self.reason, str(self))
-        return Waiting(because=str(self), poll_after=self.poll_after, conditions=[said])
+        return Waiting(message=str(self), requeue_after=self.requeue_after, conditions=[said])
 
 
 class Sessions(Generic[S]):

@@ -12,7 +12,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk.changes import is_update
 from kapy.sdk.credentials import SECRET, identity_reference, secret_of_identity
-from kapy.sdk.credentials_custody import MOVE
+from kapy.sdk.credentials_finalizers import MOVE_LABEL
 
 BY_CREDENTIAL: Final = "sdk/credential"
 BY_SECRET: Final = "sdk/identity-secret"
@@ -31,28 +31,28 @@ class Usage:
     ) -> None:
         self._default = namespace
         self.infra = runtime.cache.informer(infra)
-        self.infra.add_index(BY_CREDENTIAL, _named)
-        self.secrets = runtime.cache.informer(SECRETS, labels=MOVE)
+        self.infra.add_index(BY_CREDENTIAL, _reference_index)
+        self.secrets = runtime.cache.informer(SECRETS, labels=MOVE_LABEL)
         self.identities: Informer[Document] | None = None
         self.namespaces: Informer[Document] | None = None
         if identity is not None:
             self.identities = runtime.cache.informer(identity)
-            self.identities.add_index(BY_SECRET, self._secret_named)
+            self.identities.add_index(BY_SECRET, self._secret_index)
             self.namespaces = runtime.cache.informer(NAMESPACES)
 
     def secret_of(self, identity: Document) -> Key | None:
         """The Secret of an identity."""
         return secret_of_identity(identity, self._default)
 
-    def named_by(self, infra: Document) -> Key | None:
+    def key_referenced_by(self, infra: Document) -> Key | None:
         """Return the key that an object refers to."""
-        return next(map(_key_of, _named(infra)), None)
+        return next(map(_key_of, _reference_index(infra)), None)
 
-    def directly(self, key: Key) -> list[Document]:
+    def direct_users(self, key: Key) -> list[Document]:
         """Return the objects that refer to a Secret or an identity."""
         return list(self.infra.indexed(BY_CREDENTIAL, str(key)))
 
-    def through(self, secret: Key) -> list[Document]:
+    def identities_of(self, secret: Key) -> list[Document]:
         """Return the identities of a Secret."""
         known = self.identities
         return [] if known is None else list(known.indexed(BY_SECRET, str(secret)))
@@ -72,15 +72,15 @@ class Usage:
         if is_update(change, lambda one: one.get("data")):
             return []
         key = Key.of(change.document)
-        found = self.directly(key)
-        for one in self.through(key):
-            found += self.directly(Key.of(one))
+        found = self.direct_users(key)
+        for one in self.identities_of(key):
+            found += self.direct_users(Key.of(one))
         return map(Key.of, found)
 
     def _of_identity(self, change: Change) -> Iterable[Key]:
         if is_update(change, lambda one: one.get("spec")):
             return []
-        return map(Key.of, self.directly(Key.of(change.document)))
+        return map(Key.of, self.direct_users(Key.of(change.document)))
 
     def _of_namespace(self, change: Change) -> Iterable[Key]:
         if is_update(change, lambda one: one["metadata"].get("labels")):
@@ -89,12 +89,12 @@ class Usage:
         named = ((one, identity_reference(one)) for one in every)
         return [Key.of(one) for one, found in named if found and found.kind != SECRET]
 
-    def _secret_named(self, identity: Document) -> Iterable[str]:
+    def _secret_index(self, identity: Document) -> Iterable[str]:
         found = self.secret_of(identity)
         return () if found is None else (str(found),)
 
 
-def _named(infra: Document) -> Iterable[str]:
+def _reference_index(infra: Document) -> Iterable[str]:
     reference = identity_reference(infra)
     if reference is None:
         return ()

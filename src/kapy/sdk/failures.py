@@ -23,7 +23,7 @@ class ProviderMistake(KapyError):
 
 
 @contextmanager
-def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[None]:
+def record_failures(events: Recorder, about: Document, reason: str) -> Iterator[None]:
     """Record a Warning about an error that is raised through; the controller backs off.
 
     The text of an unexpected error is not shown, since it may quote anything.
@@ -38,7 +38,7 @@ def tell_failures(events: Recorder, about: Document, reason: str) -> Iterator[No
         raise
 
 
-def failed(error: Exception, type_: str) -> Condition | None:
+def failure_condition(error: Exception, type_: str) -> Condition | None:
     """Return the condition for an error; None for a conflict, which the next try resolves.
 
     NotYet is no failure, and its message is shown as it is.

@@ -1,7 +1,7 @@
 """The interface of infrastructure cluster providers.
 
-A provider advances and reports the infrastructure of a cluster (`converge`), and deletes it
-(`release`). The SDK implements the rest of the InfraCluster contract:
+A provider advances and reports the infrastructure of a cluster (`reconcile_normal`), and deletes it
+(`reconcile_delete`). The SDK implements the rest of the InfraCluster contract:
 `kapy.sdk.infra_cluster_controller`.
 """
 
@@ -15,20 +15,23 @@ from typing import ClassVar, Generic, TypeVar
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Failed, Released, Waiting
+from kapy.kube.renamed import RenamedMethods, renamed_fields
 from kapy.sdk.credentials import Credential
-from kapy.sdk.owned import Making
+from kapy.sdk.owned_objects import OwningContext
+from kapy.sdk.results import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_fields(reported="last_conditions")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOrder(Making, Generic[T]):
-    """A request to create or delete the infrastructure of one cluster; read-only for the provider.
+class ClusterContext(OwningContext, Generic[T]):
+    """The input for creating or deleting the infrastructure of one cluster; read-only for the
+    provider.
 
     object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
     Cluster itself, None if it is gone. endpoint: the control plane endpoint that is set already, by
-    the user or an earlier result; immutable. reported: the conditions of the last reconcile.
+    the user or an earlier result; immutable. last_conditions: those of the last reconcile.
     credential: of the tenant, if the object refers to one.
     """
 
@@ -38,24 +41,30 @@ class ClusterOrder(Making, Generic[T]):
     cluster: Key
     owner: Cluster | None
     endpoint: Endpoint | None = None
-    reported: Mapping[str, Condition] = field(default_factory=dict)
+    last_conditions: Mapping[str, Condition] = field(default_factory=dict)
     credential: Credential | None = None
 
 
-class InfraClusterProvider(ABC, Generic[T]):
+class InfraClusterProvider(RenamedMethods, ABC, Generic[T]):
     """Implement this class to manage the infrastructure of clusters.
 
     reports_ready: whether a provisioned cluster without reported conditions is Ready.
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        "converge": "reconcile_normal",
+        "release": "reconcile_delete",
+    }
     reports_ready: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(self, order: ClusterOrder[T]) -> ClusterProvisioned | Failed | Waiting:
+    async def reconcile_normal(
+        self, context: ClusterContext[T]
+    ) -> ClusterProvisioned | Failed | Waiting:
         """Advance towards the desired state and return the current state. Called repeatedly."""
 
     @abstractmethod
-    async def release(self, order: ClusterOrder[T]) -> Released | Waiting:
+    async def reconcile_delete(self, context: ClusterContext[T]) -> Released | Waiting:
         """Delete the infrastructure by one step. Must return Released for one that never
         existed.
         """

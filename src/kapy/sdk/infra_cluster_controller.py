@@ -33,19 +33,21 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import ClusterProvisioned, Endpoint, Failed, Released, Waiting
-from kapy.sdk.credentials import Refused
-from kapy.sdk.credentials_tenants import Tenants
-from kapy.sdk.infra_cluster import ClusterOrder, InfraClusterProvider
-from kapy.sdk.infra_objects import Extras, InfraObjects
-from kapy.sdk.lens import InfraClusterLens
+from kapy.kube.renamed import renamed_arguments
+from kapy.sdk.contract_objects import InfraClusterContractObject
+from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credentials_of_tenants import TenantCredentials
+from kapy.sdk.infra_cluster import ClusterContext, InfraClusterProvider
+from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
 from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.results import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_arguments(makes="owns")
 def add_infra_cluster(
     runtime: Runtime,
     kind: type[Any] | Resource,
@@ -54,19 +56,20 @@ def add_infra_cluster(
     finalizer: str,
     concurrency: int = 10,
     load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
-    makes: Sequence[Resource] = (),
-    credentials: Tenants | None = None,
+    owns: Sequence[Resource] = (),
+    credentials: TenantCredentials | None = None,
 ) -> Controller:
     """Serve a kind of cluster infrastructure; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
     name of the provider's own. load_balancer: of the control planes, if the provider has one.
-    makes: kinds of objects that its objects make (`order.make`). credentials: whose accounts it
-    acts for (`order.credential`).
+    owns: kinds of objects that its objects
+    own (`context.ensure_owned`). credentials: whose accounts it
+    acts for (`context.credential`).
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-    reconciler = InfraClusters(
-        runtime, kind, provider, finalizer, load_balancer, Extras(makes, credentials)
+    reconciler = InfraClusterReconciler(
+        runtime, kind, provider, finalizer, load_balancer, ControllerOptions(owns, credentials)
     )
     controller = Controller(
         resource.kind.lower(),
@@ -90,11 +93,11 @@ def add_infra_cluster(
     controller.watch(runtime.cache.informer(Cluster.RESOURCE), of_cluster)
     reconciler.wake_owners(controller)
     if credentials is not None:
-        credentials.wake(controller, lambda key: (key,))
+        credentials.enqueue_users(controller, lambda key: (key,))
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
+class InfraClusterReconciler(InfraReconciler[InfraClusterContractObject], Generic[T]):
     """Reconciles the cluster infrastructure of one kind."""
 
     def __init__(
@@ -104,9 +107,9 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         provider: InfraClusterProvider[T],
         finalizer: str,
         load_balancer: ControlPlaneLoadBalancer[T] | None,
-        extras: Extras,
+        options: ControllerOptions,
     ) -> None:
-        super().__init__(runtime, kind, InfraClusterLens, finalizer, extras)
+        super().__init__(runtime, kind, InfraClusterContractObject, finalizer, options)
         self._provider = provider
         self._load_balancer = load_balancer
 
@@ -117,56 +120,58 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
             return DONE
         if not self._provider.serves(document):
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         if is_externally_managed(draft.object.metadata):
             return DONE
         owner = cluster_key(draft.object.metadata)
         cluster = None if owner is None else self._clusters.get(owner)
         if draft.object.deleting:
-            return await self._deleting(draft, owner, cluster)
+            return await self._reconcile_delete(draft, owner, cluster)
         if cluster is None:
             return DONE  # core sets the owner reference, which changes the object
-        if (refused := await self._hold(draft, cluster)) is not None:
+        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
             return refused
         result = DONE
         if not is_paused(draft.object, cluster):
-            result = await self._running(draft, cluster)
+            result = await self._reconcile_normal(draft, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _running(self, draft: Draft[InfraClusterLens], cluster: Cluster) -> Result:
+    async def _reconcile_normal(
+        self, draft: Draft[InfraClusterContractObject], cluster: Cluster
+    ) -> Result:
         if self._is_failed(draft):
             return DONE
-        async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._answer(draft, cluster)
-            self._tell_more(draft, answer.status)
+        async with self._report_errors(draft, cluster, "FailedConverge"):
+            answer = await self._call_provider(draft, cluster)
+            self._set_status_fields(draft, answer.status)
         if isinstance(answer, Waiting):
-            return self._waiting(draft, answer, Reason.NOT_READY)
+            return self._set_waiting(draft, answer, Reason.NOT_READY)
         if isinstance(answer, Failed):
-            return self._fail(draft, answer)
-        await self._provisioned(draft, answer)
+            return self._set_failed(draft, answer)
+        await self._set_provisioned(draft, answer)
         return DONE
 
-    async def _answer(
-        self, draft: Draft[InfraClusterLens], cluster: Cluster
+    async def _call_provider(
+        self, draft: Draft[InfraClusterContractObject], cluster: Cluster
     ) -> ClusterProvisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
-        except Refused as refusal:
-            return refusal.answer
-        order = replace(self._order(draft.before, cluster.key, cluster), credential=credential)
+        except CredentialRefused as refusal:
+            return refusal.result
+        context = replace(self._context(draft.before, cluster.key, cluster), credential=credential)
         if self._load_balancer is None:
-            return await self._provider.converge(order)
-        endpoint = await self._load_balancer.endpoint(order)
+            return await self._provider.reconcile_normal(context)
+        endpoint = await self._load_balancer.endpoint(context)
         if isinstance(endpoint, Waiting):
             return endpoint
-        answer = await self._provider.converge(replace(order, endpoint=endpoint))
+        answer = await self._provider.reconcile_normal(replace(context, endpoint=endpoint))
         if not isinstance(answer, ClusterProvisioned) or answer.endpoint is not None:
             return answer
         return replace(answer, endpoint=endpoint)
 
-    async def _provisioned(
-        self, draft: Draft[InfraClusterLens], answer: ClusterProvisioned
+    async def _set_provisioned(
+        self, draft: Draft[InfraClusterContractObject], answer: ClusterProvisioned
     ) -> None:
         obj = draft.object
         if answer.endpoint is not None and not obj.spec.control_plane_endpoint.host:
@@ -184,7 +189,7 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
 
     def _report(
         self,
-        draft: Draft[InfraClusterLens],
+        draft: Draft[InfraClusterContractObject],
         conditions: Sequence[Condition],
         ready: Condition | None,
     ) -> None:
@@ -194,39 +199,41 @@ class InfraClusters(InfraObjects[InfraClusterLens], Generic[T]):
         now, counted = self._runtime.clock(), not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
-    async def _deleting(
-        self, draft: Draft[InfraClusterLens], owner: Key | None, cluster: Cluster | None
+    async def _reconcile_delete(
+        self, draft: Draft[InfraClusterContractObject], owner: Key | None, cluster: Cluster | None
     ) -> Result:
         release = None
         if owner is not None:
-            release = partial(self._released, draft, owner, cluster)
-        return await self._let_go(draft, cluster, release)
+            release = partial(self._call_delete, draft, owner, cluster)
+        return await self._delete_then_remove_finalizer(draft, cluster, release)
 
-    async def _released(
-        self, draft: Draft[InfraClusterLens], owner: Key, cluster: Cluster | None
+    async def _call_delete(
+        self, draft: Draft[InfraClusterContractObject], owner: Key, cluster: Cluster | None
     ) -> Released | Waiting:
         try:
             credential = await self._credential(draft, cluster)
-        except Refused as refusal:
-            return refusal.answer
-        order = replace(self._order(draft.before, owner, cluster), credential=credential)
-        answer = await self._provider.release(order)
-        if isinstance(answer, Released) and self._tenants is not None:
-            await self._tenants.let_go(draft.before)
+        except CredentialRefused as refusal:
+            return refusal.result
+        context = replace(self._context(draft.before, owner, cluster), credential=credential)
+        answer = await self._provider.reconcile_delete(context)
+        if isinstance(answer, Released) and self._credentials is not None:
+            await self._credentials.release(draft.before)
         return answer
 
-    def _order(self, document: Document, owner: Key, cluster: Cluster | None) -> ClusterOrder[T]:
+    def _context(
+        self, document: Document, owner: Key, cluster: Cluster | None
+    ) -> ClusterContext[T]:
         kind = self._kind
-        lens = read(document, self._lens)
-        endpoint = lens.spec.control_plane_endpoint
+        contract = read(document, self._contract_type)
+        endpoint = contract.spec.control_plane_endpoint
         obj: Any = document if isinstance(kind, Resource) else read(document, kind)
-        return ClusterOrder(
-            key=lens.key,
-            uid=lens.metadata.uid,
+        return ClusterContext(
+            key=contract.key,
+            uid=contract.metadata.uid,
             object=obj,
             cluster=owner,
             owner=cluster,
             endpoint=Endpoint(endpoint.host, endpoint.port) if endpoint.host else None,
-            reported={one.type: one for one in lens.status.conditions},
-            owned=self._owned(document, owner.name),
+            last_conditions={one.type: one for one in contract.status.conditions},
+            owned=self._owned_objects(document, owner.name),
         )

@@ -39,23 +39,25 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Failed, Provisioned, Released, Waiting
-from kapy.sdk.bootstrap_data import BootstrapReader
-from kapy.sdk.credentials import Refused
-from kapy.sdk.credentials_tenants import Tenants
+from kapy.kube.renamed import renamed_arguments
+from kapy.sdk.bootstrap_data_reader import BootstrapReader
+from kapy.sdk.contract_objects import InfraMachineContractObject
+from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.failures import ProviderMistake
-from kapy.sdk.infra_machine import InfraMachineProvider, MachineOrder
+from kapy.sdk.infra_machine import InfraMachineProvider, MachineContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.infra_objects import Extras, InfraObjects
-from kapy.sdk.lens import InfraMachineLens
+from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
 from kapy.sdk.ownership import labelled_cluster, machine_key
 from kapy.sdk.pools import Pools
 from kapy.sdk.readiness import report, report_v1beta1
+from kapy.sdk.results import Failed, Provisioned, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_arguments(makes="owns")
 def add_infra_machine(
     runtime: Runtime,
     kind: type[Any] | Resource,
@@ -64,38 +66,41 @@ def add_infra_machine(
     finalizer: str,
     concurrency: int = 10,
     load_balancer: ControlPlaneLoadBalancer[Any] | None = None,
-    makes: Sequence[Resource] = (),
-    credentials: Tenants | None = None,
+    owns: Sequence[Resource] = (),
+    credentials: TenantCredentials | None = None,
 ) -> Controller:
     """Serve a kind of infrastructure machine; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
     name of the provider's own. load_balancer: of the control planes, if the provider has one.
-    makes: kinds of objects that its objects make (`order.make`). credentials: whose accounts it
-    acts for (`order.credential`).
+    owns: kinds of objects that its objects
+    own (`context.ensure_owned`). credentials: whose accounts it
+    acts for (`context.credential`).
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)
-    members, extras = Membership(load_balancer), Extras(makes, credentials)
-    reconciler = InfraMachines(runtime, kind, provider, finalizer, bootstrap, members, extras)
+    members, options = Membership(load_balancer), ControllerOptions(owns, credentials)
+    reconciler = InfraMachineReconciler(
+        runtime, kind, provider, finalizer, bootstrap, members, options
+    )
     controller = Controller(
         resource.kind.lower(),
         reconciler.reconcile,
         concurrency=concurrency,
         requeue_on_own_writes=False,
     )
-    choosy = type(provider).serves is not InfraMachineProvider.serves
+    selects = type(provider).serves is not InfraMachineProvider.serves
     watches = InfraMachineWatches(
-        runtime, resource, bootstrap.secrets, serves=provider.serves if choosy else None
+        runtime, resource, bootstrap.secrets, serves=provider.serves if selects else None
     )
     watches.attach(controller)
     reconciler.wake_owners(controller)
     if credentials is not None:
-        credentials.wake_others(controller, watches.of_infra_cluster)
+        credentials.enqueue_members(controller, watches.of_infra_cluster)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
+class InfraMachineReconciler(InfraReconciler[InfraMachineContractObject], Generic[T]):
     """Reconciles the infrastructure machines of one kind."""
 
     def __init__(
@@ -106,9 +111,9 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         finalizer: str,
         bootstrap: BootstrapReader,
         members: Membership,
-        extras: Extras,
+        options: ControllerOptions,
     ) -> None:
-        super().__init__(runtime, kind, InfraMachineLens, finalizer, extras)
+        super().__init__(runtime, kind, InfraMachineContractObject, finalizer, options)
         self._provider = provider
         self._machines = runtime.cache.informer(Machine)
         self._bootstrap = bootstrap
@@ -122,26 +127,26 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             return DONE
         if not self._provider.serves(document):
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         machine = self._machine(draft.object)
         cluster = self._cluster(draft.object, machine)
         if draft.object.deleting:
-            return await self._deleting(draft, machine, cluster)
+            return await self._reconcile_delete(draft, machine, cluster)
         if machine is None or cluster is None:
             return DONE  # core sets the owner reference, which changes the object
-        if (refused := await self._hold(draft, cluster)) is not None:
+        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
             return refused
         result = DONE
         if not is_paused(draft.object, cluster):
-            order = self._order(draft.before, machine, cluster)
-            result = await self._running(draft, order, machine, cluster)
+            context = self._context(draft.before, machine, cluster)
+            result = await self._reconcile_normal(draft, context, machine, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _running(
+    async def _reconcile_normal(
         self,
-        draft: Draft[InfraMachineLens],
-        order: MachineOrder[T],
+        draft: Draft[InfraMachineContractObject],
+        context: MachineContext[T],
         machine: Machine,
         cluster: Cluster,
     ) -> Result:
@@ -149,38 +154,40 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             return DONE
         has_data = machine.spec.bootstrap.data_secret_name is not None
         worker = Label.CONTROL_PLANE not in machine.metadata.labels
-        if reason := not_yet(cluster, has_data=has_data, worker=worker):
-            self._not_started(draft, order, reason)
+        if reason := blocking_reason(cluster, has_data=has_data, worker=worker):
+            self._set_not_started(draft, context, reason)
             return DONE  # Machine, Cluster and Secret are watched
         try:
-            order = await self._with_data(order, machine)
+            context = await self._add_bootstrap_data(context, machine)
         except NotYet:
-            self._not_started(draft, order, Reason.WAITING_FOR_BOOTSTRAP_DATA)
+            self._set_not_started(draft, context, Reason.WAITING_FOR_BOOTSTRAP_DATA)
             await self._save(draft, cluster)
             raise
-        async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._answer(draft, order, cluster)
+        async with self._report_errors(draft, cluster, "FailedConverge"):
+            answer = await self._call_provider(draft, context, cluster)
             if isinstance(answer, Waiting):
-                return self._waiting(draft, answer, Reason.NOT_READY)
+                return self._set_waiting(draft, answer, Reason.NOT_READY)
             if isinstance(answer, Failed):
-                return self._fail(draft, answer)
-            return await self._provisioned(draft, order, answer)
+                return self._set_failed(draft, answer)
+            return await self._set_provisioned(draft, context, answer)
 
-    async def _answer(
-        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], cluster: Cluster
+    async def _call_provider(
+        self, draft: Draft[InfraMachineContractObject], context: MachineContext[T], cluster: Cluster
     ) -> Provisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
-        except Refused as refusal:
-            return refusal.answer
-        return await self._provider.converge(replace(order, credential=credential))
+        except CredentialRefused as refusal:
+            return refusal.result
+        return await self._provider.reconcile_normal(replace(context, credential=credential))
 
-    async def _with_data(self, order: MachineOrder[T], machine: Machine) -> MachineOrder[T]:
+    async def _add_bootstrap_data(
+        self, context: MachineContext[T], machine: Machine
+    ) -> MachineContext[T]:
         """With what the machine runs: its Machine's, or that of the pool it belongs to.
 
         Raises NotYet.
         """
-        pool, version = self._pools.of(machine), order.version
+        pool, version = self._pools.of(machine), context.version
         bootstrap = machine.spec.bootstrap
         if pool is not None:
             bootstrap = pool.spec.template.spec.bootstrap
@@ -189,17 +196,20 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         required = self._provider.needs_bootstrap_data
         found = await self._bootstrap.read(secret, required=required)
         return replace(
-            order, version=version, bootstrap_data=found.data, bootstrap_format=found.format
+            context, version=version, bootstrap_data=found.data, bootstrap_format=found.format
         )
 
-    def _not_started(
-        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], reason: str
+    def _set_not_started(
+        self, draft: Draft[InfraMachineContractObject], context: MachineContext[T], reason: str
     ) -> None:
-        conditions = self._provider.before_start(order, reason)
+        conditions = self._provider.before_start(context, reason)
         self._report(draft, conditions, false(ConditionType.READY, reason))
 
-    async def _provisioned(
-        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], answer: Provisioned
+    async def _set_provisioned(
+        self,
+        draft: Draft[InfraMachineContractObject],
+        context: MachineContext[T],
+        answer: Provisioned,
     ) -> Result:
         known = draft.object.spec.provider_id
         if known and known != answer.provider_id:
@@ -211,10 +221,10 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             # The identity first: a machine that is provisioned always has one. It also counts up
             # the generation that the conditions then have seen.
             await draft.save()
-        waiting = await self._members.begun(order, answer.provider_id, answer.addresses)
+        waiting = await self._members.join(context, answer.provider_id, answer.addresses)
         if waiting is not None:
-            return self._waiting(draft, waiting, Reason.NOT_READY)
-        self._tell_more(draft, answer.status)
+            return self._set_waiting(draft, waiting, Reason.NOT_READY)
+        self._set_status_fields(draft, answer.status)
         draft.object.metadata.annotations.update(answer.annotations)
         status = draft.object.status
         status.initialization.provisioned = True
@@ -223,32 +233,37 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             MachineAddress(type=one.type, address=one.address) for one in answer.addresses
         ]
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
-        return requeue_if(after=answer.look_again, because=answer.because)
+        return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
 
-    async def _deleting(
+    async def _reconcile_delete(
         self,
-        draft: Draft[InfraMachineLens],
+        draft: Draft[InfraMachineContractObject],
         machine: Machine | None,
         cluster: Cluster | None,
     ) -> Result:
         release = None
         if machine_key(draft.object.metadata) is not None:
-            order = self._order(draft.before, machine, cluster)
-            release = partial(self._released, draft, order, cluster)
-        return await self._let_go(draft, cluster, release)
+            context = self._context(draft.before, machine, cluster)
+            release = partial(self._call_delete, draft, context, cluster)
+        return await self._delete_then_remove_finalizer(draft, cluster, release)
 
-    async def _released(
-        self, draft: Draft[InfraMachineLens], order: MachineOrder[T], cluster: Cluster | None
+    async def _call_delete(
+        self,
+        draft: Draft[InfraMachineContractObject],
+        context: MachineContext[T],
+        cluster: Cluster | None,
     ) -> Released | Waiting:
         try:
-            order = replace(order, credential=await self._credential(draft, cluster))
-        except Refused as refusal:
-            return refusal.answer
-        return await self._members.ended(order, draft.object) or await self._provider.release(order)
+            context = replace(context, credential=await self._credential(draft, cluster))
+        except CredentialRefused as refusal:
+            return refusal.result
+        return await self._members.leave(
+            context, draft.object
+        ) or await self._provider.reconcile_delete(context)
 
     def _report(
         self,
-        draft: Draft[InfraMachineLens],
+        draft: Draft[InfraMachineContractObject],
         conditions: Sequence[Condition],
         ready: Condition | None,
     ) -> None:
@@ -259,9 +274,9 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
         counted = starting and not draft.object.deleting
         report_v1beta1(draft.object, legacy, types, now, counted=counted)
 
-    def _order(
+    def _context(
         self, document: Document, machine: Machine | None, cluster: Cluster | None
-    ) -> MachineOrder[T]:
+    ) -> MachineContext[T]:
         metadata, key, kind = document["metadata"], Key.of(document), self._kind
         labels = metadata.get("labels") or {}
         owner = Key(key.namespace, labels.get(Label.CLUSTER_NAME, ""))
@@ -269,7 +284,7 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             labels = machine.metadata.labels
             owner = Key(key.namespace, machine.spec.cluster_name)
         obj: Any = document if isinstance(kind, Resource) else read(document, kind)
-        return MachineOrder(
+        return MachineContext(
             key=key,
             uid=metadata["uid"],
             object=obj,
@@ -278,22 +293,24 @@ class InfraMachines(InfraObjects[InfraMachineLens], Generic[T]):
             control_plane=Label.CONTROL_PLANE in labels,
             version="" if machine is None else machine.spec.version,
             failure_domain="" if machine is None else machine.spec.failure_domain,
-            reported={one.type: one for one in read(document, self._lens).status.conditions},
-            owned=self._owned(document, owner.name),
+            last_conditions={
+                one.type: one for one in read(document, self._contract_type).status.conditions
+            },
+            owned=self._owned_objects(document, owner.name),
         )
 
-    def _machine(self, obj: InfraMachineLens) -> Machine | None:
+    def _machine(self, obj: InfraMachineContractObject) -> Machine | None:
         key = machine_key(obj.metadata)
         return None if key is None else self._machines.get(key)
 
-    def _cluster(self, obj: InfraMachineLens, machine: Machine | None) -> Cluster | None:
+    def _cluster(self, obj: InfraMachineContractObject, machine: Machine | None) -> Cluster | None:
         key = labelled_cluster(obj.metadata)
         if machine is not None:
             key = Key(obj.metadata.namespace, machine.spec.cluster_name)
         return None if key is None else self._clusters.get(key)
 
 
-def not_yet(cluster: Cluster, *, has_data: bool, worker: bool) -> str:
+def blocking_reason(cluster: Cluster, *, has_data: bool, worker: bool) -> str:
     """Why machines cannot be started yet, as a reason; "" when they can."""
     if not cluster.status.initialization.infrastructure_provisioned:
         return Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY

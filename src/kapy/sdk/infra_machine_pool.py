@@ -1,7 +1,8 @@
 """The interface of infrastructure machine pool providers.
 
-A provider advances and reports a pool (`converge`), and deletes it (`release`). The SDK implements
-the rest of the InfraMachinePool contract: `kapy.sdk.infra_machine_pool_controller`.
+A provider advances and reports a pool (`reconcile_normal`), and deletes it (`reconcile_delete`).
+The SDK implements the rest of the InfraMachinePool contract:
+`kapy.sdk.infra_machine_pool_controller`.
 
 If the pool's machines can be handled one by one, the provider has an object for each of them: an
 infrastructure machine, which it serves as an `InfraMachineProvider`. It sets its kind in
@@ -18,24 +19,26 @@ from typing import ClassVar, Generic, TypeVar
 from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
-from kapy.sdk.answers import Failed, PoolProvisioned, Released, Waiting
+from kapy.kube.renamed import RenamedMethods, renamed_fields
 from kapy.sdk.credentials import Credential
-from kapy.sdk.owned import Making
+from kapy.sdk.owned_objects import OwningContext
+from kapy.sdk.results import Failed, PoolProvisioned, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_fields(reported="last_conditions")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachinePoolOrder(Making, Generic[T]):
-    """A request to create, scale or delete one pool of machines; read-only for the provider.
+class MachinePoolContext(OwningContext, Generic[T]):
+    """The input for creating, scaling or deleting one pool of machines; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster. pool: the
     owner, None if it is gone. replicas: the wanted number of machines; scaled_by_others: an
     autoscaler of the infrastructure sets it. version: the Kubernetes version. failure_domains:
     where machines may be placed, empty for anywhere. bootstrap_data: what machines execute when
-    they start; empty in `release`. provisioned: whether the pool has ever been provisioned.
-    reported: the conditions of the last reconcile. credential: of the tenant, if the cluster's
-    infrastructure refers to one.
+    they start; empty in `reconcile_delete`. provisioned: whether the pool has ever been
+    provisioned. last_conditions: those of the last reconcile. credential: of the tenant, if the
+    cluster's infrastructure refers to one.
     """
 
     key: Key
@@ -49,26 +52,32 @@ class MachinePoolOrder(Making, Generic[T]):
     failure_domains: Sequence[str] = ()
     bootstrap_data: bytes = field(default=b"", repr=False)
     provisioned: bool = False
-    reported: Mapping[str, Condition] = field(default_factory=dict)
+    last_conditions: Mapping[str, Condition] = field(default_factory=dict)
     credential: Credential | None = None
 
 
-class InfraMachinePoolProvider(ABC, Generic[T]):
+class InfraMachinePoolProvider(RenamedMethods, ABC, Generic[T]):
     """Implement this class to manage a kind of machine pools.
 
     machine_kind: the kind of the objects for its machines, "" if there are none.
     needs_bootstrap_data: machines cannot start while their bootstrap Secret has no data.
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        "converge": "reconcile_normal",
+        "release": "reconcile_delete",
+    }
     machine_kind: ClassVar[str] = ""
     needs_bootstrap_data: ClassVar[bool] = True
 
     @abstractmethod
-    async def converge(self, order: MachinePoolOrder[T]) -> PoolProvisioned | Failed | Waiting:
+    async def reconcile_normal(
+        self, context: MachinePoolContext[T]
+    ) -> PoolProvisioned | Failed | Waiting:
         """Advance towards the desired state and return the current state. Called repeatedly."""
 
     @abstractmethod
-    async def release(self, order: MachinePoolOrder[T]) -> Released | Waiting:
+    async def reconcile_delete(self, context: MachinePoolContext[T]) -> Released | Waiting:
         """Delete the pool by one step. Must return Released for one that never existed."""
 
     def serves(self, document: Document) -> bool:

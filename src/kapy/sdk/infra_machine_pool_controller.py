@@ -34,21 +34,23 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Failed, PoolProvisioned, Released, Waiting
-from kapy.sdk.bootstrap_data import BootstrapReader
-from kapy.sdk.credentials import Refused
-from kapy.sdk.credentials_tenants import Tenants
+from kapy.kube.renamed import renamed_arguments
+from kapy.sdk.bootstrap_data_reader import BootstrapReader
+from kapy.sdk.contract_objects import InfraMachinePoolContractObject
+from kapy.sdk.credentials import CredentialRefused
+from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.failures import ProviderMistake
-from kapy.sdk.infra_machine_controller import not_yet
-from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolOrder
+from kapy.sdk.infra_machine_controller import blocking_reason
+from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
-from kapy.sdk.infra_objects import Extras, InfraObjects
-from kapy.sdk.lens import InfraMachinePoolLens
+from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.ownership import labelled_cluster, pool_key
+from kapy.sdk.results import Failed, PoolProvisioned, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_arguments(makes="owns")
 def add_infra_machine_pool(
     runtime: Runtime,
     kind: type[Any] | Resource,
@@ -56,19 +58,20 @@ def add_infra_machine_pool(
     *,
     finalizer: str,
     concurrency: int = 10,
-    makes: Sequence[Resource] = (),
-    credentials: Tenants | None = None,
+    owns: Sequence[Resource] = (),
+    credentials: TenantCredentials | None = None,
 ) -> Controller:
     """Serve a kind of machine pool; returns its controller, for further watches.
 
     kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own. makes: kinds of objects that its objects make (`order.make`).
-    credentials: whose accounts it acts for (`order.credential`).
+    name of the provider's own. owns: kinds of objects that its objects
+    own (`context.ensure_owned`).
+    credentials: whose accounts it acts for (`context.credential`).
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)
-    reconciler = InfraMachinePools(
-        runtime, kind, provider, finalizer, bootstrap, Extras(makes, credentials)
+    reconciler = InfraMachinePoolReconciler(
+        runtime, kind, provider, finalizer, bootstrap, ControllerOptions(owns, credentials)
     )
     controller = Controller(
         resource.kind.lower(),
@@ -81,11 +84,11 @@ def add_infra_machine_pool(
     watches.attach(controller)
     reconciler.wake_owners(controller)
     if credentials is not None:
-        credentials.wake_others(controller, watches.of_infra_cluster)
+        credentials.enqueue_members(controller, watches.of_infra_cluster)
     return runtime.add(controller, runtime.cache.informer(resource))
 
 
-class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
+class InfraMachinePoolReconciler(InfraReconciler[InfraMachinePoolContractObject], Generic[T]):
     """Reconciles the machine pools of one kind."""
 
     def __init__(
@@ -95,9 +98,9 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
         provider: InfraMachinePoolProvider[T],
         finalizer: str,
         bootstrap: BootstrapReader,
-        extras: Extras,
+        options: ControllerOptions,
     ) -> None:
-        super().__init__(runtime, kind, InfraMachinePoolLens, finalizer, extras)
+        super().__init__(runtime, kind, InfraMachinePoolContractObject, finalizer, options)
         self._provider = provider
         self._pools = runtime.cache.informer(MachinePool)
         self._bootstrap = bootstrap
@@ -109,31 +112,31 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             return DONE
         if not self._provider.serves(document):
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         owner = pool_key(draft.object.metadata)
         pool = None if owner is None else self._pools.get(owner)
         cluster = self._cluster(draft.object, pool)
         if draft.object.deleting:
-            return await self._deleting(draft, pool, cluster)
+            return await self._reconcile_delete(draft, pool, cluster)
         if pool is None or cluster is None:
             return DONE  # core sets the owner reference, which changes the object
         paused, result = is_paused(draft.object, cluster), DONE
         if not paused:
             draft.object.status.infrastructure_machine_kind = self._provider.machine_kind
-        if (refused := await self._hold(draft, cluster)) is not None:
+        if (refused := await self._ensure_finalizer(draft, cluster)) is not None:
             return refused
         if not paused:
-            result = await self._running(draft, pool, cluster)
+            result = await self._reconcile_normal(draft, pool, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _running(
-        self, draft: Draft[InfraMachinePoolLens], pool: MachinePool, cluster: Cluster
+    async def _reconcile_normal(
+        self, draft: Draft[InfraMachinePoolContractObject], pool: MachinePool, cluster: Cluster
     ) -> Result:
         if self._is_failed(draft):
             return DONE
         secret = pool.spec.template.spec.bootstrap.data_secret_name
-        if reason := not_yet(cluster, has_data=secret is not None, worker=True):
+        if reason := blocking_reason(cluster, has_data=secret is not None, worker=True):
             self._report(draft, (), false(ConditionType.READY, reason))
             return DONE  # MachinePool, Cluster and Secret are watched
         try:
@@ -145,26 +148,31 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
             self._report(draft, (), false(ConditionType.READY, reason))
             await self._save(draft, cluster)
             raise
-        order = self._order(draft.before, pool, cluster)
-        async with self._asking(draft, cluster, "FailedConverge"):
-            answer = await self._answer(draft, replace(order, bootstrap_data=found.data), cluster)
+        context = self._context(draft.before, pool, cluster)
+        async with self._report_errors(draft, cluster, "FailedConverge"):
+            answer = await self._call_provider(
+                draft, replace(context, bootstrap_data=found.data), cluster
+            )
             if isinstance(answer, Waiting):
-                return self._waiting(draft, answer, Reason.NOT_READY)
+                return self._set_waiting(draft, answer, Reason.NOT_READY)
             if isinstance(answer, Failed):
-                return self._fail(draft, answer)
-            return await self._provisioned(draft, answer)
+                return self._set_failed(draft, answer)
+            return await self._set_provisioned(draft, answer)
 
-    async def _answer(
-        self, draft: Draft[InfraMachinePoolLens], order: MachinePoolOrder[T], cluster: Cluster
+    async def _call_provider(
+        self,
+        draft: Draft[InfraMachinePoolContractObject],
+        context: MachinePoolContext[T],
+        cluster: Cluster,
     ) -> PoolProvisioned | Failed | Waiting:
         try:
             credential = await self._credential(draft, cluster)
-        except Refused as refusal:
-            return refusal.answer
-        return await self._provider.converge(replace(order, credential=credential))
+        except CredentialRefused as refusal:
+            return refusal.result
+        return await self._provider.reconcile_normal(replace(context, credential=credential))
 
-    async def _provisioned(
-        self, draft: Draft[InfraMachinePoolLens], answer: PoolProvisioned
+    async def _set_provisioned(
+        self, draft: Draft[InfraMachinePoolContractObject], answer: PoolProvisioned
     ) -> Result:
         ids, spec = list(answer.provider_ids), draft.object.spec
         _check(ids)
@@ -173,64 +181,66 @@ class InfraMachinePools(InfraObjects[InfraMachinePoolLens], Generic[T]):
         await draft.save_spec()
         status = draft.object.status
         status.replicas = len(ids) if answer.replicas is None else answer.replicas
-        self._tell_more(draft, answer.status)
+        self._set_status_fields(draft, answer.status)
         status.instances = list(answer.instances)
         status.initialization.provisioned = status.ready = True
         self._report(draft, answer.conditions, true(ConditionType.READY, Reason.READY))
-        return requeue_if(after=answer.look_again, because=answer.because)
+        return requeue_if(after=answer.requeue_after, because=answer.requeue_reason)
 
-    async def _deleting(
+    async def _reconcile_delete(
         self,
-        draft: Draft[InfraMachinePoolLens],
+        draft: Draft[InfraMachinePoolContractObject],
         pool: MachinePool | None,
         cluster: Cluster | None,
     ) -> Result:
         release = None
         if pool_key(draft.object.metadata) is not None:
             release = partial(
-                self._released, draft, self._order(draft.before, pool, cluster), cluster
+                self._call_delete, draft, self._context(draft.before, pool, cluster), cluster
             )
-        return await self._let_go(draft, cluster, release)
+        return await self._delete_then_remove_finalizer(draft, cluster, release)
 
-    async def _released(
+    async def _call_delete(
         self,
-        draft: Draft[InfraMachinePoolLens],
-        order: MachinePoolOrder[T],
+        draft: Draft[InfraMachinePoolContractObject],
+        context: MachinePoolContext[T],
         cluster: Cluster | None,
     ) -> Released | Waiting:
         try:
             credential = await self._credential(draft, cluster)
-        except Refused as refusal:
-            return refusal.answer
-        return await self._provider.release(replace(order, credential=credential))
+        except CredentialRefused as refusal:
+            return refusal.result
+        return await self._provider.reconcile_delete(replace(context, credential=credential))
 
-    def _order(
+    def _context(
         self, document: Document, pool: MachinePool | None, cluster: Cluster | None
-    ) -> MachinePoolOrder[T]:
-        key, kind, lens = Key.of(document), self._kind, read(document, self._lens)
+    ) -> MachinePoolContext[T]:
+        key, kind, contract = Key.of(document), self._kind, read(document, self._contract_type)
         obj: Any = document if isinstance(kind, Resource) else read(document, kind)
-        owner = labelled_cluster(lens.metadata) or Key(key.namespace, "")
-        order: MachinePoolOrder[T] = MachinePoolOrder(
+        owner = labelled_cluster(contract.metadata) or Key(key.namespace, "")
+        context: MachinePoolContext[T] = MachinePoolContext(
             key=key,
             uid=document["metadata"]["uid"],
             object=obj,
             cluster=owner if cluster is None else cluster.key,
             pool=pool,
-            provisioned=bool(lens.status.initialization.provisioned),
-            reported={one.type: one for one in lens.status.conditions},
-            owned=self._owned(document, owner.name),
+            provisioned=bool(contract.status.initialization.provisioned),
+            last_conditions={one.type: one for one in contract.status.conditions},
+            owned=self._owned_objects(document, owner.name),
         )
         if pool is None:
-            return replace(order, replicas=0)
+            return replace(context, replicas=0)
         return replace(
-            order,
+            context,
             replicas=1 if pool.spec.replicas is None else pool.spec.replicas,
             scaled_by_others=is_scaled_by_others(pool.metadata.annotations),
             version=pool.spec.template.spec.version,
             failure_domains=tuple(pool.spec.failure_domains),
         )
 
-    def _cluster(self, obj: InfraMachinePoolLens, pool: MachinePool | None) -> Cluster | None:
+    def _cluster(
+        self, obj: InfraMachinePoolContractObject, pool: MachinePool | None
+    ) -> Cluster | None:
         key = labelled_cluster(obj.metadata)
         if pool is not None:
             key = Key(obj.metadata.namespace, pool.spec.cluster_name)

@@ -16,7 +16,7 @@ from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controll
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
-from kapy.sdk.changes import cluster_of, gates, is_update, machine_template, wishes
+from kapy.sdk.changes import cluster_of, desired_state, is_update, machine_spec_of, start_conditions
 
 BY_CLUSTER: Final = "sdk/cluster"
 BY_INFRA: Final = "sdk/infra-cluster"
@@ -73,13 +73,13 @@ class InfraMachineWatches:
 
     def of_machine(self, change: Change) -> Iterable[Key]:
         """Map a Machine whose desired state changed to its infrastructure."""
-        if is_update(change, wishes):
+        if is_update(change, desired_state):
             return ()
         return self._infra_of(change.document)
 
     def of_cluster(self, change: Change) -> Iterable[Key]:
         """Map a Cluster whose pause or readiness changed to its machines."""
-        if is_update(change, gates):
+        if is_update(change, start_conditions):
             return ()
         cluster = Key.of(change.document)
         return [Key.of(one) for one in self._infra.indexed(BY_CLUSTER, str(cluster))]
@@ -99,7 +99,7 @@ class InfraMachineWatches:
         return [key for machine in machines for key in self._infra_of(machine)]
 
     def _infra_of(self, machine: Document) -> Iterable[Key]:
-        reference = machine_template(machine).get("infrastructureRef") or {}
+        reference = machine_spec_of(machine).get("infrastructureRef") or {}
         wanted = (self._resource.group, self._resource.kind)
         if (reference.get("apiGroup"), reference.get("kind")) != wanted:
             return ()
@@ -112,5 +112,5 @@ def _infra_of(cluster: Document) -> Iterable[str]:
 
 
 def _bootstrap_data_of(machine: Document) -> Iterable[str]:
-    name = (machine_template(machine).get("bootstrap") or {}).get("dataSecretName")
+    name = (machine_spec_of(machine).get("bootstrap") or {}).get("dataSecretName")
     return (str(Key(machine["metadata"]["namespace"], name)),) if name else ()

@@ -22,12 +22,15 @@ from kapy.kube.foreign_json import decoded
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import CONFIG_MAPS
+from kapy.kube.renamed import RenamedMember
 
 _INFORMATION: Final = "lock-information"
 
 
 class InitLock:
     """The locks that let one machine of each cluster run kubeadm init."""
+
+    take = RenamedMember("acquire")
 
     def __init__(
         self, client: Client, locks: Informer[Document], machines: Informer[Machine]
@@ -43,7 +46,7 @@ class InitLock:
         locks = runtime.cache.informer(CONFIG_MAPS, labels=Label.CLUSTER_NAME)
         return cls(runtime.client, locks, runtime.cache.informer(Machine))
 
-    async def take(self, cluster: Cluster, machine: str) -> bool:
+    async def acquire(self, cluster: Cluster, machine: str) -> bool:
         """Whether the Machine of that name holds the lock now.
 
         A lock whose holder is gone is released; whoever is told of that may try again. Raises

@@ -16,7 +16,8 @@ from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.ip_address import IPAddressClaim
 from kapy.kube import Key
-from kapy.sdk.answers import Released, Waiting
+from kapy.kube.renamed import renamed_fields
+from kapy.sdk.results import Released, Waiting
 
 P = TypeVar("P")
 IP: TypeAlias = IPv4Address | IPv6Address
@@ -31,18 +32,19 @@ class Allocated:
     gateway: IP | None = None
 
 
+@renamed_fields(because="message")
 @dataclass(frozen=True, slots=True)
 class Exhausted:
     """The pool has no free address. The SDK calls again when one is released or the pool
     changes.
     """
 
-    because: str = "no address of the pool is free"
+    message: str = "no address of the pool is free"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddressOrder(Generic[P]):
-    """A request to allocate or release the address of a claim; read-only for the provider.
+class AddressClaimContext(Generic[P]):
+    """The input for allocating or releasing the address of a claim; read-only for the provider.
 
     pool: the pool; None only in `free`, if it is gone. taken: the addresses of the pool's other
     claims. allocated: the claim's current address. cluster: the claim's, if it names one.
@@ -61,15 +63,15 @@ class IPAMProvider(ABC, Generic[P]):
     """Implement this class to allocate the addresses of a kind of pools."""
 
     @abstractmethod
-    async def allocate(self, order: AddressOrder[P]) -> Allocated | Exhausted | Waiting:
-        """Return an address that is not in `order.taken`; always the same one for a claim.
+    async def allocate(self, context: AddressClaimContext[P]) -> Allocated | Exhausted | Waiting:
+        """Return an address that is not in `context.taken`; always the same one for a claim.
 
         Claims of one pool are handled one after the other, and each result is stored before the
-        next call; so `order.taken` is sufficient as a record.
+        next call; so `context.taken` is sufficient as a record.
         """
 
     @abstractmethod
-    async def free(self, order: AddressOrder[P]) -> Released | Waiting:
+    async def free(self, context: AddressClaimContext[P]) -> Released | Waiting:
         """Release the address. Must return Released for a claim that never had one."""
 
     def report(self, pool: P, taken: Mapping[IP, Key]) -> Sequence[Condition]:

@@ -39,13 +39,13 @@ class Addresses:
 
     def __init__(self, runtime: Runtime) -> None:
         self._client = runtime.client
-        self.known = runtime.cache.informer(IPAddress)
-        self.known.add_index(BY_POOL, pool_of)
+        self.informer = runtime.cache.informer(IPAddress)
+        self.informer.add_index(BY_POOL, pool_of)
         self._intended: dict[Key, tuple[str, Allocated]] = {}
 
     def of(self, claim: Key) -> IPAddress | None:
         """The address of a claim."""
-        return self.known.get(claim)
+        return self.informer.get(claim)
 
     def taken(self, pool: str, besides: Key | None = None) -> Mapping[IP, Key]:
         """What a pool has given out, or may have, to claims `besides` one."""
@@ -54,7 +54,7 @@ class Addresses:
             for claim, (where, one) in self._intended.items()
             if where == pool and claim != besides
         }
-        for one in self.known.indexed(BY_POOL, pool):
+        for one in self.informer.indexed(BY_POOL, pool):
             claim = Key(one.metadata.namespace, one.spec.claim_ref.name)
             if claim != besides:
                 found[ip_address(one.spec.address)] = claim
@@ -74,7 +74,7 @@ class Addresses:
             )
         self._intended[claim.key] = where, found
         try:
-            made = await self._made(claim, pool, found)
+            made = await self._create(claim, pool, found)
         except ApiError as error:
             if not isinstance(error, ServerError):  # then it is certain that nothing was stored
                 self._intended.pop(claim.key, None)
@@ -82,9 +82,9 @@ class Addresses:
         self._intended.pop(claim.key, None)
         return made
 
-    async def keep(self, address: IPAddress, claim: IPAddressClaim, pool: Document) -> None:
+    async def repair(self, address: IPAddress, claim: IPAddressClaim, pool: Document) -> None:
         """Restore owners and protection of an address where somebody took them away."""
-        document = self.known.raw(address.key)
+        document = self.informer.raw(address.key)
         if document is None or address.deleting:
             return
         draft = Draft(self._client, IPAddress, document)
@@ -112,9 +112,9 @@ class Addresses:
         if PROTECTION in draft.object.metadata.finalizers:
             draft.object.metadata.finalizers.remove(PROTECTION)
             await draft.save()
-        return self.known.raw(claim.key) is None
+        return self.informer.raw(claim.key) is None
 
-    async def _made(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
+    async def _create(self, claim: IPAddressClaim, pool: Document, found: Allocated) -> IPAddress:
         new = _new(claim, pool, found)
         try:
             return await self._client.create(new)

@@ -35,14 +35,14 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Released, Waiting
-from kapy.sdk.ipam import AddressOrder, Allocated, Exhausted, IPAMProvider
+from kapy.sdk.contract_objects import ContractObject, ContractStatus
+from kapy.sdk.ipam import AddressClaimContext, Allocated, Exhausted, IPAMProvider
 from kapy.sdk.ipam_addresses import Addresses, pool_name
 from kapy.sdk.ipam_pools import AddressPools
 from kapy.sdk.ipam_watches import ClaimWatches
-from kapy.sdk.lens import Lens, LensStatus
-from kapy.sdk.provider_objects import ProviderObjects
+from kapy.sdk.provider_reconciler import ProviderReconciler
 from kapy.sdk.readiness import in_v1beta1
+from kapy.sdk.results import Released, Waiting
 
 P = TypeVar("P")
 RELEASE: Final = "ipam.cluster.x-k8s.io/ReleaseAddress"
@@ -67,7 +67,7 @@ def add_ipam(
     resource: Resource = pool if isinstance(pool, Resource) else pool.RESOURCE
     addresses = Addresses(runtime)
     pools = AddressPools(runtime, pool, provider, addresses)
-    reconciler = Claims(runtime, provider, finalizer, pools, addresses)
+    reconciler = ClaimReconciler(runtime, provider, finalizer, pools, addresses)
     name = f"{resource.kind.lower()}/claim"
     controller = Controller(
         name, reconciler.reconcile, concurrency=concurrency, requeue_on_own_writes=False
@@ -77,19 +77,19 @@ def add_ipam(
     return runtime.add(controller, runtime.cache.informer(IPAddressClaim.RESOURCE))
 
 
-class ClaimStatus(LensStatus):
+class ClaimStatus(ContractStatus):
     address_ref: IPAddressReference | None = None
     deprecated: DeprecatedConditions | None = None
 
 
-class ClaimLens(Lens, kw_only=True):
+class ClaimContractObject(ContractObject, kw_only=True):
     """A claim as this contract writes it."""
 
     spec: IPAddressClaimSpec
     status: ClaimStatus = field(default_factory=ClaimStatus)
 
 
-class Claims(ProviderObjects[ClaimLens], Generic[P]):
+class ClaimReconciler(ProviderReconciler[ClaimContractObject], Generic[P]):
     """Reconciles the claims of one kind of pools."""
 
     def __init__(
@@ -100,7 +100,7 @@ class Claims(ProviderObjects[ClaimLens], Generic[P]):
         pools: AddressPools[P],
         addresses: Addresses,
     ) -> None:
-        super().__init__(runtime, IPAddressClaim, ClaimLens, finalizer)
+        super().__init__(runtime, IPAddressClaim, ClaimContractObject, finalizer)
         self._provider = provider
         self._pools = pools
         self._addresses = addresses
@@ -110,13 +110,13 @@ class Claims(ProviderObjects[ClaimLens], Generic[P]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
-        if not self._pools.are_meant(draft.object.spec.pool_ref):
+        draft = Draft(self._runtime.client, self._contract_type, document)
+        if not self._pools.serves(draft.object.spec.pool_ref):
             return DONE
         named = _cluster_of(draft.object)
         cluster = None if named is None else self._clusters.get(named)
         if draft.object.deleting:
-            return await self._deleting(draft, cluster)
+            return await self._reconcile_delete(draft, cluster)
         if named is not None and cluster is None:
             return DONE  # the Cluster is watched
         result = DONE
@@ -124,81 +124,96 @@ class Claims(ProviderObjects[ClaimLens], Generic[P]):
             if self._finalizer not in draft.object.metadata.finalizers:
                 draft.object.metadata.finalizers.append(self._finalizer)
                 await draft.save()
-            result = await self._running(draft, cluster)
+            result = await self._reconcile_normal(draft, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _running(self, draft: Draft[ClaimLens], cluster: Cluster | None) -> Result:
+    async def _reconcile_normal(
+        self, draft: Draft[ClaimContractObject], cluster: Cluster | None
+    ) -> Result:
         claim = read(draft.before, IPAddressClaim)
         key = self._pools.key_of(claim.spec.pool_ref, claim.key)
-        async with self._pools.turn(key), self._asking(draft, cluster, "FailedAllocate"):
+        async with self._pools.lock(key), self._report_errors(draft, cluster, "FailedAllocate"):
             pool = self._pools.raw(key)
             if pool is None:
-                return self._refused(draft, POOL_NOT_READY, f"{self._pools.kind} {key} not found")
+                return self._set_unavailable(
+                    draft, POOL_NOT_READY, f"{self._pools.kind} {key} not found"
+                )
             address = self._addresses.of(claim.key)
             if address is None:
                 if "deletionTimestamp" in pool["metadata"]:
                     because = f"{self._pools.kind} {key} is being deleted"
-                    return self._refused(draft, POOL_NOT_READY, because)
+                    return self._set_unavailable(draft, POOL_NOT_READY, because)
                 await self._pools.protect(key)
-                answer = await self._answer(claim, pool, cluster)
+                answer = await self._call_provider(claim, pool, cluster)
                 if isinstance(answer, Exhausted):
-                    return self._refused(draft, POOL_EXHAUSTED, answer.because)
+                    return self._set_unavailable(draft, POOL_EXHAUSTED, answer.message)
                 if isinstance(answer, Waiting):
-                    return self._waiting(draft, answer, ALLOCATION_FAILED)
+                    return self._set_waiting(draft, answer, ALLOCATION_FAILED)
                 address = await self._addresses.store(claim, pool, answer)
-            await self._addresses.keep(address, claim, pool)
+            await self._addresses.repair(address, claim, pool)
         draft.object.status.address_ref = IPAddressReference(name=address.metadata.name)
         self._report(draft, (), true(ConditionType.READY, Reason.READY))
         return DONE
 
-    async def _answer(
+    async def _call_provider(
         self, claim: IPAddressClaim, pool: Document, cluster: Cluster | None
     ) -> Allocated | Exhausted | Waiting:
         intended = self._addresses.intended(claim.key)
         if intended is not None:
             return intended
-        return await self._provider.allocate(self._order(claim, pool, cluster))
+        return await self._provider.allocate(self._context(claim, pool, cluster))
 
-    def _refused(self, draft: Draft[ClaimLens], reason: str, because: str) -> Result:
+    def _set_unavailable(
+        self, draft: Draft[ClaimContractObject], reason: str, message: str
+    ) -> Result:
         """Pools and addresses are watched."""
-        self._report(draft, (), false(ConditionType.READY, reason, because))
+        self._report(draft, (), false(ConditionType.READY, reason, message))
         return DONE
 
     def _report(
-        self, draft: Draft[ClaimLens], conditions: Sequence[Condition], ready: Condition | None
+        self,
+        draft: Draft[ClaimContractObject],
+        conditions: Sequence[Condition],
+        ready: Condition | None,
     ) -> None:
         super()._report(draft, conditions, ready)
         legacy = v1beta1.conditions_of(draft.object)
         for one in in_v1beta1([] if ready is None else [ready]):
             v1beta1.set_condition(legacy, one, self._runtime.clock())
 
-    async def _deleting(self, draft: Draft[ClaimLens], cluster: Cluster | None) -> Result:
+    async def _reconcile_delete(
+        self, draft: Draft[ClaimContractObject], cluster: Cluster | None
+    ) -> Result:
         if self._finalizer not in draft.object.metadata.finalizers:
             return DONE
         if _is_paused(draft.object, cluster):
             await self._save(draft, cluster)
             return DONE
         claim = read(draft.before, IPAddressClaim)
-        return await self._let_go(draft, cluster, partial(self._freed, claim, cluster))
+        return await self._delete_then_remove_finalizer(
+            draft, cluster, partial(self._call_free, claim, cluster)
+        )
 
-    async def _freed(self, claim: IPAddressClaim, cluster: Cluster | None) -> Released | Waiting:
+    async def _call_free(
+        self, claim: IPAddressClaim, cluster: Cluster | None
+    ) -> Released | Waiting:
         pool = self._pools.raw(self._pools.key_of(claim.spec.pool_ref, claim.key))
-        answer = await self._provider.free(self._order(claim, pool, cluster))
+        answer = await self._provider.free(self._context(claim, pool, cluster))
         if isinstance(answer, Waiting) or await self._addresses.remove(claim):
             return answer
-        return Waiting(because="the IPAddress is not gone yet", poll_after=None)
+        return Waiting(message="the IPAddress is not gone yet", requeue_after=None)
 
-    def _order(
+    def _context(
         self, claim: IPAddressClaim, pool: Document | None, cluster: Cluster | None
-    ) -> AddressOrder[P]:
+    ) -> AddressClaimContext[P]:
         name = pool_name(claim.spec.pool_ref, claim.key, namespaced=self._pools.namespaced)
         found = self._addresses.of(claim.key)
-        return AddressOrder(
+        return AddressClaimContext(
             key=claim.key,
             uid=claim.metadata.uid,
             claim=claim,
-            pool=None if pool is None else self._pools.typed(pool),
+            pool=None if pool is None else self._pools.decode(pool),
             taken=self._addresses.taken(name, claim.key),
             allocated=None if found is None else _allocated(found),
             cluster=cluster,
@@ -211,13 +226,13 @@ def _allocated(found: IPAddress) -> Allocated:
     return Allocated(address=ip_address(spec.address), prefix=spec.prefix, gateway=gateway)
 
 
-def _cluster_of(claim: ClaimLens) -> Key | None:
+def _cluster_of(claim: ClaimContractObject) -> Key | None:
     metadata = claim.metadata
     name = claim.spec.cluster_name or metadata.labels.get(Label.CLUSTER_NAME)
     return Key(metadata.namespace, name) if name else None
 
 
-def _is_paused(claim: ClaimLens, cluster: Cluster | None) -> bool:
+def _is_paused(claim: ClaimContractObject, cluster: Cluster | None) -> bool:
     """This contract asks for the annotation of the Cluster, too."""
     if cluster is not None and Annotation.PAUSED in cluster.metadata.annotations:
         return True

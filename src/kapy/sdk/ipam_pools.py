@@ -28,10 +28,10 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.model import decode
 from kapy.kube.names import Resource
-from kapy.sdk.failures import tell_failures
+from kapy.sdk.contract_objects import ContractObject, contract_object_of
+from kapy.sdk.failures import record_failures
 from kapy.sdk.ipam import IPAMProvider
 from kapy.sdk.ipam_addresses import Addresses, pool_name
-from kapy.sdk.lens import Lens, lens_on
 from kapy.sdk.readiness import report
 
 P = TypeVar("P")
@@ -52,7 +52,7 @@ class AddressPools(Generic[P]):
         self.kind = self._resource.kind
         self.namespaced = self._resource.namespaced
         self._type = kind
-        self._lens = lens_on(self._resource, Lens)
+        self._contract_type = contract_object_of(self._resource, ContractObject)
         self._runtime = runtime
         self._clock: Clock = runtime.clock
         self._provider = provider
@@ -65,10 +65,10 @@ class AddressPools(Generic[P]):
         """Have a controller look after the pools."""
         controller = Controller(self.kind.lower(), self.reconcile, requeue_on_own_writes=False)
         controller.watch(self._known, own_key)
-        controller.watch(self._addresses.known, self._of_address, debounce=STATUS_DEBOUNCE)
+        controller.watch(self._addresses.informer, self._of_address, debounce=STATUS_DEBOUNCE)
         return self._runtime.add(controller, self._known)
 
-    def are_meant(self, reference: IPPoolReference) -> bool:
+    def serves(self, reference: IPPoolReference) -> bool:
         """Whether a claim names a pool of this kind."""
         named = reference.api_group, reference.kind
         return named == (self._resource.group, self._resource.kind)
@@ -81,13 +81,13 @@ class AddressPools(Generic[P]):
         """A pool, None when it is not there."""
         return self._known.raw(key)
 
-    def typed(self, pool: Document) -> P:
+    def decode(self, pool: Document) -> P:
         """A pool as its provider knows it."""
         kind = self._type
         found: Any = pool if isinstance(kind, Resource) else read(pool, kind)
         return found  # type: ignore[no-any-return]
 
-    def turn(self, key: Key) -> asyncio.Lock:
+    def lock(self, key: Key) -> asyncio.Lock:
         """Held by whoever gives out addresses of a pool, or lets it go."""
         return self._turns.of(self._resource, key)
 
@@ -96,18 +96,18 @@ class AddressPools(Generic[P]):
         document = self._known.raw(key)
         if document is None:
             raise NotYet(f"{self.kind} {key} is gone")
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         if PROTECTION not in draft.object.metadata.finalizers:
             draft.object.metadata.finalizers.append(PROTECTION)
             await draft.save()
 
     async def reconcile(self, key: Key) -> Result:
         """Look after one pool."""
-        async with self.turn(key):
+        async with self.lock(key):
             document = self._known.raw(key)
             if document is None:
                 return DONE
-            draft = Draft(self._runtime.client, self._lens, document)
+            draft = Draft(self._runtime.client, self._contract_type, document)
             metadata = draft.object.metadata
             named = _reference(self._resource, key.name)
             taken = self._addresses.taken(pool_name(named, key, namespaced=self.namespaced))
@@ -119,8 +119,8 @@ class AddressPools(Generic[P]):
             if PROTECTION not in metadata.finalizers:
                 metadata.finalizers.append(PROTECTION)
             if self._has_status():
-                with tell_failures(self._events, document, "FailedReport"):
-                    told = self._provider.report(self.typed(document), taken)
+                with record_failures(self._events, document, "FailedReport"):
+                    told = self._provider.report(self.decode(document), taken)
                 ready = true(ConditionType.READY, Reason.READY)
                 report(draft.object, list[Condition](told), ready, self._clock())
             await draft.save()
@@ -136,7 +136,7 @@ class AddressPools(Generic[P]):
         if change.old is not None and change.new is not None:
             return ()
         reference = decode(change.document["spec"]["poolRef"], IPPoolReference)
-        if not self.are_meant(reference):
+        if not self.serves(reference):
             return ()
         return (self.key_of(reference, Key.of(change.document)),)
 

@@ -37,7 +37,7 @@ from kapy.kube.model import Model, bare, rules
 from kapy.kube.names import Resource
 from kapy.kube.plural import plural
 from kapy.sdk.bootstrap_kinds import BootstrapConfigStatus as BootstrapConfigStatus
-from kapy.sdk.lens import FailureMessage, FailureReason
+from kapy.sdk.contract_objects import FailureMessage, FailureReason
 
 __all__ = [
     "AGE",

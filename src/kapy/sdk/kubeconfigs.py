@@ -22,15 +22,15 @@ from kapy.remote.secrets import (
     secret_name,
     secret_value,
 )
-from kapy.sdk.keychain import Keychain
+from kapy.sdk.cluster_certificates import ClusterCertificates
 
 
 class Kubeconfigs:
     """Maintains kubeconfig Secrets; the control plane owns those that no user has created."""
 
-    def __init__(self, runtime: Runtime, keychain: Keychain) -> None:
+    def __init__(self, runtime: Runtime, certificates: ClusterCertificates) -> None:
         self._runtime = runtime
-        self._keychain = keychain
+        self._certificates = certificates
         # resourceVersion and what it says; only to read less.
         self._renewals: dict[Key, tuple[str, datetime]] = {}
 
@@ -51,11 +51,11 @@ class Kubeconfigs:
         change enqueues the control plane) or belongs to a user. Raises NotYet, BadSecret,
         InvalidPem.
         """
-        secret = await self._keychain.secret(cluster, KUBECONFIG)
+        secret = await self._certificates.secret(cluster, KUBECONFIG)
         if secret is None:
             await self._make(cluster, server, owner, authority, algorithm)
             return None
-        secret = await self._keychain.own(secret, owner)
+        secret = await self._certificates.set_controller(secret, owner)
         if not _is_controlled(secret, owner):
             return None
         renewal, now = self._renewal(secret), self._runtime.clock()
@@ -69,13 +69,13 @@ class Kubeconfigs:
 
     async def keep(self, cluster: Key, value: bytes, owner: OwnerReference) -> None:
         """Store this kubeconfig in the Secret, unless a user has created another one."""
-        secret = await self._keychain.secret(cluster, KUBECONFIG)
+        secret = await self._certificates.secret(cluster, KUBECONFIG)
         if secret is None:
             name = secret_name(cluster.name, KUBECONFIG)
             document = cluster_secret(name, cluster, {KUBECONFIG_VALUE: value}, owner)
             await self._create(document)
             return
-        secret = await self._keychain.own(secret, owner)
+        secret = await self._certificates.set_controller(secret, owner)
         if _is_controlled(secret, owner) and secret_value(secret, KUBECONFIG_VALUE) != value:
             data = {KUBECONFIG_VALUE: b64encode(value).decode()}
             await self._runtime.client.patch(SECRETS, Key.of(secret), {"data": data})
@@ -101,7 +101,7 @@ class Kubeconfigs:
             return
 
     async def _authority(self, cluster: Key) -> KeyPair:
-        secret = await self._keychain.secret(cluster, CLUSTER_CA)
+        secret = await self._certificates.secret(cluster, CLUSTER_CA)
         if secret is None:
             raise NotYet(f"the CA Secret of Cluster {cluster} is not there yet")
         return key_pair(secret)

@@ -10,7 +10,7 @@ asked again and again, after a crash too, and change nothing when it is done.
     add_infra_cluster(runtime, PaperCluster, land, finalizer=…, load_balancer=balancer)
     add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, load_balancer=balancer)
 
-The load balancer goes with the rest of the cluster's infrastructure (`release`).
+The load balancer goes with the rest of the cluster's infrastructure (`reconcile_delete`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kapy.kube import Key
-from kapy.sdk.answers import Address, Endpoint, Waiting
-from kapy.sdk.infra_cluster import ClusterOrder
-from kapy.sdk.infra_machine import MachineOrder
-from kapy.sdk.lens import InfraMachineLens
+from kapy.sdk.contract_objects import InfraMachineContractObject
+from kapy.sdk.infra_cluster import ClusterContext
+from kapy.sdk.infra_machine import MachineContext
+from kapy.sdk.results import Address, Endpoint, Waiting
 
 T = TypeVar("T")
 
@@ -49,10 +49,10 @@ class ControlPlaneLoadBalancer(ABC, Generic[T]):
     """Implement this class if the provider manages a load balancer for the control plane."""
 
     @abstractmethod
-    async def endpoint(self, order: ClusterOrder[T]) -> Endpoint | Waiting:
+    async def endpoint(self, context: ClusterContext[T]) -> Endpoint | Waiting:
         """Create the load balancer by one step and return its endpoint.
 
-        `order.endpoint` is the first result, or the user's choice: it never changes.
+        `context.endpoint` is the first result, or the user's choice: it never changes.
         """
 
     @abstractmethod
@@ -79,31 +79,33 @@ class Membership:
     def __init__(self, balancer: ControlPlaneLoadBalancer[Any] | None) -> None:
         self._balancer = balancer
 
-    async def begun(
-        self, order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]
+    async def join(
+        self, context: MachineContext[Any], provider_id: str, addresses: Sequence[Address]
     ) -> Waiting | None:
         """Register a provisioned machine, or drain it if its Machine is being deleted."""
-        if self._balancer is None or not order.control_plane:
+        if self._balancer is None or not context.control_plane:
             return None
-        member = _member(order, provider_id, addresses)
-        if order.machine is not None and order.machine.deleting:
+        member = _member(context, provider_id, addresses)
+        if context.machine is not None and context.machine.deleting:
             return await self._balancer.drain(member)
         return await self._balancer.register(member)
 
-    async def ended(self, order: MachineOrder[Any], obj: InfraMachineLens) -> Waiting | None:
+    async def leave(
+        self, context: MachineContext[Any], obj: InfraMachineContractObject
+    ) -> Waiting | None:
         """Deregister a machine before its release; also if it may never have been a member."""
-        if self._balancer is None or not (order.control_plane or order.machine is None):
+        if self._balancer is None or not (context.control_plane or context.machine is None):
             return None
         stored = [(one.type, one.address) for one in obj.status.addresses]
         addresses = msgspec.convert(stored, list[Address], strict=False)
-        return await self._balancer.deregister(_member(order, obj.spec.provider_id, addresses))
+        return await self._balancer.deregister(_member(context, obj.spec.provider_id, addresses))
 
 
-def _member(order: MachineOrder[Any], provider_id: str, addresses: Sequence[Address]) -> Member:
+def _member(context: MachineContext[Any], provider_id: str, addresses: Sequence[Address]) -> Member:
     return Member(
-        key=order.key,
-        uid=order.uid,
-        cluster=order.cluster,
+        key=context.key,
+        uid=context.uid,
+        cluster=context.cluster,
         provider_id=provider_id,
         addresses=tuple(addresses),
     )

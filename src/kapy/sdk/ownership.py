@@ -11,7 +11,7 @@ from kapy.api.names import CLUSTER_GROUP, Annotation, Label
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference
 from kapy.kube.names import split_api_version
-from kapy.sdk.answers import Endpoint
+from kapy.sdk.results import Endpoint
 
 
 def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:

@@ -2,9 +2,9 @@
 
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     machines.wake(controller)
-    found = await machines.converge(order, make, is_current)   # in `converge`
-    return answer_for_pool(order, [instance(one) for one in found], provider_id=name)
-    return await machines.release(order)                       # in `release`
+    found = await machines.ensure(context, new_object, is_current)   # in `reconcile_normal`
+    return pool_result(context, [instance(one) for one in found], provider_id=name)
+    return await machines.delete(context)                            # in `reconcile_delete`
 
 Core makes a Machine for each of them. A machine is deleted by way of its Machine, so that its Node
 is drained before; the object goes with it.
@@ -29,14 +29,15 @@ from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, Resource, split_api_version
-from kapy.sdk.answers import Released, Waiting
-from kapy.sdk.infra_machine_pool import MachinePoolOrder
+from kapy.kube.renamed import RenamedMember
+from kapy.sdk.infra_machine_pool import MachinePoolContext
 from kapy.sdk.ownership import machine_of
 from kapy.sdk.pool_plan import Member, plan
+from kapy.sdk.results import Released, Waiting
 
 BY_POOL: Final = "sdk/pool"
 
-Make = Callable[[], Document]
+NewObject = Callable[[], Document]
 """What is special of a new object: its `spec`, and annotations in `metadata`."""
 
 
@@ -45,77 +46,85 @@ class PoolMachines:
     owners.
     """
 
+    converge = RenamedMember("ensure")
+    release = RenamedMember("delete")
+
     def __init__(self, runtime: Runtime, resource: Resource, pools: Resource) -> None:
         self._client = runtime.client
         self._resource = resource
         self._pools = runtime.cache.informer(pools)
         self._manager = f"{pools.kind.lower()}-controller"
         self._objects = runtime.cache.informer(resource)
-        self._objects.add_index(BY_POOL, _pool_of)
+        self._objects.add_index(BY_POOL, _pool_index)
         self._machines = runtime.cache.informer(Machine.RESOURCE)
         # Names that were asked for and are not seen yet, by pool: they may be there all the same.
-        self._begun: dict[str, list[str]] = {}
+        self._reserved: dict[str, list[str]] = {}
 
     def wake(self, controller: Controller) -> None:
         """Enqueue the pool of a changed object: once it has a Machine, only its labels name the
         pool.
         """
         pools = self._pools
-        pools.add_index(BY_POOL, _pool_that_owns)
+        pools.add_index(BY_POOL, _owner_index)
 
         def of_pool(change: Change) -> Iterable[Key]:
-            values = _pool_of(change.document)
+            values = _pool_index(change.document)
             return {Key.of(one) for value in values for one in pools.indexed(BY_POOL, value)}
 
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
-    def of(self, order: MachinePoolOrder[Any]) -> Sequence[Document]:
+    def of(self, context: MachinePoolContext[Any]) -> Sequence[Document]:
         """Return the existing objects, by name."""
-        name = "" if order.pool is None else order.pool.metadata.name
-        return self._objects.indexed(BY_POOL, _index(order.cluster, label_value(name)))
+        name = "" if context.pool is None else context.pool.metadata.name
+        return self._objects.indexed(BY_POOL, _index_value(context.cluster, label_value(name)))
 
-    async def converge(
-        self, order: MachinePoolOrder[Any], make: Make, is_current: Callable[[Document], bool]
+    async def ensure(
+        self,
+        context: MachinePoolContext[Any],
+        new_object: NewObject,
+        is_current: Callable[[Document], bool],
     ) -> Sequence[Document]:
         """Create missing machines, delete surplus or outdated ones; return the objects."""
-        found = self.of(order)
+        found = self.of(context)
         members = [
-            self._member(one, current=is_current(one)) for one in found if not _is_going(one)
+            self._member(one, current=is_current(one)) for one in found if not _is_deleting(one)
         ]
-        planned = plan(members, order.replicas)
+        planned = plan(members, context.replicas)
         names = {one["metadata"]["name"] for one in found}
-        for name in self._begin(order, planned.missing, names):
+        for name in self._reserve_names(context, planned.missing, names):
             await self._client.apply(
-                self._resource, self._new(order, name, make()), field_manager=self._manager
+                self._resource, self._new(context, name, new_object()), field_manager=self._manager
             )
-        self._begun.pop(order.uid, None)
+        self._reserved.pop(context.uid, None)
         surplus = set(planned.surplus)
         for one in found:
             if one["metadata"]["name"] in surplus:
                 await self._delete(one)
-        return self.of(order)
+        return self.of(context)
 
-    def _begin(self, order: MachinePoolOrder[Any], count: int, taken: set[str]) -> Sequence[str]:
+    def _reserve_names(
+        self, context: MachinePoolContext[Any], count: int, taken: set[str]
+    ) -> Sequence[str]:
         """Return names for new objects, first those whose creation was not confirmed."""
-        unseen = [name for name in self._begun.get(order.uid, ()) if name not in taken]
-        more = _new_names(order, max(0, count - len(unseen)), {*taken, *unseen})
-        self._begun[order.uid] = [*unseen, *more]
+        unseen = [name for name in self._reserved.get(context.uid, ()) if name not in taken]
+        more = _new_names(context, max(0, count - len(unseen)), {*taken, *unseen})
+        self._reserved[context.uid] = [*unseen, *more]
         return [*unseen, *more][:count]
 
-    async def release(self, order: MachinePoolOrder[Any]) -> Released | Waiting:
-        """Delete all machines of the pool; return the provider's result for `release`."""
-        self._begun.pop(order.uid, None)
-        for one in self.of(order):
-            if _is_going(one):
+    async def delete(self, context: MachinePoolContext[Any]) -> Released | Waiting:
+        """Delete all machines of the pool; return the provider's result for `reconcile_delete`."""
+        self._reserved.pop(context.uid, None)
+        for one in self.of(context):
+            if _is_deleting(one):
                 continue
             if machine_of(one) is not None:
                 await self._delete(one)
             else:  # nobody will make a Machine for it any more
-                await self._delete_this(self._resource, one)
-        left = len(self.of(order))
+                await self._delete_object(self._resource, one)
+        left = len(self.of(context))
         if not left:
             return Released()
-        return Waiting(because=f"{left} machines are still there", poll_after=None)
+        return Waiting(message=f"{left} machines are still there", requeue_after=None)
 
     def _member(self, document: Document, *, current: bool) -> Member:
         machine, metadata = self._machine_of(document), document["metadata"]
@@ -124,26 +133,26 @@ class PoolMachines:
             name=metadata["name"],
             ready=bool(InfraMachine(document).provisioned),
             current=current,
-            asked_for=Annotation.DELETE_MACHINE in annotations,
-            made=metadata.get("creationTimestamp") or "",
+            delete_first=Annotation.DELETE_MACHINE in annotations,
+            created=metadata.get("creationTimestamp") or "",
         )
 
     def _machine_of(self, document: Document) -> Document | None:
         key = machine_of(document)
         return None if key is None else self._machines.raw(key)
 
-    def _new(self, order: MachinePoolOrder[Any], name: str, special: Document) -> Document:
-        assert order.pool is not None  # nothing is made for nobody
+    def _new(self, context: MachinePoolContext[Any], name: str, special: Document) -> Document:
+        assert context.pool is not None  # nothing is made for nobody
         labels = {
-            Label.CLUSTER_NAME: order.cluster.name,
-            Label.POOL_NAME: label_value(order.pool.metadata.name),
+            Label.CLUSTER_NAME: context.cluster.name,
+            Label.POOL_NAME: label_value(context.pool.metadata.name),
         }
         # Until its Machine is there, which becomes its controller.
-        owner = encode(owner_reference(order.object))
+        owner = encode(owner_reference(context.object))
         metadata = {
             **special.get("metadata", {}),
             "name": name,
-            "namespace": order.key.namespace,
+            "namespace": context.key.namespace,
             "labels": labels,
             "ownerReferences": [owner],
         }
@@ -156,24 +165,24 @@ class PoolMachines:
         is created first and then deleted.
         """
         machine = self._machine_of(document)
-        if machine is not None and not _is_going(machine):
-            await self._delete_this(Machine.RESOURCE, machine)
+        if machine is not None and not _is_deleting(machine):
+            await self._delete_object(Machine.RESOURCE, machine)
 
-    async def _delete_this(self, resource: Resource, document: Document) -> None:
+    async def _delete_object(self, resource: Resource, document: Document) -> None:
         try:
             await self._client.delete(resource, Key.of(document), uid=document["metadata"]["uid"])
         except NotFound:
             return
 
 
-def _new_names(order: MachinePoolOrder[Any], count: int, taken: set[str]) -> list[str]:
+def _new_names(context: MachinePoolContext[Any], count: int, taken: set[str]) -> list[str]:
     """Return names that stay the same until the pool's object is written: a lost answer makes no
     second machine.
     """
     names: list[str] = []
-    attempt, version = 0, _version(order.object)
+    attempt, version = 0, _version(context.object)
     while len(names) < count:
-        name = generated_name(f"{order.key.name}-", order.uid, version, attempt)
+        name = generated_name(f"{context.key.name}-", context.uid, version, attempt)
         attempt += 1
         if name not in taken and name not in names:
             names.append(name)
@@ -186,27 +195,27 @@ def _version(obj: Any) -> str:
     return str(found)
 
 
-def _is_going(document: Document) -> bool:
+def _is_deleting(document: Document) -> bool:
     return "deletionTimestamp" in document["metadata"]
 
 
-def _pool_of(document: Document) -> Iterable[str]:
+def _pool_index(document: Document) -> Iterable[str]:
     metadata = document["metadata"]
     labels = metadata.get("labels") or {}
     if Label.POOL_NAME in labels:
         cluster = Key(metadata["namespace"], labels.get(Label.CLUSTER_NAME, ""))
-        yield _index(cluster, labels[Label.POOL_NAME])
+        yield _index_value(cluster, labels[Label.POOL_NAME])
 
 
-def _pool_that_owns(document: Document) -> Iterable[str]:
+def _owner_index(document: Document) -> Iterable[str]:
     """The pool of the object that makes its machines."""
     metadata = document["metadata"]
     cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
     for ref in metadata.get("ownerReferences") or ():
         group, _ = split_api_version(ref["apiVersion"])
         if GroupKind(group, ref["kind"]) == MachinePool.RESOURCE.group_kind:
-            yield _index(Key(metadata["namespace"], cluster), label_value(ref["name"]))
+            yield _index_value(Key(metadata["namespace"], cluster), label_value(ref["name"]))
 
 
-def _index(cluster: Key, pool: str) -> str:
+def _index_value(cluster: Key, pool: str) -> str:
     return f"{cluster}/{pool}"

@@ -20,8 +20,8 @@ class Member(NamedTuple):
     name: str
     ready: bool
     current: bool
-    asked_for: bool = False
-    made: str = ""
+    delete_first: bool = False
+    created: str = ""
 
 
 class Plan(NamedTuple):
@@ -33,8 +33,8 @@ class Plan(NamedTuple):
 
 def plan(members: Sequence[Member], wanted: int) -> Plan:
     """Return the plan towards `wanted` up-to-date machines."""
-    current = _first_to_go([one for one in members if one.current])
-    outdated = _first_to_go([one for one in members if not one.current])
+    current = _by_deletion_order([one for one in members if one.current])
+    outdated = _by_deletion_order([one for one in members if not one.current])
     gone = current[: max(0, len(current) - wanted)]
     ready = sum(one.ready for one in current[len(gone) :])
     # What is not ready serves nobody. Of the ready ones only so many as are not needed.
@@ -44,5 +44,5 @@ def plan(members: Sequence[Member], wanted: int) -> Plan:
     return Plan(max(0, wanted - len(current)), [one.name for one in gone])
 
 
-def _first_to_go(members: list[Member]) -> list[Member]:
-    return sorted(members, key=lambda one: (not one.asked_for, one.ready, one.made, one.name))
+def _by_deletion_order(members: list[Member]) -> list[Member]:
+    return sorted(members, key=lambda one: (not one.delete_first, one.ready, one.created, one.name))

@@ -15,9 +15,9 @@ import msgspec
 from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import same
-from kapy.sdk.review_measures import ReviewMeasures
+from kapy.sdk.review_metrics import ReviewMetrics
 
-MOST: Final = 64 * 1024 * 1024
+MAX_BODY: Final = 64 * 1024 * 1024
 """Bytes that a review may have: a server has a whole list converted at a time."""
 
 VERSIONS: Final = ("admission.k8s.io/v1", "apiextensions.k8s.io/v1")
@@ -25,7 +25,7 @@ VERSIONS: Final = ("admission.k8s.io/v1", "apiextensions.k8s.io/v1")
 _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain; charset=utf-8"
 
-Answer = Callable[[Document], Awaitable[Document]]
+Handler = Callable[[Document], Awaitable[Document]]
 """From the `request` of a review to its `response`, without the uid."""
 
 
@@ -34,10 +34,10 @@ class Reviews:
     may change. measures: its metrics.
     """
 
-    def __init__(self, answers: Mapping[str, Answer]) -> None:
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self.ready = True
-        self.measures = ReviewMeasures(answers)
-        self._answers = answers
+        self.metrics = ReviewMetrics(handlers)
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -45,31 +45,31 @@ class Reviews:
         elif scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             if scope["method"] == "GET":
-                await reply(send, *self._looked_up(path))
+                await reply(send, *self._get(path))
             else:
-                await reply(send, *await self._measured(scope["method"], path, receive))
+                await reply(send, *await self._measure(scope["method"], path, receive))
 
-    def _looked_up(self, path: str) -> tuple[int, bytes, bytes]:
+    def _get(self, path: str) -> tuple[int, bytes, bytes]:
         if path == "/healthz" or (path == "/readyz" and self.ready):
             return 200, _TEXT, b"ok"
         if path == "/readyz":
             return 503, _TEXT, b"stopping"
         return 404, _TEXT, b"webhooks are asked with POST"
 
-    async def _measured(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
-        if path not in self._answers:
+    async def _measure(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
+        if path not in self._handlers:
             return 404, _TEXT, f"no webhook is at {path}".encode()
-        with self.measures.asked(path):
-            found = await self._answered(method, path, receive)
-        self.measures.answered(path, found[0])
+        with self.metrics.measure(path):
+            found = await self._post(method, path, receive)
+        self.metrics.count_response(path, found[0])
         return found
 
-    async def _answered(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
+    async def _post(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
         if method != "POST":
             return 405, _TEXT, f"webhooks are asked with POST, not with {method}".encode()
-        body = await body_of(receive, MOST)
-        if len(body) > MOST:
-            return 413, _TEXT, f"a review has {MOST} bytes at most".encode()
+        body = await body_of(receive, MAX_BODY)
+        if len(body) > MAX_BODY:
+            return 413, _TEXT, f"a review has {MAX_BODY} bytes at most".encode()
         try:
             review = msgspec.json.decode(body, type=_Review)
         except (ValueError, RecursionError) as error:
@@ -79,13 +79,13 @@ class Reviews:
             return 400, _TEXT, f"reviews of {known} are read, not of {review.apiVersion}".encode()
         response = {
             "uid": review.request.get("uid", ""),
-            **await self._answers[path](review.request),
+            **await self._handlers[path](review.request),
         }
         told = {"apiVersion": review.apiVersion, "kind": review.kind, "response": response}
         return 200, _JSON, msgspec.json.encode(told)
 
 
-def changed(before: Document, after: Document) -> Document:
+def patch_response(before: Document, after: Document) -> Document:
     """Return the answer that changes one object into another: a JSON patch of whole fields."""
     operations: Sequence[Document] = [
         *(

@@ -37,12 +37,12 @@ def add_template_capacity(
     templates = runtime.cache.informer(resource)
 
     def of_template(change: Change) -> Iterable[Key]:
-        if change.new is not None and serves(change.new) and not _is_told(change.new):
+        if change.new is not None and serves(change.new) and not _has_capacity(change.new):
             yield Key.of(change.new)
 
     async def reconcile(key: Key) -> Result:
         document = templates.raw(key)
-        if document is None or _is_told(document) or not serves(document):
+        if document is None or _has_capacity(document) or not serves(document):
             return DONE
         status = {"status": {"capacity": dict(await capacity(document))}}
         await runtime.client.patch(resource, key, status, subresource="status")
@@ -54,5 +54,5 @@ def add_template_capacity(
     return runtime.add(controller, templates)
 
 
-def _is_told(document: Document) -> bool:
+def _has_capacity(document: Document) -> bool:
     return bool((document.get("status") or {}).get("capacity"))

@@ -5,8 +5,8 @@
     clusters.wake(controller, machines_of)
 
     try:
-        nodes = clusters.watch(controller, order.cluster, NODES, keys_of)     # in `converge`
-        await clusters.client(order.cluster).patch(NODES, key, patch)
+        nodes = clusters.watch(controller, context.cluster, NODES, keys_of)  # in `reconcile_normal`
+        await clusters.client(context.cluster).patch(NODES, key, patch)
     except NotConnected:
         …                                                 # `wake` enqueues once there is one
 
@@ -27,7 +27,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
-from kapy.kube.renamed import renamed_arguments
+from kapy.kube.renamed import RenamedMember, renamed_arguments
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.cluster_cache import NotConnected as NotConnected
 
@@ -37,6 +37,8 @@ class WorkloadClusters:
 
     cluster_cache: the program's existing one; then `run` must not be called.
     """
+
+    poke = RenamedMember("trigger_probe")
 
     @renamed_arguments(connections="cluster_cache")
     def __init__(self, runtime: Runtime, cluster_cache: ClusterCache | None = None) -> None:
@@ -69,7 +71,7 @@ class WorkloadClusters:
 
         self._connections.subscribe(changed)
 
-    def poke(self, cluster: Key) -> None:
+    def trigger_probe(self, cluster: Key) -> None:
         """Try to connect now: the provider knows that the cluster's API server has come up."""
         self._connections.trigger_probe(cluster)
 
@@ -78,11 +80,11 @@ class WorkloadClusters:
         await self._connections.run()
 
 
-LARGEST_ANSWER: Final = 64 << 20
+MAX_RESPONSE: Final = 64 << 20
 """Bytes of an answer of a workload cluster, which may be anybody's."""
 
 
 def _dial(kubeconfig: Kubeconfig) -> Transport:
     from kapy.client.https import Https  # aiohttp: half of a small provider's start
 
-    return Https(kubeconfig, most=LARGEST_ANSWER)
+    return Https(kubeconfig, most=MAX_RESPONSE)

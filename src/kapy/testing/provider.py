@@ -23,7 +23,7 @@ from kapy.clusterctl.provider import ProviderType
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.meta import Object
-from kapy.sdk.admission_plane import InProcess as Admitted
+from kapy.sdk.admission_in_process import InProcess as Admitted
 from kapy.sdk.provider import Provider
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.check import check_releases

@@ -39,9 +39,9 @@ async def families() -> dict[str, set[str]]:
     """Every metric that a manager can tell, and its labels where it has told any."""
     calls = CallMetrics()
     calls.count_call("host", next(iter(shipped())), "200", "Success", 0.1)
-    reviews = Webhooks(Rules(FeatureGates()), lambda _: None).measures
-    with reviews.asked("/convert"):
-        reviews.answered("/convert", 200)
+    reviews = Webhooks(Rules(FeatureGates()), lambda _: None).metrics
+    with reviews.measure("/convert"):
+        reviews.count_response("/convert", 200)
     terms = LeaderElectionConfig(lease=Key("default", "lease"), identity="me")
     shards = Shards(Client(FakeServer()), terms, 2, loop_clock(), Random(1))
     async with running() as plane:

@@ -29,7 +29,16 @@ def test_new_providers_keep_the_contracts(tmp_path: Path) -> None:
         assert {Path("pyproject.toml"), Path("Containerfile"), Path(module, "kinds.py")} <= {*made}
         folders.append(folder)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", *map(str, folders)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-Werror::DeprecationWarning",  # of a former name of the SDK
+            "--override-ini=asyncio_default_fixture_loop_scope=function",
+            "--import-mode=importlib",
+            *map(str, folders),
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
         stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapy.apps.provider.rights import program_rules
 from kapy.kube.names import SECRETS, SERVICES, Resource
-from kapy.sdk import Runtime, Tenants, add_infra_cluster, add_infra_machine
+from kapy.sdk import Runtime, TenantCredentials, add_infra_cluster, add_infra_machine
 from kapy.sdk.provider import Provider
 from tests.sdk.paper_cloud import GROUP, PAPER_CLUSTERS, PaperCloud, PaperLand, PaperMachine
 
@@ -12,13 +12,13 @@ IDENTITIES = Resource(GROUP, "v1", "paperidentities", "PaperIdentity", namespace
 
 
 def add_to(runtime: Runtime) -> None:
-    tenants = Tenants(runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer="paper.dev/held")
+    tenants = TenantCredentials(
+        runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer="paper.dev/held"
+    )
     add_infra_cluster(
         runtime, PAPER_CLUSTERS, PaperLand(), finalizer="paper.dev/c", credentials=tenants
     )
-    add_infra_machine(
-        runtime, PaperMachine, PaperCloud(), finalizer="paper.dev/m", makes=[SERVICES]
-    )
+    add_infra_machine(runtime, PaperMachine, PaperCloud(), finalizer="paper.dev/m", owns=[SERVICES])
 
 
 def test_what_objects_make_and_the_secrets_of_tenants_are_granted() -> None:

@@ -33,9 +33,9 @@ AUTHORS: Final = (
     ),
     Break(
         "the condition of what has failed for good does not say why",
-        "sdk/provider_objects.py",
-        "said = false(self.sums_up, reason, answer.message)",
-        "said = false(self.sums_up, Reason.NOT_READY)",
+        "sdk/provider_reconciler.py",
+        "said = false(self.summary_condition, reason, answer.message)",
+        "said = false(self.summary_condition, Reason.NOT_READY)",
         {
             "sdk/test_status.py::test_what_has_failed_for_good_is_told_and_left_alone": each(
                 "terminal-failures"

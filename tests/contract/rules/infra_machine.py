@@ -76,7 +76,7 @@ ROWS: Final = [
         (VIEW, PHASE),
         (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", LIVES),
     ),
-    Row(("addresses",), (263,), (VIEW, "sdk/answers.py"), (FIELDS, LIVES, RELEASED)),
+    Row(("addresses",), (263,), (VIEW, "sdk/results.py"), (FIELDS, LIVES, RELEASED)),
     Row(
         ("address-types", "broken-told"),
         (276,),

@@ -52,7 +52,7 @@ def metadata(lines: Sequence[int]) -> Row:
     return Row(
         ("metadata", "owner-set"),
         lines,
-        ("contract/ownership.py", "sdk/lens.py"),
+        ("contract/ownership.py", "sdk/contract_objects.py"),
         (LIVES, RELEASED),
     )
 

@@ -15,7 +15,7 @@ MINUTE = timedelta(minutes=1)
 
 def test_it_rests_until_its_time_and_says_why() -> None:
     settled = Settled()
-    settled.settle(KEY, settled.news(KEY), requeue(after=2 * MINUTE, because="why"), NOW)
+    settled.settle(KEY, settled.count(KEY), requeue(after=2 * MINUTE, because="why"), NOW)
     assert settled.rest(KEY, NOW + MINUTE) == requeue(after=MINUTE, because="why")
     assert settled.rest(KEY, NOW + 2 * MINUTE) is None
     assert settled.rest(OTHER, NOW) is None
@@ -23,22 +23,22 @@ def test_it_rests_until_its_time_and_says_why() -> None:
 
 def test_whatever_is_told_ends_the_rest() -> None:
     settled = Settled()
-    settled.settle(KEY, settled.news(KEY), requeue(after=MINUTE, because="why"), NOW)
-    assert settled.told([OTHER]) == (OTHER,)
+    settled.settle(KEY, settled.count(KEY), requeue(after=MINUTE, because="why"), NOW)
+    assert settled.increment([OTHER]) == (OTHER,)
     assert settled.rest(KEY, NOW) is not None
-    assert settled.told([KEY]) == (KEY,)
+    assert settled.increment([KEY]) == (KEY,)
     assert settled.rest(KEY, NOW) is None
 
 
 def test_what_is_told_during_a_reconcile_counts() -> None:
     settled = Settled()
-    news = settled.news(KEY)
-    settled.told([KEY])
+    news = settled.count(KEY)
+    settled.increment([KEY])
     settled.settle(KEY, news, requeue(after=MINUTE, because="why"), NOW)
     assert settled.rest(KEY, NOW) is None
 
 
 def test_without_an_end_there_is_no_rest() -> None:
     settled = Settled()
-    settled.settle(KEY, settled.news(KEY), DONE, NOW)
+    settled.settle(KEY, settled.count(KEY), DONE, NOW)
     assert settled.rest(KEY, NOW) is None

@@ -238,7 +238,7 @@ async def check_the_end(at: Plane, dialect: Dialect, name: str) -> None:
     label = f"cluster.x-k8s.io/cluster-name={name}"
     assert not (await at.client.list(SECRETS, "default", labels=label)).items
     # Machines before the control plane, and that before the network.
-    order = at.providers[dialect.name].deleted
-    assert order[-1] == "Cluster"
+    context = at.providers[dialect.name].deleted
+    assert context[-1] == "Cluster"
     if dialect.own_plane:
-        assert order[-2] == "ControlPlane"
+        assert context[-2] == "ControlPlane"

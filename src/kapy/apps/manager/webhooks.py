@@ -24,7 +24,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, BadRequest
 from kapy.kube.http import User
 from kapy.kube.names import CRDS, Resource
-from kapy.sdk.reviews import Answer, Reviews, changed
+from kapy.sdk.reviews import Handler, Reviews, patch_response
 
 _OURS: Final = tuple(kind.type_of().RESOURCE for kind in KINDS)
 
@@ -45,7 +45,7 @@ class Webhooks(Reviews):
     def __init__(self, rules: Rules, definition: Definition) -> None:
         self._rules = rules
         self._definition = definition
-        answers: dict[str, Answer] = {"/convert": self._converted}
+        answers: dict[str, Handler] = {"/convert": self._converted}
         for resource in _OURS:
             answers[path_of("mutate", resource)] = self._defaulted
             answers[path_of("validate", resource)] = self._judged
@@ -60,7 +60,7 @@ class Webhooks(Reviews):
             found = await self._rules.default(review)
         except ApiError as error:
             return _refused(error, review)
-        return {**changed(review.new, found), **_warnings(review.warnings)}
+        return {**patch_response(review.new, found), **_warnings(review.warnings)}
 
     async def _judged(self, request: Document) -> Document:
         review = _review(request)

@@ -120,7 +120,7 @@ async def _answer(
     told = process.told
     service = Key(told.webhook_namespace or namespace_of_pod(), process.service)
     if isinstance(application, Reviews):
-        runtime.metrics.add(application.measures)
+        runtime.metrics.add(application.metrics)
     return await stack.enter_async_context(
         webhooks_served(application, told, service, process.provider, apart, runtime.metrics)
     )

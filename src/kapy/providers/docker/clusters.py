@@ -20,7 +20,7 @@ from kapy.kube.errors import ApiError, KapyError
 from kapy.providers.docker.backend import Cluster, is_docker
 from kapy.providers.docker.load_balancers import LoadBalancers
 from kapy.sdk import (
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     ControlPlaneLoadBalancer,
     Endpoint,
@@ -36,7 +36,7 @@ from kapy.sdk import (
 RETRY: Final = timedelta(seconds=10)
 AVAILABLE: Final = ConditionType.LOAD_BALANCER_AVAILABLE
 
-Order = ClusterOrder[Any]
+Order = ClusterContext[Any]
 
 
 class ContainerClusters(InfraClusterProvider[Any], ControlPlaneLoadBalancer[Any]):
@@ -51,15 +51,15 @@ class ContainerClusters(InfraClusterProvider[Any], ControlPlaneLoadBalancer[Any]
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return [_in_v1beta1(one) for one in reported]
 
-    async def endpoint(self, order: Order) -> Endpoint | Waiting:
+    async def endpoint(self, context: Order) -> Endpoint | Waiting:
         try:
-            answer = await self._balancers.endpoint(order)
+            answer = await self._balancers.endpoint(context)
         except KapyError as error:
             if isinstance(error, (ApiError, NotYet)):
                 raise
             return _not_available(str(error), RETRY)
         if isinstance(answer, Waiting):
-            return _not_available(answer.because, answer.poll_after)
+            return _not_available(answer.message, answer.requeue_after)
         return answer
 
     async def register(self, member: Member) -> Waiting | None:
@@ -71,14 +71,14 @@ class ContainerClusters(InfraClusterProvider[Any], ControlPlaneLoadBalancer[Any]
     async def deregister(self, member: Member) -> Waiting | None:
         return await self._balancers.deregister(member)
 
-    async def converge(self, order: Order) -> ClusterProvisioned:
+    async def reconcile_normal(self, context: Order) -> ClusterProvisioned:
         return ClusterProvisioned(
-            failure_domains=_failure_domains(order.object),
+            failure_domains=_failure_domains(context.object),
             conditions=[conditions.true(AVAILABLE, Reason.AVAILABLE)],
         )
 
-    async def release(self, order: Order) -> Released | Waiting:
-        await self._balancers.remove(order.cluster)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        await self._balancers.remove(context.cluster)
         return Released()
 
 
@@ -90,7 +90,7 @@ def _failure_domains(infra: Cluster) -> Sequence[FailureDomain]:
 
 def _not_available(message: str, poll_after: timedelta | None) -> Waiting:
     told = conditions.false(AVAILABLE, Reason.NOT_AVAILABLE, message)
-    return Waiting(because=message, poll_after=poll_after, conditions=[told])
+    return Waiting(message=message, requeue_after=poll_after, conditions=[told])
 
 
 def _in_v1beta1(one: Condition) -> V1Beta1Condition:

@@ -45,7 +45,7 @@ from kapy.providers.docker.load_balancer_config import (
 )
 from kapy.providers.docker.tasks import Operation, Task, Tasks
 from kapy.sdk import (
-    ClusterOrder,
+    ClusterContext,
     ControlPlaneLoadBalancer,
     Endpoint,
     Member,
@@ -81,31 +81,31 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
         self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
         self._written: dict[str, bytes] = {}
 
-    async def endpoint(self, order: ClusterOrder[Any]) -> Endpoint | Waiting:
+    async def endpoint(self, context: ClusterContext[Any]) -> Endpoint | Waiting:
         """Have a load balancer that runs. Raises EngineError and others."""
-        name = load_balancer_container(order.cluster.name)
-        container = await self._host.found(name, order.cluster)
+        name = load_balancer_container(context.cluster.name)
+        container = await self._host.found(name, context.cluster)
         if container is None:
-            spec = backend.load_balancer_spec(order.object)
+            spec = backend.load_balancer_spec(context.object)
             image = image_of(spec.image_repository, spec.image_tag)
-            if (waiting := await self._pulled(order, image)) is not None:
+            if (waiting := await self._pulled(context, image)) is not None:
                 return waiting
-            container = await self._made(order, name, image)
+            container = await self._made(context, name, image)
         elif not container.is_running:
             await self._host.engine.start(name)
             self._written.pop(container.id, None)
-            container = await self._host.found(name, order.cluster) or container
+            container = await self._host.found(name, context.cluster) or container
         ipv4, ipv6 = container.address()
-        address = ipv6 if self._family(order.cluster) == "IPv6" else ipv4
-        known = address if order.endpoint is None else order.endpoint.host
+        address = ipv6 if self._family(context.cluster) == "IPv6" else ipv4
+        known = address if context.endpoint is None else context.endpoint.host
         if known and await self._host.find_way(container, known):
-            self._way_found(order.cluster)
-        if order.endpoint is not None:
-            return order.endpoint
+            self._way_found(context.cluster)
+        if context.endpoint is not None:
+            return context.endpoint
         if not address:
             because = f"container {name} has no IP address yet"
-            return Waiting(because=because)
-        return Endpoint(address, _port(order.object))
+            return Waiting(message=because)
+        return Endpoint(address, _port(context.object))
 
     async def register(self, member: Member) -> Waiting | None:
         await self._configure(member.cluster)
@@ -128,8 +128,8 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
                 self._written.pop(container.id, None)
         await self._host.tidy_network()
 
-    async def _pulled(self, order: ClusterOrder[Any], image: str) -> Waiting | None:
-        task = self._tasks.get(order.uid, "image")
+    async def _pulled(self, context: ClusterContext[Any], image: str) -> Waiting | None:
+        task = self._tasks.get(context.uid, "image")
         if task is None:
             if await self._host.engine.has_image(image):
                 return None
@@ -137,23 +137,23 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             async def pull(running: Task) -> None:
                 await self._host.engine.pull(image, running.tell)
 
-            owner = (order.object.RESOURCE.kind, order.key, order.uid)
+            owner = (context.object.RESOURCE.kind, context.key, context.uid)
             operation = Operation(f"pulling image {image}", pull)
             task = self._tasks.start(owner, "image", [operation], PULL_TIMEOUT)
         if task.is_running:
-            return Waiting(because=task.description, poll_after=None)
-        self._tasks.forget(order.uid, "image")
+            return Waiting(message=task.description, requeue_after=None)
+        self._tasks.forget(context.uid, "image")
         if task.error is not None:
             raise task.error
         return None
 
-    async def _made(self, order: ClusterOrder[Any], name: str, image: str) -> Container:
-        family = self._family(order.cluster)
+    async def _made(self, context: ClusterContext[Any], name: str, image: str) -> Container:
+        family = self._family(context.cluster)
         wanted = Wanted(
-            name=name, cluster=order.cluster, role=LOAD_BALANCER, image=image, ip_family=family
+            name=name, cluster=context.cluster, role=LOAD_BALANCER, image=image, ip_family=family
         )
-        template = await self._template(order.object)
-        text = config_text(Balancing(port=_port(order.object), ipv6=family == "IPv6"), template)
+        template = await self._template(context.object)
+        text = config_text(Balancing(port=_port(context.object), ipv6=family == "IPv6"), template)
         return await self._host.make(wanted, [File(PATH, text.encode())])
 
     async def _configure(self, cluster: Key, *, without: str = "") -> None:

@@ -55,7 +55,7 @@ from kapy.sdk import (
     Change,
     Controller,
     InfraMachineProvider,
-    MachineOrder,
+    MachineContext,
     NotConnected,
     NotYet,
     Provisioned,
@@ -76,7 +76,7 @@ CGROUPS_TIMEOUT: Final = 30.0
 IMAGES_TIMEOUT: Final = 300.0
 BOOTSTRAP_TIMEOUT: Final = 300.0
 
-Order = MachineOrder[Any]
+Order = MachineContext[Any]
 
 
 def _nobody(_: Key, __: Change) -> Iterable[Key]:
@@ -112,31 +112,33 @@ class ContainerMachines(InfraMachineProvider[Any]):
     def serves(self, document: Document) -> bool:
         return is_docker(document)
 
-    def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
-        del order
+    def before_start(self, context: Order, reason: str) -> Sequence[Condition]:
+        del context
         return told.complete(told.container_missing(reason))
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return told.for_v1beta1(reported)
 
-    async def converge(self, order: Order) -> Provisioned | Waiting:
-        name = container_name(order)
+    async def reconcile_normal(self, context: Order) -> Provisioned | Waiting:
+        name = container_name(context)
         try:
-            container = await self._host.found(name, order.cluster)
-            if order.object.spec.provider_id:
-                return await self._provisioned(order, name, container)
-            return await self._started(order, name, container)
+            container = await self._host.found(name, context.cluster)
+            if context.object.spec.provider_id:
+                return await self._provisioned(context, name, container)
+            return await self._started(context, name, container)
         except KapyError as error:
-            if order.object.spec.provider_id or isinstance(error, (ApiError, NotYet)):
+            if context.object.spec.provider_id or isinstance(error, (ApiError, NotYet)):
                 raise  # of one that was there, nobody knows how it is
             missing = told.container_missing(Reason.NOT_PROVISIONED, str(error))
-            return Waiting(because=str(error), poll_after=RETRY, conditions=told.complete(missing))
+            return Waiting(
+                message=str(error), requeue_after=RETRY, conditions=told.complete(missing)
+            )
 
-    async def release(self, order: Order) -> Released | Waiting:
-        self._tasks.cancel(order.uid)
-        name = container_name(order)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        self._tasks.cancel(context.uid)
+        name = container_name(context)
         try:
-            if await self._host.found(name, order.cluster) is not None:
+            if await self._host.found(name, context.cluster) is not None:
                 await self._host.engine.remove(name)
         except BelongsToAnother:
             pass  # then this machine never had a container
@@ -145,30 +147,30 @@ class ContainerMachines(InfraMachineProvider[Any]):
     # Until it is provisioned
 
     async def _started(
-        self, order: Order, name: str, container: Container | None
+        self, context: Order, name: str, container: Container | None
     ) -> Provisioned | Waiting:
         if container is None or not container.is_running:
-            image = node_image(order.version, machine_spec(order.object).custom_image)
-            if (waiting := await self._pulled(order, image)) is not None:
+            image = node_image(context.version, machine_spec(context.object).custom_image)
+            if (waiting := await self._pulled(context, image)) is not None:
                 return waiting
             if container is not None:  # it was not started, or has ended: upstream begins anew
                 await self._host.engine.remove(name)
-            container = await self._host.make(self._wanted(order, name, image))
+            container = await self._host.make(self._wanted(context, name, image))
         known = [told.CONTAINER_PROVISIONED]
         for step in (self._cgroups, self._images):
-            condition, retry = step(order, name)
+            condition, retry = step(context, name)
             known.append(condition)
             if condition.status != conditions.TRUE:
                 return Waiting(
-                    because=condition.message,
-                    poll_after=retry,
+                    message=condition.message,
+                    requeue_after=retry,
                     conditions=told.complete(*known, *_waits(condition)),
                 )
-        return self._answer(order, name, container, known)
+        return self._answer(context, name, container, known)
 
-    async def _pulled(self, order: Order, image: NodeImage) -> Waiting | None:
+    async def _pulled(self, context: Order, image: NodeImage) -> Waiting | None:
         """None when the engine has the image."""
-        task = self._tasks.get(order.uid, "image")
+        task = self._tasks.get(context.uid, "image")
         if task is None:
             if await self._host.engine.has_image(image.name):
                 return None
@@ -177,54 +179,54 @@ class ContainerMachines(InfraMachineProvider[Any]):
                 await self._host.engine.pull(image.name, running.tell)
 
             operation = Operation(f"pulling image {image.name}", pull)
-            task = self._start(order, "image", [operation], PULL_TIMEOUT)
+            task = self._start(context, "image", [operation], PULL_TIMEOUT)
         if task.is_running:
             missing = told.container_missing(Reason.NOT_PROVISIONED, task.description)
             return Waiting(
-                because=task.description, poll_after=None, conditions=told.complete(missing)
+                message=task.description, requeue_after=None, conditions=told.complete(missing)
             )
-        self._tasks.forget(order.uid, "image")
+        self._tasks.forget(context.uid, "image")
         if task.error is not None:
             raise task.error
         return None
 
-    def _wanted(self, order: Order, name: str, image: NodeImage) -> Wanted:
-        cluster = self._clusters.get(order.cluster)
-        metadata = order.object.metadata
-        domain = order.failure_domain or metadata.annotations.get(FAILURE_DOMAIN, "")
+    def _wanted(self, context: Order, name: str, image: NodeImage) -> Wanted:
+        cluster = self._clusters.get(context.cluster)
+        metadata = context.object.metadata
+        domain = context.failure_domain or metadata.annotations.get(FAILURE_DOMAIN, "")
         labels = {FAILURE_DOMAIN_LABEL: domain} if domain else {}
         if Label.POOL_NAME in metadata.labels:
-            labels[self._pool_label] = pool_name(order.object)
+            labels[self._pool_label] = pool_name(context.object)
         return Wanted(
             name=name,
-            cluster=order.cluster,
-            role=CONTROL_PLANE if order.control_plane else WORKER,
+            cluster=context.cluster,
+            role=CONTROL_PLANE if context.control_plane else WORKER,
             image=image.name,
             ip_family="IPv4" if cluster is None else ip_family(cluster),
             private_cgroups=image.has_private_cgroups,
             labels=labels,
-            mounts=machine_spec(order.object).extra_mounts,
+            mounts=machine_spec(context.object).extra_mounts,
             cluster_subnets=() if cluster is None else cluster_subnets(cluster),
         )
 
-    def _cgroups(self, order: Order, name: str) -> tuple[Condition, timedelta | None]:
-        if _is_true(order, ConditionType.CGROUPS_READY):
+    def _cgroups(self, context: Order, name: str) -> tuple[Condition, timedelta | None]:
+        if _is_true(context, ConditionType.CGROUPS_READY):
             return told.CGROUPS_READY, None
         operations = waiting_for_systemd(self._host.engine, name)
-        task = self._task(order, "cgroups", operations, CGROUPS_TIMEOUT)
-        return self._progress(order, "cgroups", task, told.CGROUPS_READY, told.cgroups_not_ready)
+        task = self._task(context, "cgroups", operations, CGROUPS_TIMEOUT)
+        return self._progress(context, "cgroups", task, told.CGROUPS_READY, told.cgroups_not_ready)
 
-    def _images(self, order: Order, name: str) -> tuple[Condition, timedelta | None]:
-        images = machine_spec(order.object).pre_load_images
-        if not images or _is_true(order, ConditionType.PRELOADED_IMAGES_READY):
+    def _images(self, context: Order, name: str) -> tuple[Condition, timedelta | None]:
+        images = machine_spec(context.object).pre_load_images
+        if not images or _is_true(context, ConditionType.PRELOADED_IMAGES_READY):
             return told.IMAGES_READY, None
         operations = preloading(self._host.engine, name, images)
-        task = self._task(order, "images", operations, IMAGES_TIMEOUT)
-        return self._progress(order, "images", task, told.IMAGES_READY, told.images_not_ready)
+        task = self._task(context, "images", operations, IMAGES_TIMEOUT)
+        return self._progress(context, "images", task, told.IMAGES_READY, told.images_not_ready)
 
     def _progress(
         self,
-        order: Order,
+        context: Order,
         name: str,
         task: Task,
         done: Condition,
@@ -235,81 +237,81 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return undone(str(task)), None
         if task.error is None:
             return done, None
-        self._tasks.forget(order.uid, name)
+        self._tasks.forget(context.uid, name)
         return undone(str(task)), CGROUPS_RETRY
 
     # Afterwards
 
     async def _provisioned(
-        self, order: Order, name: str, container: Container | None
+        self, context: Order, name: str, container: Container | None
     ) -> Provisioned:
-        booted = order.reported.get(ConditionType.BOOTSTRAP_COMPLETED)
+        booted = context.last_conditions.get(ConditionType.BOOTSTRAP_COMPLETED)
         if container is None or not container.is_running:
             message = f"Container {name} is not running anymore"
             missing = told.container_missing(Reason.NOT_PROVISIONED, message)
             known = [told.CGROUPS_READY, missing, told.IMAGES_READY]
-            return self._answer(order, name, None, [*known, *([booted] if booted else [])])
+            return self._answer(context, name, None, [*known, *([booted] if booted else [])])
         known = [told.CGROUPS_READY, told.CONTAINER_PROVISIONED, told.IMAGES_READY]
         if booted is None or not _is_final(booted):
-            booted = await self._booted(order, name)
-        await self._register_node(order, name, container)
-        return self._answer(order, name, container, [*known, booted])
+            booted = await self._booted(context, name)
+        await self._register_node(context, name, container)
+        return self._answer(context, name, container, [*known, booted])
 
-    async def _booted(self, order: Order, name: str) -> Condition:
-        if order.machine is not None and order.machine.status.node_ref is not None:
+    async def _booted(self, context: Order, name: str) -> Condition:
+        if context.machine is not None and context.machine.status.node_ref is not None:
             return told.BOOTSTRAPPED
-        task = self._tasks.get(order.uid, "bootstrap")
+        task = self._tasks.get(context.uid, "bootstrap")
         if task is None:
             try:
-                operations = await self._boot_operations(order, name)
+                operations = await self._boot_operations(context, name)
             except BadBootData as error:
                 return told.not_bootstrapped(Reason.FAILED, str(error))
             if operations is None:
                 return told.WAITING_FOR_DATA
-            timeout = machine_spec(order.object).bootstrap_timeout
+            timeout = machine_spec(context.object).bootstrap_timeout
             seconds = parse(timeout).total_seconds() if timeout else BOOTSTRAP_TIMEOUT
-            task = self._start(order, "bootstrap", operations, seconds)
+            task = self._start(context, "bootstrap", operations, seconds)
         if task.is_running:
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if task.error is None:
-            if order.control_plane:
-                self._workload.poke(order.cluster)
+            if context.control_plane:
+                self._workload.trigger_probe(context.cluster)
             return told.BOOTSTRAPPED
         if isinstance(task.error, EngineUnreachable):
             # As after a restart of this program: what has not begun is begun anew.
-            self._tasks.forget(order.uid, "bootstrap")
+            self._tasks.forget(context.uid, "bootstrap")
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if isinstance(task.error, BootFailed):
             message = f"{task.description}\nERROR: {task.error}"
             return told.not_bootstrapped(Reason.FAILED, message)
         return told.not_bootstrapped(Reason.NOT_COMPLETED, str(task))
 
-    async def _boot_operations(self, order: Order, name: str) -> Sequence[Operation] | None:
+    async def _boot_operations(self, context: Order, name: str) -> Sequence[Operation] | None:
         """Boot data runs once: where it was begun by a program that is gone, its end is awaited.
         None while there is no data."""
         engine = self._host.engine
         if await has_begun(engine, name):
             return finishing(engine, name)
-        if not order.bootstrap_data:
+        if not context.bootstrap_data:
             return None
-        image = node_image(order.version, machine_spec(order.object).custom_image)
+        image = node_image(context.version, machine_spec(context.object).custom_image)
         rootless = (await engine.info()).is_rootless
         plan = await boot_plan(
-            order.bootstrap_data,
-            order.bootstrap_format,
+            context.bootstrap_data,
+            context.bootstrap_format,
             instance={"local_hostname": name, "instance_id": name},
             change=lambda plan: for_containers(
                 plan, private_cgroups=image.has_private_cgroups, user_namespace=rootless
             ),
         )
         if plan.ignored:
-            events = self._events.named(f"{order.object.RESOURCE.kind.lower()}-controller")
-            events.warning(order.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
+            events = self._events.named(f"{context.object.RESOURCE.kind.lower()}-controller")
+            events.warning(context.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
         return booting(engine, name, plan)
 
-    async def _register_node(self, order: Order, name: str, container: Container) -> None:
+    async def _register_node(self, context: Order, name: str, container: Container) -> None:
         """Give the Node what a cloud controller manager would; wait for it by a watch."""
-        cluster = self._clusters.get(order.cluster)
+        cluster = self._clusters.get(context.cluster)
         if cluster is None or self.controller is None:
             return
         if cluster.spec.control_plane_ref is not None and not conditions.is_true(
@@ -317,14 +319,14 @@ class ContainerMachines(InfraMachineProvider[Any]):
         ):
             return  # a change of the Cluster brings us back
         try:
-            nodes = self._workload.watch(self.controller, order.cluster, NODES, self.of_node)
-            client = self._workload.client(order.cluster)
+            nodes = self._workload.watch(self.controller, context.cluster, NODES, self.of_node)
+            client = self._workload.client(context.cluster)
         except NotConnected:
             return  # the connection wakes the machine
         node = nodes.raw(Key("", name))
         if node is None:
             return
-        addresses = self._addresses(order, name, container)
+        addresses = self._addresses(context, name, container)
         main, status = node_patches(node, provider_id(name), addresses)
         if status is not None:  # the taint goes last: it says that this is still to be done
             await client.patch(NODES, Key("", name), status, subresource="status")
@@ -336,36 +338,36 @@ class ContainerMachines(InfraMachineProvider[Any]):
     # Answers
 
     def _answer(
-        self, order: Order, name: str, container: Container | None, known: Sequence[Condition]
+        self, context: Order, name: str, container: Container | None, known: Sequence[Condition]
     ) -> Provisioned:
-        weight = "0" if order.machine is not None and order.machine.deleting else "100"
-        status = order.object.status
+        weight = "0" if context.machine is not None and context.machine.deleting else "100"
+        status = context.object.status
         addresses: Sequence[Address]
         if container is None:
             addresses = [Address(one.type, one.address) for one in status.addresses]
         else:
-            addresses = self._addresses(order, name, container)
+            addresses = self._addresses(context, name, container)
         return Provisioned(
-            provider_id=order.object.spec.provider_id or provider_id(name),
+            provider_id=context.object.spec.provider_id or provider_id(name),
             addresses=addresses,
-            failure_domain=order.failure_domain or status.failure_domain,
-            annotations={Annotation.LOAD_BALANCER_WEIGHT: weight} if order.control_plane else {},
+            failure_domain=context.failure_domain or status.failure_domain,
+            annotations={Annotation.LOAD_BALANCER_WEIGHT: weight} if context.control_plane else {},
             conditions=told.complete(*known),
-            look_again=self._next_look(order, known),
-            because="boot data runs once the machine is provisioned",
+            requeue_after=self._next_look(context, known),
+            requeue_reason="boot data runs once the machine is provisioned",
         )
 
-    def _next_look(self, order: Order, known: Sequence[Condition]) -> timedelta | None:
+    def _next_look(self, context: Order, known: Sequence[Condition]) -> timedelta | None:
         """When boot data is to be begun: soon at first, later where the engine did not answer or
         there is no data."""
-        if not order.object.spec.provider_id:
+        if not context.object.spec.provider_id:
             return SOON
         booted = next((one for one in known if one.type == ConditionType.BOOTSTRAP_COMPLETED), None)
         waits = booted is not None and booted.reason in _WAITING
-        return RETRY if waits and self._tasks.get(order.uid, "bootstrap") is None else None
+        return RETRY if waits and self._tasks.get(context.uid, "bootstrap") is None else None
 
-    def _addresses(self, order: Order, name: str, container: Container) -> Sequence[Address]:
-        cluster = self._clusters.get(order.cluster)
+    def _addresses(self, context: Order, name: str, container: Container) -> Sequence[Address]:
+        cluster = self._clusters.get(context.cluster)
         family = "IPv4" if cluster is None else ip_family(cluster)
         ipv4, ipv6 = container.address()
         chosen = {"IPv4": (ipv4,), "IPv6": (ipv6,), "DualStack": (ipv4, ipv6)}[family]
@@ -377,30 +379,30 @@ class ContainerMachines(InfraMachineProvider[Any]):
     # Tasks
 
     def _task(
-        self, order: Order, name: str, operations: Sequence[Operation], timeout: float
+        self, context: Order, name: str, operations: Sequence[Operation], timeout: float
     ) -> Task:
-        found = self._tasks.get(order.uid, name)
-        return found or self._start(order, name, operations, timeout)
+        found = self._tasks.get(context.uid, name)
+        return found or self._start(context, name, operations, timeout)
 
     def _start(
-        self, order: Order, name: str, operations: Sequence[Operation], timeout: float
+        self, context: Order, name: str, operations: Sequence[Operation], timeout: float
     ) -> Task:
-        owner = (order.object.RESOURCE.kind, order.key, order.uid)
+        owner = (context.object.RESOURCE.kind, context.key, context.uid)
         return self._tasks.start(owner, name, operations, timeout)
 
 
-def container_name(order: Order) -> str:
+def container_name(context: Order) -> str:
     """The name of a machine's container: of its Machine, or of its object in a pool."""
-    machine: Machine = order.object
+    machine: Machine = context.object
     if machine.spec.provider_id:
         return machine.spec.provider_id.rpartition("/")[2]
-    if order.machine is None or Label.POOL_NAME in machine.metadata.labels:
-        return machine_container(order.cluster.name, machine.metadata.name)
-    return machine_container(order.cluster.name, order.machine.metadata.name)
+    if context.machine is None or Label.POOL_NAME in machine.metadata.labels:
+        return machine_container(context.cluster.name, machine.metadata.name)
+    return machine_container(context.cluster.name, context.machine.metadata.name)
 
 
-def _is_true(order: Order, type_: str) -> bool:
-    reported = order.reported.get(type_)
+def _is_true(context: Order, type_: str) -> bool:
+    reported = context.last_conditions.get(type_)
     return reported is not None and reported.status == conditions.TRUE
 
 

@@ -24,17 +24,17 @@ from kapy.providers.docker.host import Host
 from kapy.providers.docker.node_images import is_same_image, node_image
 from kapy.sdk import (
     InfraMachinePoolProvider,
-    MachinePoolOrder,
+    MachinePoolContext,
     PoolMachines,
     PoolProvisioned,
     Released,
     Waiting,
-    answer_for_pool,
     conditions,
     pick_fewest,
+    pool_result,
 )
 
-Order = MachinePoolOrder[Any]
+Order = MachinePoolContext[Any]
 
 
 class ContainerMachinePools(InfraMachinePoolProvider[Any]):
@@ -57,52 +57,52 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
     def serves(self, document: Document) -> bool:
         return is_docker(document)
 
-    async def converge(self, order: Order) -> PoolProvisioned | Waiting:
-        spec = _machine_spec(order.object)
-        image = node_image(order.version, spec.custom_image).name
-        containers = await self._host.of_cluster(order.cluster)
+    async def reconcile_normal(self, context: Order) -> PoolProvisioned | Waiting:
+        spec = _machine_spec(context.object)
+        image = node_image(context.version, spec.custom_image).name
+        containers = await self._host.of_cluster(context.cluster)
         images = {one.name: one.image for one in containers}
 
         def is_current(document: Document) -> bool:
-            name = machine_container(order.cluster.name, document["metadata"]["name"])
+            name = machine_container(context.cluster.name, document["metadata"]["name"])
             return is_same_image(images.get(name, image), image)
 
-        domains = [_domain(one) for one in self._machines.of(order)]
-        documents = await self._machines.converge(
-            order, lambda: self._new(order, domains), is_current
+        domains = [_domain(one) for one in self._machines.of(context)]
+        documents = await self._machines.ensure(
+            context, lambda: self._new(context, domains), is_current
         )
         machines = [read(one, self._kind) for one in documents]
-        return answer_for_pool(
-            order,
+        return pool_result(
+            context,
             [_instance(one) for one in machines],
-            provider_id=order.object.spec.provider_id or _provider_id(order),
+            provider_id=context.object.spec.provider_id or _provider_id(context),
         )
 
-    async def release(self, order: Order) -> Released | Waiting:
-        answer = await self._machines.release(order)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        answer = await self._machines.delete(context)
         if isinstance(answer, Released):
             # Upstream's manager makes the containers of a pool before their objects.
-            for one in await self._host.of_cluster(order.cluster):
-                if one.labels.get(self._label) == order.key.name:
+            for one in await self._host.of_cluster(context.cluster):
+                if one.labels.get(self._label) == context.key.name:
                     await self._host.engine.remove(one.name)
         return answer
 
-    def _new(self, order: Order, domains: list[str]) -> Document:
+    def _new(self, context: Order, domains: list[str]) -> Document:
         """domains: of the machines that there are; the new one's is added."""
-        wanted = encode(_machine_spec(order.object))
+        wanted = encode(_machine_spec(context.object))
         new: Document = {"spec": wanted}
         if self._kind is DevMachine:
             new["spec"] = {"backend": {"docker": wanted}}
-        if domain := pick_fewest(order.failure_domains, domains, domains):
+        if domain := pick_fewest(context.failure_domains, domains, domains):
             new["metadata"] = {"annotations": {FAILURE_DOMAIN: domain}}
             domains.append(domain)
         return new
 
 
-def _provider_id(order: Order) -> str:
+def _provider_id(context: Order) -> str:
     """An ID that tells nothing: no container stands for a pool."""
-    scheme = "docker" if isinstance(order.object, DockerMachinePool) else "dev"
-    return f"{scheme}:////{order.cluster.name}-dmp-{order.key.name}"
+    scheme = "docker" if isinstance(context.object, DockerMachinePool) else "dev"
+    return f"{scheme}:////{context.cluster.name}-dmp-{context.key.name}"
 
 
 def _domain(document: Document) -> str:

@@ -54,7 +54,7 @@ def add_to(
 ) -> Mapping[str, Service]:
     """Serve machines and clusters of containers in this program; what is to run beside, by name."""
     tasks = Tasks()
-    clusters = ContainerClusters(LoadBalancers(runtime, host, tasks, workload.poke))
+    clusters = ContainerClusters(LoadBalancers(runtime, host, tasks, workload.trigger_probe))
     controllers: dict[str, Controller] = {}
     for cluster, machine, pool, label in _KINDS:
         controllers[cluster.RESOURCE.kind] = add_infra_cluster(

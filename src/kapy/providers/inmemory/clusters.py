@@ -12,7 +12,7 @@ from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.sdk import (
     Change,
-    ClusterOrder,
+    ClusterContext,
     ClusterProvisioned,
     ControlPlaneLoadBalancer,
     Endpoint,
@@ -23,7 +23,7 @@ from kapy.sdk import (
     Waiting,
 )
 
-Order = ClusterOrder[DevCluster]
+Order = ClusterContext[DevCluster]
 BY_ENDPOINT: Final = "inmemory/endpoint"
 
 
@@ -45,14 +45,14 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    async def endpoint(self, order: Order) -> Endpoint:
-        known = self._in_memory.get(order.cluster)
-        endpoint = order.endpoint
+    async def endpoint(self, context: Order) -> Endpoint:
+        known = self._in_memory.get(context.cluster)
+        endpoint = context.endpoint
         if endpoint is None:
-            endpoint = known.endpoint if known else self._free_endpoint(order.cluster)
-        workload = self._in_memory.open(order.cluster, order.uid, endpoint)
+            endpoint = known.endpoint if known else self._free_endpoint(context.cluster)
+        workload = self._in_memory.open(context.cluster, context.uid, endpoint)
         if workload is not known:
-            self._opened(order.cluster)
+            self._opened(context.cluster)
         return endpoint
 
     async def register(self, member: Member) -> None:
@@ -63,14 +63,14 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if (workload := self._in_memory.get(member.cluster)) is not None:
             workload.deregister(member.key.name)
 
-    async def converge(self, order: Order) -> ClusterProvisioned:
+    async def reconcile_normal(self, context: Order) -> ClusterProvisioned:
         return ClusterProvisioned(
             failure_domains=self._in_memory.failure_domains,
-            annotations={Annotation.IN_MEMORY_LISTENER: str(order.cluster)},
+            annotations={Annotation.IN_MEMORY_LISTENER: str(context.cluster)},
         )
 
-    async def release(self, order: Order) -> Released | Waiting:
-        self._in_memory.drop(order.cluster)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        self._in_memory.drop(context.cluster)
         return Released()
 
     def _forget(self, change: Change) -> None:

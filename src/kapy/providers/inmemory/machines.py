@@ -34,9 +34,9 @@ from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadC
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair
 from kapy.sdk import (
+    ClusterCertificates,
     InfraMachineProvider,
-    Keychain,
-    MachineOrder,
+    MachineContext,
     Provisioned,
     Released,
     Runtime,
@@ -47,7 +47,7 @@ from kapy.sdk import (
 BOOTSTRAPPED: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped"
 """Annotation of a Machine whose parts all ran once: it does not take its time again."""
 
-Order = MachineOrder[DevMachine]
+Order = MachineContext[DevMachine]
 
 
 class DevMachines(InfraMachineProvider[DevMachine]):
@@ -62,102 +62,104 @@ class DevMachines(InfraMachineProvider[DevMachine]):
     def __init__(self, runtime: Runtime, in_memory: InMemory) -> None:
         self._runtime = runtime
         self._in_memory = in_memory
-        self._keychain = Keychain.of(runtime)
+        self._keychain = ClusterCertificates.of(runtime)
         self._clusters = runtime.cache.informer(Cluster)
 
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    def before_start(self, order: Order, reason: str) -> Sequence[Condition]:
-        return not_started(reason, control_plane=order.control_plane)
+    def before_start(self, context: Order, reason: str) -> Sequence[Condition]:
+        return not_started(reason, control_plane=context.control_plane)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
         return reported_v1beta1(reported)
 
-    async def converge(self, order: Order) -> Provisioned | Waiting:
-        workload = self._in_memory.get(order.cluster)
+    async def reconcile_normal(self, context: Order) -> Provisioned | Waiting:
+        workload = self._in_memory.get(context.cluster)
         if workload is None:
             because = "the DevCluster is not there yet"
             reason = Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
-            told = not_started(reason, control_plane=order.control_plane)
-            if _since(order, ConditionType.VM_PROVISIONED) is not None:
+            told = not_started(reason, control_plane=context.control_plane)
+            if _since(context, ConditionType.VM_PROVISIONED) is not None:
                 # The program was started again: the cluster of a machine that runs comes back.
-                told = [order.reported.get(one.type, one) for one in told]
-            return Waiting(because=because, poll_after=None, conditions=told)
+                told = [context.last_conditions.get(one.type, one) for one in told]
+            return Waiting(message=because, requeue_after=None, conditions=told)
         try:
-            found = self._progress(order, workload)
+            found = self._progress(context, workload)
         except BadDuration as error:
-            return _bad_spec(order, error)
-        return await self._started(order, workload, found)
+            return _bad_spec(context, error)
+        return await self._started(context, workload, found)
 
-    async def release(self, order: Order) -> Released | Waiting:
-        workload = self._in_memory.get(order.cluster)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        workload = self._in_memory.get(context.cluster)
         if workload is not None:
-            workload.remove(order.key.name)
+            workload.remove(context.key.name)
         return Released()
 
-    def _progress(self, order: Order, workload: WorkloadCluster) -> Progress:
-        name, now = order.key.name, self._in_memory.clock()
-        backend = order.object.spec.backend.in_memory
+    def _progress(self, context: Order, workload: WorkloadCluster) -> Progress:
+        name, now = context.key.name, self._in_memory.clock()
+        backend = context.object.spec.backend.in_memory
         assert backend is not None  # `serves` said so
-        durations = Durations.of(backend, f"{self._in_memory.seed}/{order.uid}")
+        durations = Durations.of(backend, f"{self._in_memory.seed}/{context.uid}")
         reached = workload.machines.setdefault(name, Milestones(now))
         # What was reported once stays true: an earlier process may have started the machine.
-        reached.vm = reached.vm or _since(order, ConditionType.VM_PROVISIONED)
-        reached.node = reached.node or _since(order, ConditionType.NODE_PROVISIONED)
-        if _was_bootstrapped(order):
+        reached.vm = reached.vm or _since(context, ConditionType.VM_PROVISIONED)
+        reached.node = reached.node or _since(context, ConditionType.NODE_PROVISIONED)
+        if _was_bootstrapped(context):
             durations = Durations.of(InMemoryMachineBackendSpec(), "")
-        return progress(durations, reached, now, control_plane=order.control_plane)
+        return progress(durations, reached, now, control_plane=context.control_plane)
 
     async def _started(
-        self, order: Order, workload: WorkloadCluster, found: Progress
+        self, context: Order, workload: WorkloadCluster, found: Progress
     ) -> Provisioned | Waiting:
         now = self._in_memory.clock()
-        host = _host(order)
-        told = reported(found, control_plane=order.control_plane)
+        host = _host(context)
+        told = reported(found, control_plane=context.control_plane)
         if not found.vm:
             assert found.due is not None
             return Waiting(
-                because="the VM starts",
+                message="the VM starts",
                 # A timer, as it simulates time that a real machine would take.
-                poll_after=found.due - now,
+                requeue_after=found.due - now,
                 conditions=told,
             )
         if found.node:
             workload.start_node(host)
         if found.etcd:
-            authority = await self._authority(order, ETCD_CA)
-            workload.start_etcd(host, authority, order.bootstrap_data)
-        if found.api_server and not await self._start_api_server(order, workload, host):
+            authority = await self._authority(context, ETCD_CA)
+            workload.start_etcd(host, authority, context.bootstrap_data)
+        if found.api_server and not await self._start_api_server(context, workload, host):
             told[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
             )
-        elif found.api_server or (found.node and not order.control_plane):
-            await self._bootstrapped(order)
+        elif found.api_server or (found.node and not context.control_plane):
+            await self._bootstrapped(context)
         return Provisioned(
             provider_id=host.provider_id,
-            failure_domain=order.failure_domain or _noted(order, FAILURE_DOMAIN),
+            failure_domain=context.failure_domain or _noted(context, FAILURE_DOMAIN),
             conditions=told,
-            look_again=None if found.due is None else found.due - now,
-            because="the machine starts",
+            requeue_after=None if found.due is None else found.due - now,
+            requeue_reason="the machine starts",
         )
 
-    async def _start_api_server(self, order: Order, workload: WorkloadCluster, host: Host) -> bool:
+    async def _start_api_server(
+        self, context: Order, workload: WorkloadCluster, host: Host
+    ) -> bool:
         """Start the API server; False while the cluster's CA Secret does not exist."""
-        authority = await self._authority(order, CLUSTER_CA)
-        cluster = self._clusters.get(order.cluster)
+        authority = await self._authority(context, CLUSTER_CA)
+        cluster = self._clusters.get(context.cluster)
         if authority is None or cluster is None:
             return False
-        settings = Settings.of(cluster, order.version, workload.url, authority.certificate)
-        workload.start_api_server(host, authority, settings, order.bootstrap_data)
+        settings = Settings.of(cluster, context.version, workload.url, authority.certificate)
+        workload.start_api_server(host, authority, settings, context.bootstrap_data)
         return True
 
-    async def _authority(self, order: Order, purpose: str) -> KeyPair | None:
-        secret = await self._keychain.secret(order.cluster, purpose)
+    async def _authority(self, context: Order, purpose: str) -> KeyPair | None:
+        secret = await self._keychain.secret(context.cluster, purpose)
         return None if secret is None else key_pair(secret)
 
-    async def _bootstrapped(self, order: Order) -> None:
-        machine = order.machine
+    async def _bootstrapped(self, context: Order) -> None:
+        machine = context.machine
         if machine is None or BOOTSTRAPPED in machine.metadata.annotations:
             return
         patch: Document = {"metadata": {"annotations": {BOOTSTRAPPED: ""}}}
@@ -167,34 +169,34 @@ class DevMachines(InfraMachineProvider[DevMachine]):
             await client.patch(Machine.RESOURCE, machine.key, patch)
 
 
-def _host(order: Order) -> Host:
-    name = order.key.name
+def _host(context: Order) -> Host:
+    name = context.key.name
     return Host(
         name=name,
-        uid=order.uid,
+        uid=context.uid,
         provider_id=f"in-memory://{name}",
-        version=_noted(order, VERSION) or order.version,
-        control_plane=order.control_plane,
+        version=_noted(context, VERSION) or context.version,
+        control_plane=context.control_plane,
     )
 
 
-def _noted(order: Order, name: str) -> str:
+def _noted(context: Order, name: str) -> str:
     """The annotation of the machine's pool, "" if the machine is in no pool."""
-    return order.object.metadata.annotations.get(name, "")
+    return context.object.metadata.annotations.get(name, "")
 
 
-def _was_bootstrapped(order: Order) -> bool:
-    return order.machine is not None and BOOTSTRAPPED in order.machine.metadata.annotations
+def _was_bootstrapped(context: Order) -> bool:
+    return context.machine is not None and BOOTSTRAPPED in context.machine.metadata.annotations
 
 
-def _since(order: Order, type_: str) -> datetime | None:
-    found = order.reported.get(type_)
+def _since(context: Order, type_: str) -> datetime | None:
+    found = context.last_conditions.get(type_)
     if found is None or found.status != conditions.TRUE:
         return None
     return moment(found.last_transition_time)
 
 
-def _bad_spec(order: Order, error: BadDuration) -> Waiting:
-    told = not_started(Reason.INTERNAL_ERROR, control_plane=order.control_plane)
+def _bad_spec(context: Order, error: BadDuration) -> Waiting:
+    told = not_started(Reason.INTERNAL_ERROR, control_plane=context.control_plane)
     told[0].message = str(error)
-    return Waiting(because=str(error), poll_after=None, conditions=told)
+    return Waiting(message=str(error), requeue_after=None, conditions=told)

@@ -20,18 +20,18 @@ from kapy.providers.inmemory.backend import FAILURE_DOMAIN, VERSION, is_in_memor
 from kapy.providers.inmemory.fleet import InMemory
 from kapy.sdk import (
     InfraMachinePoolProvider,
-    MachinePoolOrder,
+    MachinePoolContext,
     PoolMachines,
     PoolProvisioned,
     Released,
     Runtime,
     Waiting,
-    answer_for_pool,
     conditions,
     pick_fewest,
+    pool_result,
 )
 
-Order = MachinePoolOrder[DevMachinePool]
+Order = MachinePoolContext[DevMachinePool]
 KIND: Final = DevMachine.RESOURCE.kind
 
 
@@ -58,49 +58,49 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
         known = self._in_memory.get(Key(metadata.get("namespace", ""), cluster))
         return known is not None and not (document.get("spec") or {}).get("backend")
 
-    async def converge(self, order: Order) -> PoolProvisioned | Waiting:
-        documents = await self._machines.converge(
-            order,
-            _Maker(order, self._machines.of(order)),
-            lambda one: _is_current(self._typed(one), order),
+    async def reconcile_normal(self, context: Order) -> PoolProvisioned | Waiting:
+        documents = await self._machines.ensure(
+            context,
+            _Maker(context, self._machines.of(context)),
+            lambda one: _is_current(self._typed(one), context),
         )
         machines = [self._typed(one) for one in documents]
-        return answer_for_pool(
-            order,
+        return pool_result(
+            context,
             [_instance(one) for one in machines],
-            provider_id=f"dev:////{order.cluster.name}-dmp-{order.key.name}",
+            provider_id=f"dev:////{context.cluster.name}-dmp-{context.key.name}",
         )
 
-    async def release(self, order: Order) -> Released | Waiting:
-        return await self._machines.release(order)
+    async def reconcile_delete(self, context: Order) -> Released | Waiting:
+        return await self._machines.delete(context)
 
 
 class _Maker:
     """Creates DevMachines; each goes to the failure domain with the fewest machines."""
 
-    def __init__(self, order: Order, others: Sequence[Document]) -> None:
-        self._order = order
+    def __init__(self, context: Order, others: Sequence[Document]) -> None:
+        self._order = context
         self._domains = [_annotation(one, FAILURE_DOMAIN) for one in others]
 
     def __call__(self) -> Document:
-        order = self._order
-        annotations = {VERSION: order.version}
-        if domain := pick_fewest(order.failure_domains, self._domains, self._domains):
+        context = self._order
+        annotations = {VERSION: context.version}
+        if domain := pick_fewest(context.failure_domains, self._domains, self._domains):
             annotations[FAILURE_DOMAIN] = domain
             self._domains.append(domain)
-        spec = {"backend": {"inMemory": encode(_backend(order))}}
+        spec = {"backend": {"inMemory": encode(_backend(context))}}
         return {"metadata": {"annotations": annotations}, "spec": spec}
 
 
-def _is_current(machine: DevMachine, order: Order) -> bool:
+def _is_current(machine: DevMachine, context: Order) -> bool:
     """Whether the machine has the desired version and start-up durations."""
     made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
-    return made_for == (order.version, _backend(order))
+    return made_for == (context.version, _backend(context))
 
 
-def _backend(order: Order) -> InMemoryMachineBackendSpec:
+def _backend(context: Order) -> InMemoryMachineBackendSpec:
     """The start-up durations of the pool's machines."""
-    return order.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
+    return context.object.spec.backend.in_memory or InMemoryMachineBackendSpec()
 
 
 def _annotation(document: Document, name: str) -> str:

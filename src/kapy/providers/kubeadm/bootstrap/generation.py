@@ -125,7 +125,7 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
             kept = await keychain.find(cluster.key, certificates, checked=False)
         else:
             owner = owner_reference(scope.config, controller=True, block_deletion=True)
-            kept = await keychain.find_or_make(cluster.key, certificates, owner, checked=False)
+            kept = await keychain.find_or_create(cluster.key, certificates, owner, checked=False)
     except KapyError as error:
         reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
         scope.certificates_unknown(reason, v1beta1.WARNING, error)

@@ -119,7 +119,7 @@ async def _boot_data(scope: Scope) -> Result:
 
 async def _before_initialization(scope: Scope) -> Result:
     lock = scope.tools.lock
-    if not scope.owner.is_control_plane or not await lock.take(scope.cluster, scope.owner.name):
+    if not scope.owner.is_control_plane or not await lock.acquire(scope.cluster, scope.owner.name):
         _report_waiting(scope)
         return DONE
     try:

@@ -19,9 +19,9 @@ from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk import (
     BootstrapSecrets,
     Clock,
+    ClusterCertificates,
     Draft,
     InitLock,
-    Keychain,
     Runtime,
     conditions,
     v1beta1,
@@ -39,7 +39,7 @@ class Tools:
 
     runtime: Runtime
     remote: ClusterCache
-    keychain: Keychain
+    keychain: ClusterCertificates
     lock: InitLock
     tokens: Tokens
     data_secrets: BootstrapSecrets

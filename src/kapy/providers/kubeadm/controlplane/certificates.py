@@ -31,8 +31,8 @@ from kapy.remote.secrets import (
 )
 from kapy.sdk import (
     DONE,
-    Kept,
     Result,
+    StoredCertificate,
     conditions,
     requeue,
     v1beta1,
@@ -98,7 +98,7 @@ async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
         raise UnusableSecrets(problems, is_watched=all(map(is_watched, secrets)))
     owner = owner_reference(plane.kcp, controller=True, block_deletion=True)
     missing = [one for one in certificates if one.purpose not in there]
-    await _own(tools, plane.kcp, there | await tools.keychain.make(cluster, missing, owner))
+    await _own(tools, plane.kcp, there | await tools.keychain.create(cluster, missing, owner))
     return []
 
 
@@ -155,7 +155,9 @@ def _unavailable_v1beta1(severity: str, message: str) -> V1Beta1Condition:
     return v1beta1.false(V1Beta1Type.CERTIFICATES_AVAILABLE, reason, severity, message)
 
 
-async def _own(tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, Kept]) -> None:
+async def _own(
+    tools: Tools, kcp: KubeadmControlPlane, kept: Mapping[str, StoredCertificate]
+) -> None:
     owner = owner_reference(kcp, controller=True, block_deletion=True)
     for one in kept.values():
-        await tools.keychain.own(one.secret, owner)
+        await tools.keychain.set_controller(one.secret, owner)

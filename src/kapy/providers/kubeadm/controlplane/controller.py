@@ -31,9 +31,9 @@ from kapy.sdk import (
     STATUS_DEBOUNCE,
     AppliedObjects,
     Change,
+    ClusterCertificates,
     Controller,
     External,
-    Keychain,
     Kubeconfigs,
     Runtime,
     SSACache,
@@ -64,7 +64,7 @@ def add_to(
     who knows which Machines can be updated in place, None where none may be.
     """
     external = External(runtime.client, runtime.cache)
-    keychain = Keychain.of(runtime)
+    keychain = ClusterCertificates.of(runtime)
     tools = Tools(
         runtime=runtime,
         remote=remote,
@@ -89,7 +89,7 @@ def add_to(
     tools.controller = controller
     wake = _Wake(runtime)
     control_planes, machines = cache.informer(KubeadmControlPlane), cache.informer(Machine)
-    noting, told = tools.settled.noting, tools.settled.told
+    noting, told = tools.settled.count_changes, tools.settled.increment
     controller.watch(control_planes, noting(unblocking_only(own_key)), debounce=STATUS_DEBOUNCE)
     controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(machines, noting(unblocking_only(wake.of_machine)), debounce=STATUS_DEBOUNCE)

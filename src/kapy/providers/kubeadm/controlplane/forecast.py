@@ -19,8 +19,8 @@ from kapy.providers.kubeadm.controlplane.creation import failure_domains
 from kapy.providers.kubeadm.controlplane.scaling import max_surge
 from kapy.providers.kubeadm.controlplane.uptodate import outdated
 from kapy.sdk import (
-    next_to_go,
     pick_fewest,
+    select_for_deletion,
 )
 
 LONGEST: Final = 1_000
@@ -82,7 +82,7 @@ def forecast(
             there.append(_new(cluster, there, old, domains))
             told.steps.append(Step())
             continue
-        leaving = next_to_go(there, old, (), domains)
+        leaving = select_for_deletion(there, old, (), domains)
         assert leaving is not None  # somebody is too many, so somebody is there
         there = [one for one in there if one is not leaving]
         old = [one for one in old if one is not leaving]

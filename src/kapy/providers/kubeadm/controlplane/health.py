@@ -136,7 +136,7 @@ def _watch(tools: Tools, plane: ControlPlane) -> tuple[dict[str, Document], dict
     controller, cluster = tools.controller, plane.cluster.key
     assert controller is not None
     remote, kcp = tools.remote, plane.kcp.key
-    told = tools.settled.told
+    told = tools.settled.increment
     nodes = remote.watch(controller, cluster, NODES, WakenByNode(kcp, told))
     pods = remote.watch(controller, cluster, PODS, WakenByPod(kcp, told), labels=STATIC_PODS)
     ours = {node_name(machine) for machine in plane.machines}

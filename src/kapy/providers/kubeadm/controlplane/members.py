@@ -35,7 +35,7 @@ from kapy.sdk import (
     NotYet,
     Result,
     conditions,
-    created,
+    creation_time,
 )
 
 _OURS_LAST_SINCE: Final = (1, 31)
@@ -130,7 +130,7 @@ def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
         candidates,
         key=lambda one: (
             *(not is_true(one, type_) for type_ in preferences),
-            -created(one).timestamp(),
+            -creation_time(one).timestamp(),
         ),
     )
 

@@ -26,7 +26,7 @@ from kapy.remote.pod_tls import end_of, etcd_context, inspection_context
 from kapy.remote.port_forward import port_forward
 from kapy.remote.request_throttle import yield_slot
 from kapy.remote.secrets import API_SERVER_ETCD_CLIENT, ETCD_CA, key_pair
-from kapy.sdk import Keychain, NotYet, Runtime
+from kapy.sdk import ClusterCertificates, NotYet, Runtime
 
 NAMESPACE: Final = "kube-system"
 ETCD_PORT: Final = 2379
@@ -45,7 +45,7 @@ class PodsOverNetwork:
     """The etcd members and API servers of all control planes, in clusters that are far away."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._keychain = Keychain.of(runtime)
+        self._keychain = ClusterCertificates.of(runtime)
         self._clock = runtime.clock
         self._contexts: dict[Key, tuple[bytes, datetime, ssl.SSLContext]] = {}
 

@@ -127,7 +127,7 @@ class Reconciler:
         rest = settled.rest(key, clock())
         if rest is not None:
             return rest
-        news = settled.news(key)
+        news = settled.count(key)
         document = self._control_planes.raw(key)
         if document is None:
             settled.forget(key)

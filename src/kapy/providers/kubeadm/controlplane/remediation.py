@@ -42,7 +42,7 @@ from kapy.sdk import (
     Draft,
     Result,
     conditions,
-    created,
+    creation_time,
     requeue,
     v1beta1,
 )
@@ -96,7 +96,7 @@ def most_broken(plane: ControlPlane) -> Machine | None:
             Annotation.REMEDIATE_MACHINE not in one.metadata.annotations,
             has_node(one),
             *(is_true(one, type_) for type_ in types),
-            created(one),
+            creation_time(one),
             one.metadata.name,
         ),
         default=None,
@@ -258,7 +258,7 @@ def _drop_stale_mark(plane: ControlPlane) -> None:
         began = parse_attempt(annotations[mark], mark).time
     except BadAttempt:
         began = None
-    if began is None or any(created(one) > began for one in plane.machines):
+    if began is None or any(creation_time(one) > began for one in plane.machines):
         del annotations[mark]
 
 

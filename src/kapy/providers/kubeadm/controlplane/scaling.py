@@ -25,7 +25,7 @@ from kapy.providers.kubeadm.controlplane.upgrade import prepare_workload
 from kapy.sdk import (
     DONE,
     Result,
-    next_to_go,
+    select_for_deletion,
     v1beta1,
 )
 
@@ -87,7 +87,7 @@ def max_surge(kcp: KubeadmControlPlane) -> int:
 def leaving_machine(plane: ControlPlane, outdated: Sequence[Machine]) -> Machine | None:
     """The Machine to be deleted next."""
     broken = [one for one in outdated if _is_broken(plane, one)]
-    return next_to_go(plane.machines, outdated, broken, failure_domains(plane.cluster))
+    return select_for_deletion(plane.machines, outdated, broken, failure_domains(plane.cluster))
 
 
 async def _initialize(tools: Tools, plane: ControlPlane) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kapy.kube import Key
-from kapy.sdk import News, Result, requeue
+from kapy.sdk import ChangeCounter, Result, requeue
 
 LOOK_ANYWAY: Final = timedelta(minutes=10)
 """How long nobody looks when nothing happens (upstream's default sync period)."""
@@ -24,7 +24,7 @@ class _Mark:
     because: str
 
 
-class Settled(News):
+class Settled(ChangeCounter):
     """The control planes in a steady state."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Settled(News):
     def rest(self, key: Key, now: datetime) -> Result | None:
         """When to reconcile again if the state is steady; None: reconcile now."""
         mark = self._marks.get(key)
-        if mark is None or mark.news != self.news(key) or mark.until <= now:
+        if mark is None or mark.news != self.count(key) or mark.until <= now:
             return None
         return requeue(after=mark.until - now, because=mark.because)
 

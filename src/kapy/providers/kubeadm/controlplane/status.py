@@ -27,7 +27,7 @@ from kapy.providers.kubeadm.controlplane.scope import (
 from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta1
 from kapy.sdk import (
     conditions,
-    created,
+    creation_time,
     stale_machines,
     versions_of,
 )
@@ -151,7 +151,8 @@ def _machines_up_to_date(plane: ControlPlane) -> None:
     machines = [
         one
         for one in plane.machines
-        if conditions.has(one.status.conditions, T.UP_TO_DATE) or plane.now - created(one) > _YOUNG
+        if conditions.has(one.status.conditions, T.UP_TO_DATE)
+        or plane.now - creation_time(one) > _YOUNG
     ]
     if not machines:
         plane.set(conditions.true(T.MACHINES_UP_TO_DATE, Reason.NO_REPLICAS))

@@ -13,7 +13,15 @@ from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
-from kapy.sdk import AppliedObjects, Controller, External, Keychain, Kubeconfigs, Recorder, Runtime
+from kapy.sdk import (
+    AppliedObjects,
+    ClusterCertificates,
+    Controller,
+    External,
+    Kubeconfigs,
+    Recorder,
+    Runtime,
+)
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """How long what was last known is shown after a connection was lost."""
@@ -49,7 +57,7 @@ class Tools:
 
     runtime: Runtime
     remote: ClusterCache
-    keychain: Keychain
+    keychain: ClusterCertificates
     kubeconfigs: Kubeconfigs
     external: External
     etcd_dial: EtcdDial

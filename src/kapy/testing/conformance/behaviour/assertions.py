@@ -21,7 +21,7 @@ from kapy.sdk import (
     InfraClusterProvider,
     InfraMachinePoolProvider,
     InfraMachineProvider,
-    MachineOrder,
+    MachineContext,
     Provisioned,
     Released,
     Runtime,
@@ -70,17 +70,17 @@ class _RecordingProvider(InfraMachineProvider[Any]):
         self._provider = provider
         self._ids = ids
 
-    async def converge(self, order: MachineOrder[Any]) -> Provisioned | Failed | Waiting:
-        answer = await self._provider.converge(order)
+    async def reconcile_normal(self, order: MachineContext[Any]) -> Provisioned | Failed | Waiting:
+        answer = await self._provider.reconcile_normal(order)
         text = self._ids[order.key, order.uid]
         if isinstance(answer, Provisioned) and answer.provider_id not in text:
             text.append(answer.provider_id)
         return answer
 
-    async def release(self, order: MachineOrder[Any]) -> Released | Waiting:
-        return await self._provider.release(order)
+    async def reconcile_delete(self, order: MachineContext[Any]) -> Released | Waiting:
+        return await self._provider.reconcile_delete(order)
 
-    def before_start(self, order: MachineOrder[Any], reason: str) -> Sequence[Condition]:
+    def before_start(self, order: MachineContext[Any], reason: str) -> Sequence[Condition]:
         return self._provider.before_start(order, reason)
 
     def for_v1beta1(self, reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:

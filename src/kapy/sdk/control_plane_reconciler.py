@@ -34,23 +34,23 @@ from kapy.kube import Key
 from kapy.kube.meta import owner_reference, read
 from kapy.kube.names import Resource
 from kapy.kube.pki import KeyPair
-from kapy.sdk.answers import Endpoint, Released, Waiting
-from kapy.sdk.control_plane import AnyControlPlaneProvider, ControlPlaneOrder
-from kapy.sdk.control_plane_kinds import ControlPlaneLens
+from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys
+from kapy.sdk.control_plane import AnyControlPlaneProvider, ControlPlaneContext
+from kapy.sdk.control_plane_kinds import ControlPlaneContractObject
 from kapy.sdk.control_plane_watches import ControlPlaneWatches
-from kapy.sdk.keychain import ClusterKeys, Keychain
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.ownership import cluster_key, endpoint_of, is_externally_managed
-from kapy.sdk.provider_objects import ProviderObjects
+from kapy.sdk.provider_reconciler import ProviderReconciler
 from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.results import Endpoint, Released, Waiting
 
 T = TypeVar("T")
 
 
-class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
+class ControlPlaneReconciler(ProviderReconciler[ControlPlaneContractObject], Generic[T]):
     """Reconciles the control planes of one kind."""
 
-    sums_up: ClassVar[str] = ConditionType.AVAILABLE
+    summary_condition: ClassVar[str] = ConditionType.AVAILABLE
 
     def __init__(
         self,
@@ -58,21 +58,23 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         kind: type[Any] | Resource,
         provider: AnyControlPlaneProvider[T],
         finalizer: str,
-        lens: type[ControlPlaneLens] = ControlPlaneLens,
+        contract: type[ControlPlaneContractObject] = ControlPlaneContractObject,
     ) -> None:
-        super().__init__(runtime, kind, lens, finalizer)
-        self._about = provider
-        self._keychain = Keychain.of(runtime)
-        self._kubeconfigs = Kubeconfigs(runtime, self._keychain)
-        self.watches = ControlPlaneWatches(runtime, self._lens.RESOURCE)
+        super().__init__(runtime, kind, contract, finalizer)
+        self._settings = provider
+        self._certificates = ClusterCertificates.of(runtime)
+        self._kubeconfigs = Kubeconfigs(runtime, self._certificates)
+        self.watches = ControlPlaneWatches(runtime, self._contract_type.RESOURCE)
 
     @abstractmethod
-    async def _running(self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]) -> Result:
+    async def _reconcile_normal(
+        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
+    ) -> Result:
         """Reconcile a control plane whose preconditions are met."""
 
     @abstractmethod
-    async def _release(
-        self, draft: Draft[ControlPlaneLens], order: ControlPlaneOrder[T]
+    async def _call_delete(
+        self, draft: Draft[ControlPlaneContractObject], context: ControlPlaneContext[T]
     ) -> Released | Waiting:
         """Delete a control plane whose workers are gone."""
 
@@ -81,58 +83,64 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         document = self._objects.raw(key)
         if document is None:
             return DONE
-        draft = Draft(self._runtime.client, self._lens, document)
+        draft = Draft(self._runtime.client, self._contract_type, document)
         if is_externally_managed(draft.object.metadata):
             return DONE
         owner = cluster_key(draft.object.metadata)
         cluster = None if owner is None else self._clusters.get(owner)
         if draft.object.deleting:
-            return await self._deleting(draft, owner, cluster)
-        if cluster is None or not self._about.serves(document):
+            return await self._reconcile_delete(draft, owner, cluster)
+        if cluster is None or not self._settings.serves(document):
             return DONE  # core sets the owner reference, which changes the object
         if self._finalizer not in draft.object.metadata.finalizers:
             draft.object.metadata.finalizers.append(self._finalizer)
             await draft.save()
         result = DONE
         if not is_paused(draft.object, cluster):
-            async with self._asking(draft, cluster, "FailedConverge"):
-                result = await self._begun(draft, cluster)
+            async with self._report_errors(draft, cluster, "FailedConverge"):
+                result = await self._check_preconditions(draft, cluster)
         await self._save(draft, cluster)
         return result
 
-    async def _begun(self, draft: Draft[ControlPlaneLens], cluster: Cluster) -> Result:
+    async def _check_preconditions(
+        self, draft: Draft[ControlPlaneContractObject], cluster: Cluster
+    ) -> Result:
         if self._is_failed(draft):
             return DONE
-        order = self._order(draft, cluster.key, cluster)
+        context = self._context(draft, cluster.key, cluster)
         infrastructure = cluster.status.initialization.infrastructure_provisioned
-        if self._about.needs_infrastructure and not infrastructure:
-            return self._not_yet(draft, "Waiting for the Cluster's infrastructure")
-        if not self._about.provides_endpoint and order.endpoint is None:
-            return self._not_yet(draft, "Waiting for Cluster spec.controlPlaneEndpoint to be set")
-        return await self._running(draft, order)
+        if self._settings.needs_infrastructure and not infrastructure:
+            return self._wait_for_watched(draft, "Waiting for the Cluster's infrastructure")
+        if not self._settings.provides_endpoint and context.endpoint is None:
+            return self._wait_for_watched(
+                draft, "Waiting for Cluster spec.controlPlaneEndpoint to be set"
+            )
+        return await self._reconcile_normal(draft, context)
 
-    def _not_yet(self, draft: Draft[ControlPlaneLens], because: str) -> Result:
+    def _wait_for_watched(self, draft: Draft[ControlPlaneContractObject], message: str) -> Result:
         """What is waited for is watched."""
-        answer = Waiting(because=because, poll_after=None)
-        return self._waiting(draft, answer, Reason.NOT_AVAILABLE)
+        answer = Waiting(message=message, requeue_after=None)
+        return self._set_waiting(draft, answer, Reason.NOT_AVAILABLE)
 
-    async def _deleting(
-        self, draft: Draft[ControlPlaneLens], owner: Key | None, cluster: Cluster | None
+    async def _reconcile_delete(
+        self, draft: Draft[ControlPlaneContractObject], owner: Key | None, cluster: Cluster | None
     ) -> Result:
         if owner is None:
-            return await self._let_go(draft, cluster, None)
-        order = self._order(draft, owner, cluster)
+            return await self._delete_then_remove_finalizer(draft, cluster, None)
+        context = self._context(draft, owner, cluster)
 
         async def release() -> Released | Waiting:
             if workers := self.watches.workers(owner):
                 names = shortened(workers, 5)
-                return Waiting(because=f"Waiting for workers to be gone: {names}", poll_after=None)
-            return await self._release(draft, order)
+                return Waiting(
+                    message=f"Waiting for workers to be gone: {names}", requeue_after=None
+                )
+            return await self._call_delete(draft, context)
 
-        return await self._let_go(draft, cluster, release)
+        return await self._delete_then_remove_finalizer(draft, cluster, release)
 
     async def _set_endpoint(
-        self, draft: Draft[ControlPlaneLens], endpoint: Endpoint | None
+        self, draft: Draft[ControlPlaneContractObject], endpoint: Endpoint | None
     ) -> None:
         """Store the endpoint before reporting that the control plane is initialized."""
         spec = draft.object.spec
@@ -143,8 +151,8 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
 
     async def _keep_kubeconfig(
         self,
-        draft: Draft[ControlPlaneLens],
-        order: ControlPlaneOrder[T],
+        draft: Draft[ControlPlaneContractObject],
+        context: ControlPlaneContext[T],
         *,
         kubeconfig: bytes = b"",
         authority: KeyPair | None = None,
@@ -152,14 +160,14 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
         """Maintain the kubeconfig Secret; requeue for the renewal of its certificate."""
         owner = owner_reference(draft.object, controller=True, block_deletion=True)
         if kubeconfig:
-            await self._kubeconfigs.keep(order.cluster, kubeconfig, owner)
+            await self._kubeconfigs.keep(context.cluster, kubeconfig, owner)
             return DONE
-        endpoint = _endpoint(draft.object) or order.endpoint
+        endpoint = _endpoint(draft.object) or context.endpoint
         if endpoint is None:
             return DONE
         server = f"https://{_host(endpoint.host)}:{endpoint.port}"
         renewal = await self._kubeconfigs.issue(
-            order.cluster, server, owner, authority, algorithm=self._about.algorithm
+            context.cluster, server, owner, authority, algorithm=self._settings.algorithm
         )
         if renewal is None:
             return DONE
@@ -169,43 +177,43 @@ class ControlPlaneObjects(ProviderObjects[ControlPlaneLens], Generic[T]):
 
     def _report(
         self,
-        draft: Draft[ControlPlaneLens],
+        draft: Draft[ControlPlaneContractObject],
         conditions: Sequence[Condition],
         ready: Condition | None,
     ) -> None:
         super()._report(draft, conditions, ready)
-        legacy = self._about.for_v1beta1(conditions or (() if ready is None else (ready,)))
+        legacy = self._settings.for_v1beta1(conditions or (() if ready is None else (ready,)))
         types = [one.type for one in legacy]
         report_v1beta1(draft.object, legacy, types, self._runtime.clock(), counted=False)
 
-    def _order(
-        self, draft: Draft[ControlPlaneLens], owner: Key, cluster: Cluster | None
-    ) -> ControlPlaneOrder[T]:
-        lens, kind = draft.object, self._kind
+    def _context(
+        self, draft: Draft[ControlPlaneContractObject], owner: Key, cluster: Cluster | None
+    ) -> ControlPlaneContext[T]:
+        contract, kind = draft.object, self._kind
         obj: Any = draft.before if isinstance(kind, Resource) else read(draft.before, kind)
-        mine = owner_reference(lens, controller=True, block_deletion=True)
-        return ControlPlaneOrder(
-            key=lens.key,
-            uid=lens.metadata.uid,
+        mine = owner_reference(contract, controller=True, block_deletion=True)
+        return ControlPlaneContext(
+            key=contract.key,
+            uid=contract.metadata.uid,
             object=obj,
             cluster=owner,
             owner=cluster,
-            keys=ClusterKeys(self._keychain, owner, mine),
-            version=_with_v(lens.spec.version),
-            replicas=lens.spec.replicas,
-            endpoint=_endpoint(lens) or endpoint_of(cluster),
-            initialized=bool(lens.status.initialization.control_plane_initialized),
-            reported={one.type: one for one in lens.status.conditions},
+            keys=ClusterKeys(self._certificates, owner, mine),
+            version=_with_v(contract.spec.version),
+            replicas=contract.spec.replicas,
+            endpoint=_endpoint(contract) or endpoint_of(cluster),
+            initialized=bool(contract.status.initialization.control_plane_initialized),
+            last_conditions={one.type: one for one in contract.status.conditions},
         )
 
 
-def unavailable(because: str) -> Condition:
+def unavailable(message: str) -> Condition:
     """Return the condition for an unusable control plane."""
-    return false(ConditionType.AVAILABLE, Reason.NOT_AVAILABLE, because)
+    return false(ConditionType.AVAILABLE, Reason.NOT_AVAILABLE, message)
 
 
-def _endpoint(lens: ControlPlaneLens) -> Endpoint | None:
-    found = lens.spec.control_plane_endpoint
+def _endpoint(contract: ControlPlaneContractObject) -> Endpoint | None:
+    found = contract.spec.control_plane_endpoint
     return Endpoint(found.host, found.port) if found.host else None
 
 

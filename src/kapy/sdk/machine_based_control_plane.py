@@ -1,10 +1,10 @@
 """The interface of providers whose control planes consist of Machines.
 
-A provider generates the bootstrap configuration of a Machine (`bootstrap`) and observes the control
-plane (`observe`). Optionally it prepares the removal of a Machine (`leave`), reports outdated ones
-(`outdated`), and deletes other resources (`release`). The SDK creates, replaces and deletes the
-Machines, one at a time, and implements the rest of the contract:
-`kapy.sdk.control_plane_of_machines_controller`.
+A provider generates the bootstrap configuration of a Machine (`bootstrap_config`) and observes the
+control plane (`observe`). Optionally it prepares the removal of a Machine (`prepare_shutdown`),
+reports outdated ones (`outdated_reason`), and deletes other resources (`reconcile_delete`). The SDK
+creates, replaces and deletes the Machines, one at a time, and implements the rest of the contract:
+`kapy.sdk.machine_based_control_plane_controller`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from typing import ClassVar, TypeVar
 
 from kapy.api.machine import Machine
 from kapy.kube import Document
+from kapy.kube.renamed import renamed_fields
 from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, FRONT_PROXY_CA, SERVICE_ACCOUNT
-from kapy.sdk.answers import ControlPlaneSeen, Released, Waiting
-from kapy.sdk.cluster_certificates import ClusterCertificate
-from kapy.sdk.control_plane import AnyControlPlaneProvider, ControlPlaneOrder
+from kapy.sdk.certificate_specs import ClusterCertificate
+from kapy.sdk.control_plane import AnyControlPlaneProvider, ControlPlaneContext
+from kapy.sdk.results import ControlPlaneObserved, Released, Waiting
 
 T = TypeVar("T")
 
 
+@renamed_fields(reported="last_conditions")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesOrder(ControlPlaneOrder[T]):
-    """A request about a control plane and its Machines; read-only for the provider.
+class MachineControlPlaneContext(ControlPlaneContext[T]):
+    """The input for a control plane and its Machines; read-only for the provider.
 
     machines: by age, including those in deletion. configs: the existing bootstrap configurations,
     by Machine name.
@@ -43,6 +45,12 @@ class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
     whether a Machine is added before an outdated one is removed.
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        "bootstrap": "bootstrap_config",
+        "leave": "prepare_shutdown",
+        "outdated": "outdated_reason",
+        "release": "reconcile_delete",
+    }
     provides_endpoint: ClassVar[bool] = False
     certificates: ClassVar[Sequence[ClusterCertificate]] = tuple(
         ClusterCertificate(purpose)
@@ -51,36 +59,40 @@ class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
     surge: ClassVar[bool] = True
 
     @abstractmethod
-    async def bootstrap(self, order: MachinesOrder[T], *, first: bool) -> Document:
+    async def bootstrap_config(
+        self, context: MachineControlPlaneContext[T], *, first: bool
+    ) -> Document:
         """Return the bootstrap configuration of a Machine: `apiVersion`, `kind` and `spec`.
 
         first: of the Machine that initializes the control plane. It is also called for existing
         Machines: one whose configuration has changed is replaced. So the result must depend on the
-        order alone.
+        context alone.
         """
 
     @abstractmethod
-    async def observe(self, order: MachinesOrder[T]) -> ControlPlaneSeen:
+    async def observe(self, context: MachineControlPlaneContext[T]) -> ControlPlaneObserved:
         """Return the observed state of the control plane. Called in every reconcile, even without
         Machines.
         """
 
-    async def leave(self, order: MachinesOrder[T], machine: Machine) -> Released | Waiting:
+    async def prepare_shutdown(
+        self, context: MachineControlPlaneContext[T], machine: Machine
+    ) -> Released | Waiting:
         """Prepare the shutdown of a drained Machine (an etcd member leaves).
 
         Not called in a deletion of the whole control plane.
         """
-        del order, machine
+        del context, machine
         return Released()
 
-    def outdated(self, order: MachinesOrder[T], machine: Machine) -> str:
+    def outdated_reason(self, context: MachineControlPlaneContext[T], machine: Machine) -> str:
         """Return why a Machine has to be replaced, besides its version, its infrastructure
         template, its bootstrap configuration and `rollout.after`; "" if it need not.
         """
-        del order, machine
+        del context, machine
         return ""
 
-    async def release(self, order: MachinesOrder[T]) -> Released | Waiting:
+    async def reconcile_delete(self, context: MachineControlPlaneContext[T]) -> Released | Waiting:
         """Delete other resources after the Machines are gone."""
-        del order
+        del context
         return Released()

@@ -27,7 +27,7 @@ FailureMessage: TypeAlias = Annotated[
 ]
 
 
-class LensStatus(Model):
+class ContractStatus(Model):
     """The status fields that all contracts share."""
 
     conditions: list[Condition] = field(default_factory=list)
@@ -35,15 +35,15 @@ class LensStatus(Model):
     failure_message: FailureMessage = ""
 
 
-class Lens(Object):
+class ContractObject(Object):
     """The contract fields of a provider's object."""
 
     RESOURCE: ClassVar[Resource]
 
-    status: LensStatus = field(default_factory=LensStatus)
+    status: ContractStatus = field(default_factory=ContractStatus)
 
 
-L = TypeVar("L", bound=Lens)
+L = TypeVar("L", bound=ContractObject)
 
 
 class Initialization(Model):
@@ -56,14 +56,14 @@ class InfraMachineSpec(Model):
     provider_id: str = field(default="", name="providerID")
 
 
-class InfraMachineStatus(LensStatus):
+class InfraMachineStatus(ContractStatus):
     initialization: Initialization = field(default_factory=Initialization)
     addresses: list[MachineAddress] = field(default_factory=list)
     failure_domain: str = ""
     deprecated: DeprecatedConditions | None = None
 
 
-class InfraMachineLens(Lens):
+class InfraMachineContractObject(ContractObject):
     """An infrastructure machine as its contract sees it."""
 
     spec: InfraMachineSpec = field(default_factory=InfraMachineSpec)
@@ -75,7 +75,7 @@ class InfraMachinePoolSpec(Model):
     provider_id_list: list[str] = field(default_factory=list, name="providerIDList")
 
 
-class InfraMachinePoolStatus(LensStatus):
+class InfraMachinePoolStatus(ContractStatus):
     """ready: what upstream's core still reads in place of the initialization."""
 
     initialization: Initialization = field(default_factory=Initialization)
@@ -85,7 +85,7 @@ class InfraMachinePoolStatus(LensStatus):
     instances: list[PoolInstance] = field(default_factory=list)
 
 
-class InfraMachinePoolLens(Lens):
+class InfraMachinePoolContractObject(ContractObject):
     """The infrastructure of a MachinePool as its contract sees it."""
 
     spec: InfraMachinePoolSpec = field(default_factory=InfraMachinePoolSpec)
@@ -96,13 +96,13 @@ class InfraClusterSpec(Model):
     control_plane_endpoint: APIEndpoint = field(default_factory=APIEndpoint)
 
 
-class InfraClusterStatus(LensStatus):
+class InfraClusterStatus(ContractStatus):
     initialization: Initialization = field(default_factory=Initialization)
     failure_domains: list[FailureDomain] = field(default_factory=list)
     deprecated: DeprecatedConditions | None = None
 
 
-class InfraClusterLens(Lens):
+class InfraClusterContractObject(ContractObject):
     """The infrastructure of a cluster as its contract sees it."""
 
     spec: InfraClusterSpec = field(default_factory=InfraClusterSpec)
@@ -110,6 +110,8 @@ class InfraClusterLens(Lens):
 
 
 @cache
-def lens_on(resource: Resource, lens: type[L]) -> type[L]:
-    """Return the lens for one provider's kind."""
-    return type(f"{resource.kind}Lens", (lens,), {"RESOURCE": resource, "__module__": __name__})
+def contract_object_of(resource: Resource, contract: type[L]) -> type[L]:
+    """Return the contract object for one provider's kind."""
+    return type(
+        f"{resource.kind}Contract", (contract,), {"RESOURCE": resource, "__module__": __name__}
+    )

@@ -11,11 +11,12 @@ from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
 from kapy.api.infrastructure import PoolInstance
 from kapy.kube.pki import KeyPair
+from kapy.kube.renamed import renamed_fields
 
 StatusFields: TypeAlias = Mapping[str, Any]
 """Fields of the status that a kind has beside those of its contract, by their names in JSON. A
 value may be a Struct; None takes the field away; a field that is not given stays as it is."""
-POLL: Final = timedelta(seconds=10)
+POLL_INTERVAL: Final = timedelta(seconds=10)
 
 
 class Address(NamedTuple):
@@ -32,17 +33,18 @@ class Endpoint(NamedTuple):
     port: int
 
 
+@renamed_fields(because="message", poll_after="requeue_after")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """The operation is not complete yet.
 
-    because: the reason, for the Ready condition (if no conditions are reported) and the timer.
-    poll_after: when to call again; None if a watched object will change. conditions: known so far;
-    `Ready` summarizes them. status: the kind's own fields.
+    message: what is waited for, for the Ready condition (if no conditions are reported) and the
+    timer. requeue_after: when to call again; None if a watched object will change. conditions:
+    known so far; `Ready` summarizes them. status: the kind's own fields.
     """
 
-    because: str
-    poll_after: timedelta | None = POLL
+    message: str
+    requeue_after: timedelta | None = POLL_INTERVAL
     conditions: Sequence[Condition] = ()
     status: StatusFields = field(default_factory=dict)
 
@@ -63,14 +65,15 @@ class Failed:
     status: StatusFields = field(default_factory=dict)
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
     """The infrastructure of the machine is provisioned (contract: initialization completed).
 
     provider_id: equal to the `spec.providerID` of the machine's Node, and immutable.
     failure_domain: the actual one. annotations: for the infrastructure machine. conditions: `Ready`
-    summarizes them; without any, the machine is Ready. look_again: call again after that time, for
-    the reason `because`. status: the kind's own fields.
+    summarizes them; without any, the machine is Ready. requeue_after: call again after that time,
+    for the reason `requeue_reason`. status: the kind's own fields.
     """
 
     provider_id: str
@@ -78,19 +81,20 @@ class Provisioned:
     failure_domain: str = ""
     annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProvisioned:
     """The infrastructure of the pool is provisioned (contract: initialization completed).
 
     provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
     ID is missing is gone. replicas: the number of machines, if not all have an ID yet. provider_id:
-    of the pool itself. instances: information about the machines for users. conditions, look_again,
-    because, status: as in `Provisioned`.
+    of the pool itself. instances: information about the machines for users. conditions,
+    requeue_after, requeue_reason, status: as in `Provisioned`.
     """
 
     provider_ids: Sequence[str]
@@ -98,8 +102,8 @@ class PoolProvisioned:
     provider_id: str = ""
     instances: Sequence[PoolInstance] = ()
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 
@@ -119,32 +123,34 @@ class ClusterProvisioned:
     status: StatusFields = field(default_factory=dict)
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapData:
     """The bootstrap data that a machine executes when it starts.
 
     value: the data; never shown. format: as infrastructure providers know it (`cloud-config`,
-    `ignition`, …). conditions: `Ready` summarizes them, with DataSecretAvailable. look_again: call
-    `refresh` after that time, for the reason `because`. status: the kind's own fields.
+    `ignition`, …). conditions: `Ready` summarizes them, with DataSecretAvailable. requeue_after:
+    call `refresh` after that time, for the reason `requeue_reason`. status: the kind's own fields.
     """
 
     value: bytes = field(repr=False)
     format: str = "cloud-config"
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """The bootstrap data is still valid. conditions, look_again, because, status: as in
+    """The bootstrap data is still valid. conditions, requeue_after, requeue_reason, status: as in
     `BootstrapData`.
     """
 
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 
@@ -159,6 +165,7 @@ class Replicas(NamedTuple):
     up_to_date: int
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneProvisioned:
     """The current state of a control plane.
@@ -172,7 +179,8 @@ class ControlPlaneProvisioned:
     `<cluster>-ca`. Neither is ever shown.
 
     conditions: `Available` summarizes them; without any, it is Available once it is initialized.
-    look_again: call again after that time, for the reason `because`. status: the kind's own fields.
+    requeue_after: call again after that time, for the reason
+    `requeue_reason`. status: the kind's own fields.
     """
 
     endpoint: Endpoint | None = None
@@ -182,27 +190,28 @@ class ControlPlaneProvisioned:
     kubeconfig: bytes = field(default=b"", repr=False)
     authority: KeyPair | None = field(default=None, repr=False)
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 
+@renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlPlaneSeen:
+class ControlPlaneObserved:
     """The observed state of a control plane that consists of Machines.
 
     initialized: whether it serves requests (contract: initialization completed; never unset).
     unstable: why no Machine may be added or removed now, "" if one may. conditions: `Available`
-    summarizes them; without any, it is Available once it is initialized. look_again: call again
-    after that time, for the reason `because`; core's Machines are watched. status: the kind's own
-    fields.
+    summarizes them; without any, it is Available once it is initialized. requeue_after: call again
+    after that time, for the reason `requeue_reason`; core's Machines are watched. status: the
+    kind's own fields.
     """
 
     initialized: bool
     unstable: str = ""
     conditions: Sequence[Condition] = ()
-    look_again: timedelta | None = None
-    because: str = ""
+    requeue_after: timedelta | None = None
+    requeue_reason: str = ""
     status: StatusFields = field(default_factory=dict)
 
 

@@ -16,28 +16,33 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import SECRETS, Resource
+from kapy.kube.renamed import RenamedMember
 from kapy.kube.selectors import InvalidSelector
 from kapy.remote.secrets import secret_value
 from kapy.sdk.credentials import (
-    LOOK_AGAIN,
+    RETRY_INTERVAL,
     SECRET,
     Credential,
+    CredentialRefused,
     IdentityReference,
-    Refused,
     identity_reference,
 )
 from kapy.sdk.credentials_allowed import is_allowed
-from kapy.sdk.credentials_custody import Custody
+from kapy.sdk.credentials_finalizers import CredentialFinalizers
 from kapy.sdk.credentials_users import Usage, Users
 
 
-class Tenants:
+class TenantCredentials:
     """The credentials of one kind of cluster infrastructure.
 
     infra: the kind of these objects. identity: the kind of identities; None if only Secrets are
     referenced. finalizer: for Secrets and identities in use; a qualified name of the provider.
     namespace: the default for Secrets of identities.
     """
+
+    wake = RenamedMember("enqueue_users")
+    wake_others = RenamedMember("enqueue_members")
+    let_go = RenamedMember("release")
 
     def __init__(
         self,
@@ -52,8 +57,8 @@ class Tenants:
         self._identity = identity
         self._client = runtime.client
         self._usage = Usage(runtime, infra, identity, namespace)
-        self._custody = Custody(runtime, identity, finalizer)
-        runtime.add(self._keeper())
+        self._finalizers = CredentialFinalizers(runtime, identity, finalizer)
+        runtime.add(self._finalizer_controller())
 
     async def of(
         self, document: Document, cluster: Cluster | None, *, keep: bool = True
@@ -68,7 +73,7 @@ class Tenants:
             return await self._of(document, keep=keep)
         if cluster is None:
             said = "the Cluster is gone, and with it what says which credentials to use"
-            raise Refused("ClusterNotFound", said)
+            raise CredentialRefused("ClusterNotFound", said)
         key = self._infra_of(cluster)
         infra = None if key is None else self._usage.infra.raw(key)
         return None if infra is None else await self._of(infra, keep=keep)
@@ -81,17 +86,17 @@ class Tenants:
         if reference.kind == SECRET:
             key, owner = Key(namespace, reference.name), infra
         else:
-            owner = self._allowed(reference, namespace)
+            owner = self._allowed_identity(reference, namespace)
             found = self._usage.secret_of(owner)
             if found is None:
                 said = f"{reference.kind} {reference.name} names no Secret in spec.secretRef"
-                raise Refused("SecretNotFound", said)
+                raise CredentialRefused("SecretNotFound", said)
             key = found
         secret = await self._secret(key)
         if keep and reference.kind != SECRET:
-            await self._custody.keep_identity(owner)
+            await self._finalizers.protect_identity(owner)
         if keep:
-            await self._custody.keep_secret(secret, owner)
+            await self._finalizers.protect_secret(secret, owner)
         data = {name: secret_value(secret, name) or b"" for name in secret.get("data") or {}}
         named = f"{reference.kind} {key if reference.kind == SECRET else reference.name}"
         # Its keepers write to a Secret, too: another version of what it holds counts.
@@ -99,30 +104,30 @@ class Tenants:
         version = f"{owner['metadata']['uid']} {secret['metadata']['uid']} {held}"
         return Credential(identity=named, version=version, data=data)
 
-    async def let_go(self, infra: Document) -> None:
+    async def release(self, infra: Document) -> None:
         """Release the credentials of an object before its finalizer is removed."""
-        if (named := self._usage.named_by(infra)) is not None:
-            await self._settle(named, besides=infra["metadata"]["uid"])
+        if (named := self._usage.key_referenced_by(infra)) is not None:
+            await self._release_unused(named, besides=infra["metadata"]["uid"])
 
-    def wake(self, controller: Controller, users: Users) -> None:
+    def enqueue_users(self, controller: Controller, users: Users) -> None:
         """Enqueue the keys that `users` returns for each object whose credential changed."""
         self._usage.attach(controller, users)
 
-    def wake_others(self, controller: Controller, users: Users) -> None:
+    def enqueue_members(self, controller: Controller, users: Users) -> None:
         """Enqueue as `wake` does, also for each object that refers to another credential than
         before.
         """
 
         def of_infra(change: Change) -> Iterable[Key]:
-            old, new = self._named_before_and_now(change)
+            old, new = self._old_and_new_reference(change)
             return users(Key.of(change.document)) if old != new else ()
 
         self._usage.attach(controller, users)
         controller.watch(self._usage.infra, of_infra)
 
-    def _named_before_and_now(self, change: Change) -> tuple[Key | None, Key | None]:
+    def _old_and_new_reference(self, change: Change) -> tuple[Key | None, Key | None]:
         old, new = change.old, change.new
-        named = self._usage.named_by
+        named = self._usage.key_referenced_by
         return None if old is None else named(old), None if new is None else named(new)
 
     def _infra_of(self, cluster: Cluster) -> Key | None:
@@ -134,26 +139,26 @@ class Tenants:
             return None
         return Key(cluster.key.namespace, reference.name)
 
-    def _allowed(self, reference: IdentityReference, namespace: str) -> Document:
+    def _allowed_identity(self, reference: IdentityReference, namespace: str) -> Document:
         """Return the identity, if it may be used. Raises Refused."""
         named = f"{reference.kind} {reference.name}"
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:
             known = SECRET if self._identity is None else f"{SECRET} and {self._identity.kind}"
             said = f"spec.identityRef.kind is {reference.kind}; known are {known}"
-            raise Refused("IdentityNotFound", said)
+            raise CredentialRefused("IdentityNotFound", said)
         if usage.identities is not None:
             identity = usage.identities.raw(Key("", reference.name))
         if identity is None:
-            raise Refused("IdentityNotFound", f"{named} is not there")
+            raise CredentialRefused("IdentityNotFound", f"{named} is not there")
         found = None if usage.namespaces is None else usage.namespaces.raw(Key("", namespace))
         labels = {} if found is None else found["metadata"].get("labels") or {}
         try:
             allowed = is_allowed(identity, namespace, labels)
         except InvalidSelector as error:
-            raise Refused("NamespaceNotAllowed", f"{named}: {error}") from None
+            raise CredentialRefused("NamespaceNotAllowed", f"{named}: {error}") from None
         if not allowed:
-            raise Refused(
+            raise CredentialRefused(
                 "NamespaceNotAllowed",
                 f"{named} may not be used in namespace {namespace}: its spec.allowedNamespaces "
                 "neither lists nor selects it",
@@ -167,58 +172,60 @@ class Tenants:
         try:
             return await self._client.get(SECRETS, key)
         except NotFound:
-            raise Refused("SecretNotFound", f"Secret {key} is not there", LOOK_AGAIN) from None
+            raise CredentialRefused(
+                "SecretNotFound", f"Secret {key} is not there", RETRY_INTERVAL
+            ) from None
 
-    def _keeper(self) -> Controller:
+    def _finalizer_controller(self) -> Controller:
         """Return the controller that releases unused credentials."""
 
         async def settle(key: Key) -> Result:
-            await self._settle(key)
+            await self._release_unused(key)
             return DONE
 
         def of_infra(change: Change) -> Iterable[Key]:
-            old, new = self._named_before_and_now(change)
+            old, new = self._old_and_new_reference(change)
             return () if old is None or old == new else (old,)
 
         controller = Controller(f"{self._infra.kind.lower()}/credentials", settle)
         controller.watch(self._usage.infra, of_infra)
-        controller.watch(self._usage.secrets, _going)
+        controller.watch(self._usage.secrets, _deleted_key)
         if self._usage.identities is not None:
-            controller.watch(self._usage.identities, _going)
+            controller.watch(self._usage.identities, _deleted_key)
         return controller
 
-    async def _settle(self, key: Key, besides: str = "") -> None:
+    async def _release_unused(self, key: Key, besides: str = "") -> None:
         """Release a Secret or an identity. besides: the uid of an object that no longer counts as a
         user.
         """
         if key.namespace:
-            await self._settle_secret(key, besides)
+            await self._release_unused_secret(key, besides)
             return
         known = self._usage.identities
         identity = None if known is None else known.raw(key)
         if identity is None:
             return
         if not self._users(key, besides):
-            await self._custody.release_identity(identity)
+            await self._finalizers.release_identity(identity)
         if (secret := self._usage.secret_of(identity)) is not None:
-            await self._settle_secret(secret, besides)
+            await self._release_unused_secret(secret, besides)
 
-    async def _settle_secret(self, key: Key, besides: str) -> None:
+    async def _release_unused_secret(self, key: Key, besides: str) -> None:
         secret = self._usage.secrets.raw(key)
         if secret is None:
             return
         users = self._users(key, besides)
-        for one in self._usage.through(key):
+        for one in self._usage.identities_of(key):
             if self._users(Key.of(one), besides):
                 users.add(one["metadata"]["uid"])
         kinds = [one.kind for one in (self._infra, self._identity) if one is not None]
-        await self._custody.settle_secret(secret, kinds, users)
+        await self._finalizers.update_secret_users(secret, kinds, users)
 
     def _users(self, key: Key, besides: str) -> set[str]:
-        return {one["metadata"]["uid"] for one in self._usage.directly(key)} - {besides}
+        return {one["metadata"]["uid"] for one in self._usage.direct_users(key)} - {besides}
 
 
-def _going(change: Change) -> Iterable[Key]:
+def _deleted_key(change: Change) -> Iterable[Key]:
     """Map an object in deletion to its key: its finalizer has to be removed."""
     new = change.new
     return (Key.of(new),) if new is not None and "deletionTimestamp" in new["metadata"] else ()

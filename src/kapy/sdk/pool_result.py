@@ -9,24 +9,24 @@ from kapy.api.condition import Condition
 from kapy.api.infrastructure import PoolInstance
 from kapy.api.names import ConditionType, Reason
 from kapy.conditions import TRUE, false, true
-from kapy.sdk.answers import PoolProvisioned, Waiting
-from kapy.sdk.infra_machine_pool import MachinePoolOrder
+from kapy.sdk.infra_machine_pool import MachinePoolContext
+from kapy.sdk.results import PoolProvisioned, Waiting
 
 
-def answer_for_pool(
-    order: MachinePoolOrder[Any], instances: Sequence[PoolInstance], *, provider_id: str
+def pool_result(
+    context: MachinePoolContext[Any], instances: Sequence[PoolInstance], *, provider_id: str
 ) -> PoolProvisioned | Waiting:
-    """Return the result of `converge` for a pool with these machines.
+    """Return the result of `reconcile_normal` for a pool with these machines.
 
     A new pool is provisioned when it has exactly the wanted machines and each has a provider ID.
     After that it stays provisioned, and the condition ReplicasReady reports what is missing.
     provider_id: the ID of the pool itself.
     """
     ids = sorted(one.provider_id for one in instances if one.provider_id)
-    ready = replicas_ready(len(ids), len(instances), order.replicas)
-    if ready.status != TRUE and not order.provisioned:
+    ready = replicas_ready(len(ids), len(instances), context.replicas)
+    if ready.status != TRUE and not context.provisioned:
         because = "not all machines are there yet"
-        return Waiting(because=because, poll_after=None, conditions=[ready])
+        return Waiting(message=because, requeue_after=None, conditions=[ready])
     return PoolProvisioned(
         provider_ids=ids,
         replicas=len(instances),

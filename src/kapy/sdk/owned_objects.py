@@ -1,14 +1,15 @@
-"""What a provider makes in the management cluster for one of its objects.
+"""The objects that a provider creates in the management cluster for one of its objects.
 
-    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, makes=[IPAddressClaim.RESOURCE])
+    add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, owns=[IPAddressClaim.RESOURCE])
 
-    claim = await order.make(IPAddressClaim.RESOURCE, {"spec": {…}}, slot="eth0")   # in `converge`
-    left = await order.unmake(IPAddressClaim.RESOURCE)                              # in `release`
+    claim = await context.ensure_owned(CLAIMS, {"spec": {…}}, slot="eth0")  # reconcile_normal
+    left = await context.delete_owned(CLAIMS)                                # reconcile_delete
 
-Whatever is made belongs to the object (its controller reference), carries the label of the Cluster,
-and has a name that the next call computes again from the object's name and the slot: asking again
-makes nothing twice, after a lost answer, a crash or a move too. It goes when the object goes. Its
-changes wake the object, which therefore says beforehand which kinds it makes.
+Each created object has the provider's object as its controller and carries the label of the
+Cluster. Its name is computed from the name of the provider's object and the slot. So a repeated
+call creates no second object, even after a lost response, a crash or a move. Owned objects are
+garbage collected with their owner. Their changes enqueue the owner, so their kinds are declared in
+`owns`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from kapy.kube.generated_names import generated_name
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
+from kapy.kube.renamed import RenamedMember
 from kapy.sdk.failures import ProviderMistake
 
 BY_OWNER: Final = "sdk/owner"
 
 
-class Makes:
+class OwnedKinds:
     """The kinds that the objects of one kind create. owners: the informer of these objects."""
 
     def __init__(self, runtime: Runtime, owners: Resource, kinds: Sequence[Resource]) -> None:
@@ -54,60 +56,60 @@ class Makes:
         for informer in self._informers.values():
             controller.watch(informer, owners, debounce=STATUS_DEBOUNCE)
 
-    def of(self, owner: Document, cluster: str) -> Owned:
+    def owned_by(self, owner: Document, cluster: str) -> OwnedObjects:
         """Return the objects that one object owns. cluster: the name of its Cluster."""
-        return Owned(self, owner, cluster)
+        return OwnedObjects(self, owner, cluster)
 
     def informer(self, kind: Resource) -> Informer[Document]:
         """Return the informer of a kind. Raises ProviderMistake if the kind was not declared."""
         found = self._informers.get(kind)
         if found is None:
             raise ProviderMistake(
-                f"{self._owners.kind} objects are not known to make objects of the kind "
-                f"{kind.kind}: name it in `makes` where the provider is added"
+                f"{self._owners.kind} objects are not declared to own objects of the kind "
+                f"{kind.kind}: name it in `owns` where the provider is added"
             )
         return found
 
 
-class Owned:
+class OwnedObjects:
     """The objects that one object owns."""
 
-    def __init__(self, makes: Makes, owner: Document, cluster: str) -> None:
-        self._makes = makes
+    def __init__(self, kinds: OwnedKinds, owner: Document, cluster: str) -> None:
+        self._kinds = kinds
         self._owner = owner
         self._cluster = cluster
 
-    async def make(self, kind: Resource, document: Document, slot: str = "") -> Document:
-        """Create an object as `Making.make` does."""
-        informer = self._makes.informer(kind)
-        new = self._new(kind, document, slot)
+    async def ensure(self, kind: Resource, document: Document, slot: str = "") -> Document:
+        """Create an object as `OwningContext.ensure_owned` does."""
+        informer = self._kinds.informer(kind)
+        new = self._new_document(kind, document, slot)
         found = informer.raw(Key.of(new))
         if found is None:
             try:
-                return await self._makes.client.create(kind, new)
+                return await self._kinds.client.create(kind, new)
             except AlreadyExists:
-                found = await self._makes.client.get(kind, Key.of(new))
-        return await self._kept(kind, found, new)
+                found = await self._kinds.client.get(kind, Key.of(new))
+        return await self._restore_ownership(kind, found, new)
 
-    def made(self, kind: Resource) -> Sequence[Document]:
-        """Return objects as `Making.made` does."""
-        return self._makes.informer(kind).indexed(BY_OWNER, self._owner["metadata"]["uid"])
+    def find(self, kind: Resource) -> Sequence[Document]:
+        """Return objects as `OwningContext.list_owned` does."""
+        return self._kinds.informer(kind).indexed(BY_OWNER, self._owner["metadata"]["uid"])
 
-    async def unmake(self, kind: Resource, name: str = "") -> int:
-        """Delete objects as `Making.unmake` does."""
-        for one in self._these(kind, name):
+    async def delete(self, kind: Resource, name: str = "") -> int:
+        """Delete objects as `OwningContext.delete_owned` does."""
+        for one in self._select(kind, name):
             metadata = one["metadata"]
             if "deletionTimestamp" not in metadata:
                 try:
-                    await self._makes.client.delete(kind, Key.of(one), uid=metadata["uid"])
+                    await self._kinds.client.delete(kind, Key.of(one), uid=metadata["uid"])
                 except NotFound:
                     continue
-        return len(self._these(kind, name))
+        return len(self._select(kind, name))
 
-    def _these(self, kind: Resource, name: str) -> list[Document]:
-        return [one for one in self.made(kind) if name in ("", one["metadata"]["name"])]
+    def _select(self, kind: Resource, name: str) -> list[Document]:
+        return [one for one in self.find(kind) if name in ("", one["metadata"]["name"])]
 
-    async def _kept(self, kind: Resource, found: Document, new: Document) -> Document:
+    async def _restore_ownership(self, kind: Resource, found: Document, new: Document) -> Document:
         """Return the existing object if it is owned; restore its owner and label."""
         metadata, key = found["metadata"], Key.of(found)
         if "deletionTimestamp" in metadata:
@@ -127,9 +129,9 @@ class Owned:
         if not owners:
             patch["metadata"]["ownerReferences"] = new["metadata"]["ownerReferences"]
             patch["metadata"]["resourceVersion"] = metadata["resourceVersion"]
-        return await self._makes.client.patch(kind, key, patch)
+        return await self._kinds.client.patch(kind, key, patch)
 
-    def _new(self, kind: Resource, document: Document, slot: str) -> Document:
+    def _new_document(self, kind: Resource, document: Document, slot: str) -> Document:
         owner, given = self._owner["metadata"], document.get("metadata") or {}
         name = given.get("name") or generated_name(f"{owner['name']}-", kind.kind, slot)
         reference = encode(owner_reference(self._owner, controller=True, block_deletion=True))
@@ -145,34 +147,40 @@ class Owned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
-    """A request whose object owns other objects in the management cluster (`makes`)."""
+class OwningContext:
+    """The context of an object that owns other objects in the management cluster (`owns`)."""
 
-    owned: Owned | None = field(default=None, repr=False, compare=False)
+    make = RenamedMember("ensure_owned")
+    made = RenamedMember("list_owned")
+    unmake = RenamedMember("delete_owned")
 
-    async def make(self, kind: Resource, document: Document, *, slot: str = "") -> Document:
+    owned: OwnedObjects | None = field(default=None, repr=False, compare=False)
+
+    async def ensure_owned(self, kind: Resource, document: Document, *, slot: str = "") -> Document:
         """Return the object in a slot; create it from `document` if it does not exist.
 
         document: spec, data, and additional metadata; a name there is used as it is. Raises NotYet
         while the former object is being deleted, ProviderMistake if the name belongs to another
         owner.
         """
-        return await self._owned.make(kind, document, slot)
+        return await self._owned.ensure(kind, document, slot)
 
-    def made(self, kind: Resource) -> Sequence[Document]:
+    def list_owned(self, kind: Resource) -> Sequence[Document]:
         """Return the owned objects of a kind, including those in deletion. Shared: read only."""
-        return self._owned.made(kind)
+        return self._owned.find(kind)
 
-    async def unmake(self, kind: Resource, name: str = "") -> int:
+    async def delete_owned(self, kind: Resource, name: str = "") -> int:
         """Delete the owned objects of a kind (or the one with that name); return how many
         remain.
         """
-        return await self._owned.unmake(kind, name)
+        return await self._owned.delete(kind, name)
 
     @property
-    def _owned(self) -> Owned:
+    def _owned(self) -> OwnedObjects:
         if self.owned is None:
-            raise ProviderMistake("this order was not given by a controller: it can make nothing")
+            raise ProviderMistake(
+                "this context was not created by a controller: it cannot own objects"
+            )
         return self.owned
 
 

@@ -34,7 +34,7 @@ class InProcess:
         try:
             return self._rules.default(review.new)
         except RuleFailed as error:
-            raise ServerError(_said(DEFAULT, review, error)) from None
+            raise ServerError(_denial(DEFAULT, review, error)) from None
 
     async def validate(self, review: Review) -> Sequence[str]:
         if review.new is None or review.operation == "DELETE":
@@ -42,11 +42,11 @@ class InProcess:
         try:
             errors = self._rules.problems(review.new, review.old, dry_run=review.dry_run)
         except RuleFailed as error:
-            raise ServerError(_said(VALIDATION, review, error)) from None
+            raise ServerError(_denial(VALIDATION, review, error)) from None
         if errors:
             kind, group = review.resource.kind, review.resource.group
             refusal = Invalid.of(kind, group, review.name, errors)
-            raise Invalid(_said(VALIDATION, review, refusal), details=refusal.details)
+            raise Invalid(_denial(VALIDATION, review, refusal), details=refusal.details)
         return ()
 
 
@@ -69,5 +69,5 @@ def conversion(
     return convert
 
 
-def _said(what: str, review: Review, error: KapyError) -> str:
+def _denial(what: str, review: Review, error: KapyError) -> str:
     return denied(webhook_name(what, review.resource), str(error))

@@ -14,7 +14,7 @@ from kapy.contract.failure_domains import pick_most
 from kapy.kube.version import InvalidVersion, parse_tolerant
 
 
-def next_to_go(
+def select_for_deletion(
     machines: Sequence[Machine],
     outdated: Sequence[Machine],
     broken: Sequence[Machine],
@@ -50,14 +50,14 @@ def is_marked_for_deletion(machine: Machine) -> bool:
     return Annotation.DELETE_MACHINE in machine.metadata.annotations
 
 
-def created(machine: Machine) -> datetime:
+def creation_time(machine: Machine) -> datetime:
     """Return the time at which the Machine was created."""
     return moment(machine.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
 
 
 def oldest(machines: Iterable[Machine]) -> Machine | None:
     """Return the Machine that was created first (names break ties)."""
-    return min(machines, key=lambda one: (created(one), one.metadata.name), default=None)
+    return min(machines, key=lambda one: (creation_time(one), one.metadata.name), default=None)
 
 
 def versions_of(machines: Sequence[Machine]) -> list[StatusVersion]:

@@ -17,36 +17,36 @@ from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
-from kapy.sdk.answers import Failed, Released, StatusFields, Waiting
-from kapy.sdk.failures import ProviderMistake, failed, tell_failures
-from kapy.sdk.lens import Lens, lens_on
+from kapy.sdk.contract_objects import ContractObject, contract_object_of
+from kapy.sdk.failures import ProviderMistake, failure_condition, record_failures
 from kapy.sdk.readiness import report
+from kapy.sdk.results import Failed, Released, StatusFields, Waiting
 
-L = TypeVar("L", bound=Lens)
-Release: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
+L = TypeVar("L", bound=ContractObject)
+Deletion: TypeAlias = Callable[[], Awaitable[Released | Waiting]]
 
 
-class ProviderObjects(Generic[L]):
-    """The objects of one kind. kind: the provider's Struct, or its Resource for documents. lens:
-    its contract fields. sums_up: the condition that core reads.
+class ProviderReconciler(Generic[L]):
+    """The objects of one kind. kind: the provider's Struct, or its Resource for documents.
+    contract: its contract fields. summary_condition: the condition that core reads.
     """
 
-    sums_up: ClassVar[str] = ConditionType.READY
+    summary_condition: ClassVar[str] = ConditionType.READY
 
     def __init__(
-        self, runtime: Runtime, kind: type[Any] | Resource, lens: type[L], finalizer: str
+        self, runtime: Runtime, kind: type[Any] | Resource, contract: type[L], finalizer: str
     ) -> None:
         resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
         self._kind = kind
-        self._lens = lens_on(resource, lens)
+        self._contract_type = contract_object_of(resource, contract)
         self._finalizer = finalizer
         self._runtime = runtime
         self._events = runtime.events.named(f"{resource.kind.lower()}-controller")
         self._objects = runtime.cache.informer(resource)
         self._clusters = runtime.cache.informer(Cluster)
 
-    async def _let_go(
-        self, draft: Draft[L], cluster: Cluster | None, release: Release | None
+    async def _delete_then_remove_finalizer(
+        self, draft: Draft[L], cluster: Cluster | None, delete: Deletion | None
     ) -> Result:
         """Handle a deletion: release the infrastructure, then remove the finalizer.
 
@@ -56,69 +56,69 @@ class ProviderObjects(Generic[L]):
         if self._finalizer not in finalizers:
             return DONE
         answer: Released | Waiting = Released()
-        if release is not None:
+        if delete is not None:
             if is_paused(draft.object, cluster):
                 await self._save(draft, cluster)
                 return DONE
-            async with self._asking(draft, cluster, "FailedRelease"):
-                answer = await release()
+            async with self._report_errors(draft, cluster, "FailedRelease"):
+                answer = await delete()
         if isinstance(answer, Released):
             finalizers.remove(self._finalizer)
             await draft.save()
             return DONE
-        result = self._waiting(draft, answer, Reason.DELETING)
+        result = self._set_waiting(draft, answer, Reason.DELETING)
         await self._save(draft, cluster)
         return result
 
     @asynccontextmanager
-    async def _asking(
+    async def _report_errors(
         self, draft: Draft[L], cluster: Cluster | None, reason: str
     ) -> AsyncIterator[None]:
         """Report errors of a provider in an Event (with that reason) and in the summary condition
         while it runs; they are raised through, so that the controller backs off.
         """
         try:
-            with tell_failures(self._events, draft.before, reason):
+            with record_failures(self._events, draft.before, reason):
                 yield
         except Exception as error:
-            if self._tell(draft, error):
+            if self._report_error(draft, error):
                 await self._save(draft, cluster)
             raise
 
-    def _tell(self, draft: Draft[L], error: Exception) -> bool:
+    def _report_error(self, draft: Draft[L], error: Exception) -> bool:
         """Report that the provider failed; return False if the error is not worth reporting."""
-        said = failed(error, self.sums_up)
+        said = failure_condition(error, self.summary_condition)
         if said is not None:
             self._report(draft, (), said)
         return said is not None
 
-    def _waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
-        self._tell_more(draft, answer.status)
-        ready = false(self.sums_up, reason, answer.because)
+    def _set_waiting(self, draft: Draft[L], answer: Waiting, reason: str) -> Result:
+        self._set_status_fields(draft, answer.status)
+        ready = false(self.summary_condition, reason, answer.message)
         self._report(draft, answer.conditions, ready)
-        return requeue_if(after=answer.poll_after, because=answer.because)
+        return requeue_if(after=answer.requeue_after, because=answer.message)
 
     def _is_failed(self, draft: Draft[L]) -> bool:
         """Return whether it has failed terminally: it is unchanged until its deletion."""
         status = draft.object.status
         return bool(status.failure_reason or status.failure_message)
 
-    def _fail(self, draft: Draft[L], answer: Failed) -> Result:
+    def _set_failed(self, draft: Draft[L], answer: Failed) -> Result:
         """Set a terminal failure."""
         status, reason = draft.object.status, answer.reason or Reason.NOT_READY
         status.failure_reason, status.failure_message = reason, answer.message
-        self._tell_more(draft, answer.status)
+        self._set_status_fields(draft, answer.status)
         self._report_failure(draft, answer, reason)
         self._events.warning(draft.before, reason, answer.message)
         return DONE
 
     def _report_failure(self, draft: Draft[L], answer: Failed, reason: str) -> None:
-        said = false(self.sums_up, reason, answer.message)
+        said = false(self.summary_condition, reason, answer.message)
         self._report(draft, answer.conditions, said)
         # Whatever else is reported: nothing of that makes it work.
         set_condition(draft.object, said, self._runtime.clock())
 
-    def _tell_more(self, draft: Draft[L], fields: StatusFields) -> None:
+    def _set_status_fields(self, draft: Draft[L], fields: StatusFields) -> None:
         """Write the provider's own status fields. Raises ProviderMistake."""
         own = {one.encode_name for one in structs.fields(type(draft.object.status))}
         if taken := sorted(own & fields.keys()):
@@ -132,7 +132,7 @@ class ProviderObjects(Generic[L]):
         self, draft: Draft[L], conditions: Sequence[Condition], ready: Condition | None
     ) -> None:
         """Write the reported conditions; ready: the summary condition if there are none."""
-        report(draft.object, conditions, ready, self._runtime.clock(), self.sums_up)
+        report(draft.object, conditions, ready, self._runtime.clock(), self.summary_condition)
 
     async def _save(self, draft: Draft[L], cluster: Cluster | None) -> None:
         paused = paused_condition(draft.object, cluster)

@@ -28,22 +28,22 @@ from kapy.kube.errors import REFUSED, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import SECRETS, Resource
 from kapy.sdk.applied_objects import AppliedObjects
-from kapy.sdk.control_plane_choices import created
 from kapy.sdk.control_plane_desired import (
-    belonging_metadata,
-    kept_machine,
-    labels_of,
-    name_of,
+    machine_labels,
+    machine_name,
     new_config,
     new_machine,
+    owned_metadata,
+    updated_machine,
 )
-from kapy.sdk.control_plane_kinds import MachineControlPlaneLens
-from kapy.sdk.control_plane_of_machines import MachinesOrder
+from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
+from kapy.sdk.control_plane_machine_selection import creation_time
+from kapy.sdk.machine_based_control_plane import MachineControlPlaneContext
 
 ATTEMPTS: Final = 100
 
 
-class MachineMaker:
+class MachineFactory:
     """Writes Machines and their objects, with one field manager."""
 
     def __init__(self, runtime: Runtime, external: External, resource: Resource) -> None:
@@ -55,11 +55,13 @@ class MachineMaker:
         self._machines = runtime.cache.informer(Machine)
         # Generation of the control plane and versions of a Machine, by its uid, and of what belongs
         # to it, of which it is known that they are in step.
-        self._kept: Lru[tuple[object, ...]] = Lru(REMEMBERED)
+        self._in_sync: Lru[tuple[object, ...]] = Lru(REMEMBERED)
         # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
         self._current: Lru[tuple[str, Document, bool]] = Lru(REMEMBERED)
 
-    async def template(self, plane: MachineControlPlaneLens, cluster: Cluster) -> Document | None:
+    async def template(
+        self, plane: MachineControlPlaneContractObject, cluster: Cluster
+    ) -> Document | None:
         """Return the infrastructure template, owned by the Cluster; None if it does not exist.
         Raises its read error.
         """
@@ -79,17 +81,17 @@ class MachineMaker:
             case Unreadable(error):
                 raise error
 
-    async def make(
+    async def create(
         self,
-        plane: MachineControlPlaneLens,
-        order: MachinesOrder[Any],
+        plane: MachineControlPlaneContractObject,
+        context: MachineControlPlaneContext[Any],
         template: Document,
         wanted: Document,
         outdated: Sequence[str],
     ) -> None:
         """Create the next Machine, in the failure domain with the fewest up-to-date Machines."""
-        cluster, name = order.cluster.name, await self._free_name(plane, order, wanted)
-        made: list[tuple[Resource, Key]] = []
+        cluster, name = context.cluster.name, await self._free_name(plane, context, wanted)
+        created_objects: list[tuple[Resource, Key]] = []
         try:
             infrastructure = clone_template(
                 template,
@@ -97,48 +99,51 @@ class MachineMaker:
                 namespace=plane.metadata.namespace,
                 cluster_name=cluster,
                 owner=owner_reference(plane),
-                labels=labels_of(plane, cluster),
+                labels=machine_labels(plane, cluster),
                 annotations=dict(plane.spec.machine_template.metadata.annotations),
             )
-            infra = await self._create(plane, cluster, infrastructure, made)
+            infra = await self._create(plane, cluster, infrastructure, created_objects)
             config = await self._create(
-                plane, cluster, new_config(plane, cluster, name, wanted), made
+                plane, cluster, new_config(plane, cluster, name, wanted), created_objects
             )
             machine = new_machine(
                 plane,
                 cluster,
                 name,
-                self._failure_domain(order, outdated),
-                version=order.version,
+                self._failure_domain(context, outdated),
+                version=context.version,
                 infrastructure=_reference(infra, name),
                 config=_reference(config, name),
             )
             await self._applied.create(Machine.RESOURCE, machine)
         except REFUSED:
-            await self._take_back(made)
+            await self._delete_created(created_objects)
             raise
 
-    async def keep(
-        self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], machine: Machine
+    async def update(
+        self,
+        plane: MachineControlPlaneContractObject,
+        context: MachineControlPlaneContext[Any],
+        machine: Machine,
     ) -> None:
         """Propagate labels, annotations, timeouts, taints and readiness gates in place."""
         current = self._machines.raw(machine.key)
         if current is None or machine.deleting:
             return
-        config, infra = order.configs.get(machine.metadata.name), await self.infra(machine)
+        config, infra = context.configs.get(machine.metadata.name), await self.infra(machine)
         state = plane.metadata.generation, *map(_version, (current, config, infra))
-        if self._kept.get(machine.metadata.uid) == state:
+        if self._in_sync.get(machine.metadata.uid) == state:
             return
-        cluster = order.cluster.name
-        wanted = kept_machine(plane, cluster, machine)
+        cluster = context.cluster.name
+        wanted = updated_machine(plane, cluster, machine)
         await self._applied.apply(Machine.RESOURCE, wanted, current)
         for belonging in (config, infra):
             if belonging is None:
                 continue
             resource, metadata = await self._external.resource_of(belonging), belonging["metadata"]
-            intent = belonging_metadata(plane, cluster, resource, metadata["name"], metadata["uid"])
+            intent = owned_metadata(plane, cluster, resource, metadata["name"], metadata["uid"])
             await self._applied.apply(resource, intent, belonging, self._applied.metadata_manager)
-        self._kept.put(machine.metadata.uid, state)
+        self._in_sync.put(machine.metadata.uid, state)
 
     async def infra(self, machine: Machine) -> Document | None:
         """Return the Machine's infrastructure, None if it does not exist. Raises its read error."""
@@ -159,30 +164,30 @@ class MachineMaker:
             raise found.error
         return found.view.document if isinstance(found, Found) else None
 
-    async def outdated(
+    async def outdated_reasons(
         self,
-        plane: MachineControlPlaneLens,
-        order: MachinesOrder[Any],
+        plane: MachineControlPlaneContractObject,
+        context: MachineControlPlaneContext[Any],
         machine: Machine,
         wanted: Sequence[Document],
         now: datetime,
     ) -> list[str]:
         """Return why a Machine has to be replaced. wanted: the configurations that it may have."""
         messages = []
-        if order.version and machine.spec.version != order.version:
-            messages.append(f"Version {machine.spec.version}, {order.version} required")
+        if context.version and machine.spec.version != context.version:
+            messages.append(f"Version {machine.spec.version}, {context.version} required")
         after = plane.spec.rollout.after
-        if after is not None and created(machine) < moment(after) <= now:
+        if after is not None and creation_time(machine) < moment(after) <= now:
             messages.append("spec.rollout.after expired")
         infra = await self.infra(machine)
         if infra is not None and not _is_cloned_from(plane, infra):
             messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
-        config = order.configs.get(machine.metadata.name)
-        if config is not None and not await self._is_one_of(config, wanted):
+        config = context.configs.get(machine.metadata.name)
+        if config is not None and not await self._is_any_of(config, wanted):
             messages.append(f"{config['kind']} is not up-to-date")
         return messages
 
-    async def _is_one_of(self, config: Document, wanted: Sequence[Document]) -> bool:
+    async def _is_any_of(self, config: Document, wanted: Sequence[Document]) -> bool:
         for one in wanted:
             if (one["apiVersion"], one["kind"]) != (config["apiVersion"], config["kind"]):
                 continue
@@ -220,50 +225,59 @@ class MachineMaker:
 
     async def _create(
         self,
-        plane: MachineControlPlaneLens,
+        plane: MachineControlPlaneContractObject,
         cluster: str,
         document: Document,
-        made: list[tuple[Resource, Key]],
+        created_objects: list[tuple[Resource, Key]],
     ) -> Resource:
         resource, name = await self._external.resource_of(document), document["metadata"]["name"]
-        metadata = belonging_metadata(plane, cluster, resource, name)
+        metadata = owned_metadata(plane, cluster, resource, name)
         await self._applied.create_with_metadata(resource, document, metadata)
-        made.append((resource, Key.of(document)))
+        created_objects.append((resource, Key.of(document)))
         return resource
 
-    async def _take_back(self, made: Sequence[tuple[Resource, Key]]) -> None:
+    async def _delete_created(self, created_objects: Sequence[tuple[Resource, Key]]) -> None:
         """Delete the objects of a Machine that could not be created."""
-        for resource, key in made:
+        for resource, key in created_objects:
             try:
                 await self._runtime.client.delete(resource, key)
             except NotFound:
                 continue
 
-    def _failure_domain(self, order: MachinesOrder[Any], outdated: Sequence[str]) -> str:
-        cluster = order.owner
+    def _failure_domain(
+        self, context: MachineControlPlaneContext[Any], outdated: Sequence[str]
+    ) -> str:
+        cluster = context.owner
         domains = [] if cluster is None else cluster.status.failure_domains
         staying = [
-            one for one in order.machines if one.metadata.name not in outdated and not one.deleting
+            one
+            for one in context.machines
+            if one.metadata.name not in outdated and not one.deleting
         ]
         return pick_fewest(
             [one.name for one in domains if one.control_plane],
-            [one.spec.failure_domain for one in order.machines],
+            [one.spec.failure_domain for one in context.machines],
             [one.spec.failure_domain for one in staying],
             random=self._runtime.random,
         )
 
     async def _free_name(
-        self, plane: MachineControlPlaneLens, order: MachinesOrder[Any], wanted: Document
+        self,
+        plane: MachineControlPlaneContractObject,
+        context: MachineControlPlaneContext[Any],
+        wanted: Document,
     ) -> str:
         """Return a deterministic name that no object in deletion has."""
         namespace = plane.metadata.namespace
         for attempt in range(ATTEMPTS):
-            name = name_of(plane, order.machines, attempt)
+            name = machine_name(plane, context.machines, attempt)
             if not await self._is_taken(plane, Key(namespace, name), wanted):
                 break
         return name
 
-    async def _is_taken(self, plane: MachineControlPlaneLens, key: Key, wanted: Document) -> bool:
+    async def _is_taken(
+        self, plane: MachineControlPlaneContractObject, key: Key, wanted: Document
+    ) -> bool:
         """Return whether an object of that name exists that is not from an earlier attempt."""
         if self._machines.raw(key) is not None:
             return True
@@ -271,13 +285,13 @@ class MachineMaker:
         try:
             config = await self._runtime.client.get(resource, key)
         except NotFound:
-            return await self._is_there(SECRETS, key)  # boot data that is not collected yet
+            return await self._exists(SECRETS, key)  # boot data that is not collected yet
         metadata = config["metadata"]
         owners = metadata.get("ownerReferences") or ()
         is_ours = any(one["uid"] == plane.metadata.uid for one in owners)
         return "deletionTimestamp" in metadata or not is_ours
 
-    async def _is_there(self, resource: Resource, key: Key) -> bool:
+    async def _exists(self, resource: Resource, key: Key) -> bool:
         try:
             await self._runtime.client.get(resource, key)
         except NotFound:
@@ -293,7 +307,7 @@ def _reference(resource: Resource, name: str) -> Reference:
     return Reference(kind=resource.kind, name=name, api_group=resource.group)
 
 
-def _is_cloned_from(plane: MachineControlPlaneLens, infra: Document) -> bool:
+def _is_cloned_from(plane: MachineControlPlaneContractObject, infra: Document) -> bool:
     """Return whether it was cloned from the current template; None if that is unknown."""
     annotations = infra["metadata"].get("annotations") or {}
     name = annotations.get(Annotation.CLONED_FROM_NAME)

@@ -18,7 +18,7 @@ _WEBHOOK: Final = ["webhook"]
 CONVERSION: Final = "/convert"
 
 
-class ReviewMeasures:
+class ReviewMetrics:
     """The counters of one application (a `kapy.kube.prometheus.Collector`)."""
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -29,7 +29,7 @@ class ReviewMeasures:
         self._seconds = Histograms(_BUCKETS)
 
     @contextmanager
-    def asked(self, path: str) -> Iterator[None]:
+    def measure(self, path: str) -> Iterator[None]:
         """Count a running request. Errors are bugs, and are raised through."""
         began = perf_counter()
         self._under_way[path] += 1
@@ -37,13 +37,13 @@ class ReviewMeasures:
             yield
         except Exception:
             self._bugs[path == CONVERSION] += 1
-            self.answered(path, 500)
+            self.count_response(path, 500)
             raise
         finally:
             self._under_way[path] -= 1
             self._seconds.observe((path,), perf_counter() - began)
 
-    def answered(self, path: str, code: int) -> None:
+    def count_response(self, path: str, code: int) -> None:
         """Count an answer with its status code."""
         self._requests[str(code), path] += 1
 

@@ -16,57 +16,57 @@ from kapy.engine.result import Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from kapy.sdk.credentials import CREDENTIALS_AVAILABLE, Credential, Refused
-from kapy.sdk.credentials_tenants import Tenants
-from kapy.sdk.lens import Lens
-from kapy.sdk.owned import Makes, Owned
-from kapy.sdk.provider_objects import ProviderObjects
+from kapy.sdk.contract_objects import ContractObject
+from kapy.sdk.credentials import CREDENTIALS_AVAILABLE, Credential, CredentialRefused
+from kapy.sdk.credentials_of_tenants import TenantCredentials
+from kapy.sdk.owned_objects import OwnedKinds, OwnedObjects
+from kapy.sdk.provider_reconciler import ProviderReconciler
 
-L = TypeVar("L", bound=Lens)
+L = TypeVar("L", bound=ContractObject)
 
 
 @dataclass(frozen=True, slots=True)
-class Extras:
+class ControllerOptions:
     """What a provider brings besides its answers. makes: kinds that its objects make.
     credentials: whose accounts it acts for."""
 
-    makes: Sequence[Resource] = ()
-    credentials: Tenants | None = None
+    owns: Sequence[Resource] = ()
+    credentials: TenantCredentials | None = None
 
 
-class InfraObjects(ProviderObjects[L]):
+class InfraReconciler(ProviderReconciler[L]):
     """The objects of one kind of infrastructure."""
 
     def __init__(
         self,
         runtime: Runtime,
         kind: type[Any] | Resource,
-        lens: type[L],
+        contract: type[L],
         finalizer: str,
-        extras: Extras,
+        options: ControllerOptions,
     ) -> None:
-        super().__init__(runtime, kind, lens, finalizer)
+        super().__init__(runtime, kind, contract, finalizer)
         resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
-        self._makes = Makes(runtime, resource, extras.makes)
-        self._tenants = extras.credentials
+        self._owned_kinds = OwnedKinds(runtime, resource, options.owns)
+        self._credentials = options.credentials
 
     def wake_owners(self, controller: Controller) -> None:
         """Wake objects by what they made."""
-        self._makes.attach(controller)
+        self._owned_kinds.attach(controller)
 
-    async def _hold(self, draft: Draft[L], cluster: Cluster) -> Result | None:
+    async def _ensure_finalizer(self, draft: Draft[L], cluster: Cluster) -> Result | None:
         """Store the finalizer. Where no credential may be used, nothing can be made, and nothing
         has to be kept: then what to do instead."""
         finalizers = draft.object.metadata.finalizers
         if self._finalizer in finalizers:
             return None
-        if self._tenants is not None:
+        if self._credentials is not None:
             if is_paused(draft.object, cluster):
                 return None
             try:
-                await self._tenants.of(draft.before, cluster, keep=False)
-            except Refused as refusal:
-                result = self._waiting(draft, refusal.answer, Reason.NOT_READY)
+                await self._credentials.of(draft.before, cluster, keep=False)
+            except CredentialRefused as refusal:
+                result = self._set_waiting(draft, refusal.result, Reason.NOT_READY)
                 await self._save(draft, cluster)
                 return result
         finalizers.append(self._finalizer)
@@ -75,9 +75,9 @@ class InfraObjects(ProviderObjects[L]):
 
     async def _credential(self, draft: Draft[L], cluster: Cluster | None) -> Credential | None:
         """What the provider may use for an object, said in a condition. Raises Refused."""
-        if self._tenants is None:
+        if self._credentials is None:
             return None
-        found = await self._tenants.of(draft.before, cluster)
+        found = await self._credentials.of(draft.before, cluster)
         if found is None:
             delete_condition(draft.object, CREDENTIALS_AVAILABLE)
         else:
@@ -85,5 +85,5 @@ class InfraObjects(ProviderObjects[L]):
             set_condition(draft.object, said, self._runtime.clock())
         return found
 
-    def _owned(self, document: Document, cluster: str) -> Owned:
-        return self._makes.of(document, cluster)
+    def _owned_objects(self, document: Document, cluster: str) -> OwnedObjects:
+        return self._owned_kinds.owned_by(document, cluster)

@@ -7,33 +7,38 @@ from collections.abc import Iterable
 from kapy.engine.cache import Change
 from kapy.engine.controller import Mapper
 from kapy.kube import Key
+from kapy.kube.renamed import RenamedMember
 
 
-class News:
+class ChangeCounter:
     """Counts changes by the key of the object that they concern."""
 
-    def __init__(self) -> None:
-        self._news: dict[Key, int] = {}
+    noting = RenamedMember("count_changes")
+    told = RenamedMember("increment")
+    news = RenamedMember("count")
 
-    def noting(self, keys: Mapper) -> Mapper:
+    def __init__(self) -> None:
+        self._counts: dict[Key, int] = {}
+
+    def count_changes(self, keys: Mapper) -> Mapper:
         """Wrap a mapper so that each key it returns is also marked as changed."""
 
         def noted(change: Change) -> Iterable[Key]:
-            return self.told(keys(change))
+            return self.increment(keys(change))
 
         return noted
 
-    def told(self, keys: Iterable[Key]) -> Iterable[Key]:
+    def increment(self, keys: Iterable[Key]) -> Iterable[Key]:
         """Return the keys after marking them as changed."""
         found = tuple(keys)
         for key in found:
-            self._news[key] = self.news(key) + 1
+            self._counts[key] = self.count(key) + 1
         return found
 
-    def news(self, key: Key) -> int:
+    def count(self, key: Key) -> int:
         """Return the number of changes: to be read before a reconcile reads anything."""
-        return self._news.get(key, 0)
+        return self._counts.get(key, 0)
 
     def forget(self, key: Key) -> None:
         """Forget a deleted object."""
-        self._news.pop(key, None)
+        self._counts.pop(key, None)

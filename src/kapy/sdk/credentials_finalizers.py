@@ -17,7 +17,7 @@ from kapy.kube import Document
 from kapy.kube.meta import Object, owner_reference
 from kapy.kube.names import SECRETS, Resource
 
-MOVE: Final = Label.CLUSTERCTL_MOVE
+MOVE_LABEL: Final = Label.CLUSTERCTL_MOVE
 """Label of every Secret in use: `clusterctl move` takes it along, and one watch sees them all."""
 
 
@@ -27,7 +27,7 @@ class SecretMeta(Object):
     RESOURCE: ClassVar[Resource] = SECRETS
 
 
-class Custody:
+class CredentialFinalizers:
     """Manages the finalizers. finalizer: a qualified name of the provider."""
 
     def __init__(self, runtime: Runtime, identity: Resource | None, finalizer: str) -> None:
@@ -40,21 +40,23 @@ class Custody:
             name = f"{identity.kind}Meta"
             self._identity = type(name, (Object,), {"RESOURCE": identity, "__module__": __name__})
 
-    async def keep_secret(self, secret: Document, owner: Document) -> None:
+    async def protect_secret(self, secret: Document, owner: Document) -> None:
         """Protect a Secret that `owner` uses."""
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata
-        metadata.labels.setdefault(MOVE, "")
+        metadata.labels.setdefault(MOVE_LABEL, "")
         if owner["metadata"]["uid"] not in {one.uid for one in metadata.owner_references}:
             metadata.owner_references.append(owner_reference(owner))
-        await self._held(draft)
+        await self._add_finalizer(draft)
 
-    async def keep_identity(self, identity: Document) -> None:
+    async def protect_identity(self, identity: Document) -> None:
         """Protect an identity."""
         assert self._identity is not None
-        await self._held(Draft(self._client, self._identity, identity))
+        await self._add_finalizer(Draft(self._client, self._identity, identity))
 
-    async def settle_secret(self, secret: Document, kinds: Iterable[str], users: set[str]) -> None:
+    async def update_secret_users(
+        self, secret: Document, kinds: Iterable[str], users: set[str]
+    ) -> None:
         """Remove the owners that no longer use a Secret, and the finalizer with the last one.
 
         kinds: of possible owners; users: the uids of current ones.
@@ -78,7 +80,7 @@ class Custody:
             draft.object.metadata.finalizers.remove(self._finalizer)
             await draft.save()
 
-    async def _held(self, draft: Draft[Any]) -> None:
+    async def _add_finalizer(self, draft: Draft[Any]) -> None:
         metadata = draft.object.metadata
         if self._finalizer not in metadata.finalizers and not draft.object.deleting:
             metadata.finalizers.append(self._finalizer)
