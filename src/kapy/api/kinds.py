@@ -28,9 +28,9 @@ V1BETA1: Final = ("v1beta1",)
 class Kind(NamedTuple):
     """One kind.
 
-    module: below `kapy.api` for the stored version, below `kapy.api.v1beta1` (or another) for an
-    older one, below `kapy.api.conversion` for what lies between them. older: the versions that are
-    served, too, oldest first. deprecated: those versions that a server warns about.
+    module: below `kapy.api` for the stored version, from which `kapy.api.older` derives the others,
+    and below `kapy.api.conversion` for their conversion. older: the older versions that are served,
+    oldest first. deprecated: those versions that a server warns about.
     """
 
     group: str
@@ -64,8 +64,10 @@ _module = cache(import_module)
 
 @cache
 def _type(kind: Kind, version: str) -> type[Object]:
-    package = "kapy.api" if version == STORED else f"kapy.api.{version}"
-    found: type[Object] = getattr(_module(f"{package}.{kind.module}"), kind.name)
+    newest: type[Object] = getattr(_module(f"kapy.api.{kind.module}"), kind.name)
+    if version == STORED:
+        return newest
+    found: type[Object] = _module("kapy.api.older.derivation").older_type(newest, version)
     return found
 
 

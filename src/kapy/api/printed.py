@@ -50,7 +50,8 @@ def _state() -> str:
 def _sources() -> Iterator[Path]:
     yield Path(model.__file__)
     yield from sorted(_SOURCES.glob("*.py"))
-    yield from sorted(_SOURCES.glob("v*/*.py"))
+    for folder in ("older", "v*"):
+        yield from sorted(_SOURCES.glob(f"{folder}/*.py"))
 
 
 def _replace(place: Path, content: bytes) -> None:

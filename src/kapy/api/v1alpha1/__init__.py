@@ -1,1 +1,10 @@
-"""Kinds as v1alpha1 served them: for conversion and for the definition of that version."""
+"""How the kinds differed in v1alpha1, for conversion and for the definitions of that version."""
+
+from collections.abc import Mapping
+from typing import Final
+
+HOMES: Final[Mapping[str, str]] = {
+    "extension_config": "kinds",
+    "ip_address": "kinds",
+}
+"""The module here that declares the differences of the Structs in a module of `kapy.api`."""

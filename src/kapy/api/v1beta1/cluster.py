@@ -1,60 +1,41 @@
-"""Cluster as v1beta1 served it."""
+"""Cluster in v1beta1."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, Final
 
-from msgspec import field
-
-from kapy.api import cluster
+from kapy.api import cluster, cluster_topology, cluster_topology_workers
 from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
+from kapy.api.cluster_topology import ControlPlaneTopologyRolloutSpec
 from kapy.api.core_v1 import ObjectReference
-from kapy.api.v1beta1.cluster_topology import Topology
-from kapy.api.v1beta1.embedded import ConditionsStatus, FailureDomain, OldConditions
-from kapy.api.v1beta1.model import OldModel, OldObject
+from kapy.api.embedded import FailureDomain
+from kapy.api.older.difference import (
+    Difference,
+    OldModel,
+    added,
+    looser,
+    pointers,
+    removed,
+    required,
+    retyped,
+    values,
+)
+from kapy.api.patterns import DNS_LABEL
+from kapy.api.v1beta1.embedded import (
+    CONDITIONS,
+    GROUPED,
+    ConditionsStatus,
+    FailureMessage,
+    FailureReason,
+    milestone,
+)
+from kapy.api.v1beta1.health_check import MachineHealthCheckClass
+from kapy.api.v1beta1.machines import DELETION_TIMEOUTS
+from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
 from kapy.kube.model import rules
-from kapy.kube.names import Resource
-
-
-class ClusterAvailabilityGate(cluster.ClusterAvailabilityGate):
-    ZEROS: ClassVar[bool] = True
 
 
 class APIEndpoint(OldModel):
     host: Annotated[str, rules(max_length=512, zero="written")] = ""
     port: Annotated[int, rules(format="int32", zero="written")] = 0
-
-
-class NetworkRanges(OldModel):
-    cidr_blocks: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=43)]],
-        rules(max_items=100),
-    ]
-
-
-class ClusterNetwork(OldModel):
-    api_server_port: Annotated[
-        int | None,
-        rules(format="int32"),
-    ] = None
-    services: NetworkRanges | None = None
-    pods: NetworkRanges | None = None
-    service_domain: Annotated[str, rules(min_length=1, max_length=253)] = ""
-
-
-class ClusterSpec(OldModel):
-    paused: bool = False
-    cluster_network: ClusterNetwork | None = None
-    control_plane_endpoint: APIEndpoint = field(default_factory=APIEndpoint)
-    control_plane_ref: ObjectReference | None = None
-    infrastructure_ref: ObjectReference | None = None
-    topology: Topology | None = None
-    availability_gates: Annotated[
-        list[ClusterAvailabilityGate],
-        rules(
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
-        ),
-    ] = field(default_factory=list)
 
 
 class ClusterV1Beta2Status(ConditionsStatus):
@@ -66,47 +47,129 @@ class ClusterV1Beta2Status(ConditionsStatus):
     workers: Annotated[WorkersStatus | None, rules(same_as="ClusterStatus.workers")] = None
 
 
-class ClusterStatus(OldModel):
-    failure_domains: dict[str, FailureDomain] = field(default_factory=dict)
-    failure_reason: Annotated[
-        str | None, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
-    ] = None
-    failure_message: Annotated[
-        str | None,
-        rules(
-            same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage",
-            min_length=1,
-            max_length=10240,
-        ),
-    ] = None
-    phase: Annotated[
-        str,
-        rules(
-            enum=["Pending", "Provisioning", "Provisioned", "Deleting", "Failed", "Unknown"],
-        ),
-    ] = ""
-    infrastructure_ready: Annotated[
-        bool, rules(same_as="ClusterInitializationStatus.infrastructureProvisioned", zero="written")
-    ] = False
-    control_plane_ready: Annotated[
-        bool, rules(same_as="ClusterInitializationStatus.controlPlaneInitialized", zero="written")
-    ] = False
-    conditions: OldConditions = field(default_factory=list)
-    observed_generation: Annotated[
-        int,
-        rules(format="int64"),
-    ] = 0
-    v1beta2: Annotated[
-        ClusterV1Beta2Status | None,
-        rules(
-            "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for "
-            "v1beta2."
-        ),
+class MachineHealthCheckTopology(MachineHealthCheckClass):
+    """MachineHealthCheckTopology configures the MachineHealthCheck of some Machines of one
+    Cluster.
+    """
+
+    enable: Annotated[
+        bool | None,
+        rules(same_as="ControlPlaneTopologyHealthCheck.enabled"),
     ] = None
 
 
-class Cluster(OldObject, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource("cluster.x-k8s.io", "v1beta1", "clusters", "Cluster")
-
-    spec: ClusterSpec = field(default_factory=ClusterSpec)
-    status: ClusterStatus = field(default_factory=ClusterStatus)
+_HEALTH_CHECK: Final[dict[str, Any]] = {
+    "machine_health_check": Annotated[
+        MachineHealthCheckTopology | None,
+        rules(
+            "machineHealthCheck configures the MachineHealthCheck of the Machines. It takes "
+            "precedence over the ClusterClass."
+        ),
+    ]
+}
+_NAME: Final[dict[str, Any]] = {"name": Annotated[str, rules(min_length=1, max_length=63)]}
+DIFFERENCES: Final = (
+    Difference(cluster.ClusterAvailabilityGate),
+    Difference(cluster.NetworkRanges, looser("cidr_blocks")),
+    Difference(
+        cluster.ClusterNetwork,
+        pointers("api_server_port", "services", "pods"),
+        looser("api_server_port"),
+    ),
+    Difference(
+        cluster.ClusterSpec,
+        values("paused"),
+        pointers("cluster_network"),
+        retyped(
+            control_plane_endpoint=APIEndpoint,
+            control_plane_ref=ObjectReference | None,
+            infrastructure_ref=ObjectReference | None,
+        ),
+        looser("availability_gates"),
+    ),
+    Difference(
+        cluster.ClusterStatus,
+        removed("initialization", "control_plane", "workers", "deprecated"),
+        retyped(**CONDITIONS, failure_domains=dict[str, FailureDomain]),
+        looser("observed_generation"),
+        added(
+            failure_reason=FailureReason,
+            failure_message=FailureMessage,
+            infrastructure_ready=milestone("ClusterInitializationStatus.infrastructureProvisioned"),
+            control_plane_ready=milestone("ClusterInitializationStatus.controlPlaneInitialized"),
+            v1beta2=Annotated[ClusterV1Beta2Status | None, GROUPED],
+        ),
+    ),
+    Difference(
+        cluster_topology.Topology,
+        removed("class_ref"),
+        required(
+            class_=Annotated[
+                str,
+                rules(
+                    "class is the name of the ClusterClass of the cluster. A change moves the "
+                    "Cluster to another class, which must be compatible.",
+                    min_length=1,
+                    max_length=253,
+                ),
+            ],
+        ),
+        added(
+            class_namespace=Annotated[
+                str,
+                rules(
+                    "classNamespace is the namespace of the ClusterClass. If it is not set, it "
+                    "defaults to the namespace of the Cluster.",
+                    min_length=1,
+                    max_length=63,
+                    pattern=DNS_LABEL,
+                ),
+            ],
+            rollout_after=Annotated[
+                str | None,
+                rules(
+                    "rolloutAfter was a time for a rollout of the whole cluster. It is deprecated "
+                    "and ignored. Set rolloutAfter of the control plane and of each "
+                    "MachineDeployment instead.",
+                    format="date-time",
+                ),
+            ],
+        ),
+        pointers("workers"),
+        looser("variables"),
+    ),
+    Difference(
+        cluster_topology.ControlPlaneTopology,
+        removed("health_check", "deletion"),
+        pointers("variables"),
+        looser("readiness_gates"),
+        added(**_HEALTH_CHECK, **DELETION_TIMEOUTS),
+    ),
+    Difference(cluster_topology_workers.VariableOverrides, looser("overrides")),
+    Difference(
+        cluster_topology_workers.MachineDeploymentTopology,
+        removed("health_check", "deletion"),
+        retyped(**_NAME, rollout=ControlPlaneTopologyRolloutSpec),
+        pointers("failure_domain", "variables"),
+        looser("min_ready_seconds", "readiness_gates"),
+        added(
+            **_HEALTH_CHECK,
+            **DELETION_TIMEOUTS,
+            strategy=Annotated[
+                MachineDeploymentStrategy | None,
+                rules(same_as="MachineDeploymentRolloutSpec.strategy"),
+            ],
+        ),
+    ),
+    Difference(
+        cluster_topology_workers.MachinePoolTopology,
+        removed("deletion"),
+        retyped(**_NAME),
+        pointers("variables"),
+        looser("failure_domains", "min_ready_seconds"),
+        added(**DELETION_TIMEOUTS),
+    ),
+    Difference(
+        cluster_topology_workers.WorkersTopology, looser("machine_deployments", "machine_pools")
+    ),
+)

@@ -1,111 +1,153 @@
-"""ClusterClass as v1beta1 served it."""
+"""ClusterClass in v1beta1."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, Final
 
 from msgspec import field
 
-from kapy.api.cluster_class import ClusterClassUpgrade
-from kapy.api.v1beta1.cluster import ClusterAvailabilityGate
-from kapy.api.v1beta1.cluster_class_patches import ClusterClassPatch
-from kapy.api.v1beta1.cluster_class_variables import (
-    ClusterClassStatusVariable,
-    ClusterClassVariable,
+from kapy.api import cluster_class, cluster_class_template, cluster_class_workers
+from kapy.api.cluster_class_template import ClassNaming
+from kapy.api.core_v1 import ObjectReference
+from kapy.api.embedded import TemplateMeta
+from kapy.api.older.difference import (
+    Difference,
+    OldModel,
+    added,
+    looser,
+    optional,
+    pointers,
+    removed,
+    required,
+    retyped,
 )
-from kapy.api.v1beta1.cluster_class_workers import (
-    ClassNaming,
-    HealthCheck,
-    LocalObjectTemplate,
-    Naming,
-    TemplateRef,
-    WorkersClass,
-)
-from kapy.api.v1beta1.embedded import ConditionsStatus, OldConditions, TemplateMeta
-from kapy.api.v1beta1.machine import (
-    NodeDeletionTimeout,
-    NodeDrainTimeout,
-    NodeVolumeDetachTimeout,
-    ReadinessGates,
-    Taints,
-)
-from kapy.api.v1beta1.model import OldModel, OldObject
+from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
+from kapy.api.v1beta1.health_check import MachineHealthCheckClass
+from kapy.api.v1beta1.machines import DELETION_TIMEOUTS
+from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
 from kapy.kube.model import rules
-from kapy.kube.names import Resource
+
+_TemplateRef = Annotated[
+    ObjectReference | None,
+    rules(
+        "ref is a reference to the template. The API version in it follows from the "
+        "contract. A change rolls out new Machines in all Clusters of the class if the "
+        "content of the template is different.",
+        required=True,
+        zero="written",
+    ),
+]
 
 
-class ControlPlaneClass(OldModel):
-    metadata: TemplateMeta = field(default_factory=TemplateMeta)
-    ref: TemplateRef = None
-    machine_infrastructure: LocalObjectTemplate | None = None
-    machine_health_check: HealthCheck = None
-    naming_strategy: Naming = None
-    node_drain_timeout: NodeDrainTimeout = None
-    node_volume_detach_timeout: NodeVolumeDetachTimeout = None
-    node_deletion_timeout: NodeDeletionTimeout = None
-    taints: Annotated[Taints, rules(same_as="ControlPlaneClass.taints")] = field(
-        default_factory=list
+class LocalObjectTemplate(OldModel):
+    """LocalObjectTemplate is a template from which the objects of a Cluster are created."""
+
+    ref: _TemplateRef = None
+
+
+class WorkerTemplate(OldModel):
+    """WorkerTemplate describes the machines of a class."""
+
+    metadata: Annotated[TemplateMeta, rules(same_as="MachineDeploymentClass.metadata")] = field(
+        default_factory=TemplateMeta
     )
-    readiness_gates: ReadinessGates = field(default_factory=list)
-
-
-class ClusterClassSpec(OldModel):
-    availability_gates: Annotated[
-        list[ClusterAvailabilityGate],
+    bootstrap: Annotated[
+        LocalObjectTemplate,
         rules(
-            max_items=32,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["conditionType"],
+            "bootstrap is the template of the bootstrap objects. A change rolls out new Machines.",
+            required=True,
         ),
-    ] = field(default_factory=list)
-    infrastructure: LocalObjectTemplate = field(default_factory=LocalObjectTemplate)
-    infrastructure_naming_strategy: Annotated[
-        ClassNaming | None, rules(same_as="InfrastructureClass.naming")
-    ] = None
-    control_plane: ControlPlaneClass = field(default_factory=ControlPlaneClass)
-    workers: WorkersClass = field(default_factory=WorkersClass)
-    variables: Annotated[
-        list[ClusterClassVariable],
-        rules(max_items=1000),
-    ] = field(default_factory=list)
-    patches: Annotated[
-        list[ClusterClassPatch],
-        rules(max_items=1000),
-    ] = field(default_factory=list)
-    upgrade: Annotated[ClusterClassUpgrade, rules(zero="omitted")] = field(
-        default_factory=ClusterClassUpgrade
-    )
-    kubernetes_versions: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=256)]],
+    ] = field(default_factory=LocalObjectTemplate)
+    infrastructure: Annotated[
+        LocalObjectTemplate,
         rules(
-            min_items=1,
-            max_items=100,
-            x_kubernetes_list_type="atomic",
+            "infrastructure is the template of the infrastructure objects. A change rolls "
+            "out new Machines.",
+            required=True,
         ),
-    ] = field(default_factory=list)
+    ] = field(default_factory=LocalObjectTemplate)
 
 
-class ClusterClassStatus(OldModel):
-    variables: Annotated[
-        list[ClusterClassStatusVariable],
-        rules(max_items=1000),
-    ] = field(default_factory=list)
-    conditions: OldConditions = field(default_factory=list)
-    observed_generation: Annotated[
-        int,
-        rules(format="int64"),
-    ] = 0
-    v1beta2: Annotated[
-        ConditionsStatus | None,
+_HEALTH_CHECK: Final[dict[str, Any]] = {
+    "machine_health_check": Annotated[
+        MachineHealthCheckClass | None,
         rules(
-            "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for "
-            "v1beta2."
+            "machineHealthCheck configures a MachineHealthCheck for the Machines. If it is "
+            "not set, there is none, unless the Cluster defines one."
         ),
-    ] = None
+    ]
+}
+_NAMING: Final[dict[str, Any]] = {
+    "naming_strategy": Annotated[
+        ClassNaming | None,
+        rules(
+            "namingStrategy configures the names of the objects of the class. A change "
+            "applies to new objects only."
+        ),
+    ]
+}
+_TEMPLATE: Final[dict[str, Any]] = {
+    "template": Annotated[
+        WorkerTemplate,
+        rules("template describes the machines of the class. A change rolls out new Machines."),
+    ]
+}
 
-
-class ClusterClass(OldObject, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(
-        "cluster.x-k8s.io", "v1beta1", "clusterclasses", "ClusterClass"
-    )
-
-    spec: ClusterClassSpec = field(default_factory=ClusterClassSpec)
-    status: ClusterClassStatus = field(default_factory=ClusterClassStatus)
+DIFFERENCES: Final = (
+    Difference(
+        cluster_class.ControlPlaneClass,
+        removed("template_ref", "health_check", "naming", "deletion"),
+        retyped(machine_infrastructure=LocalObjectTemplate | None),
+        looser("readiness_gates"),
+        added(ref=_TemplateRef, **_HEALTH_CHECK, **_NAMING, **DELETION_TIMEOUTS),
+    ),
+    Difference(
+        cluster_class.ClusterClassSpec,
+        optional("infrastructure", "control_plane"),
+        retyped(infrastructure=LocalObjectTemplate),
+        looser("availability_gates", "variables", "patches"),
+        added(
+            infrastructure_naming_strategy=Annotated[
+                ClassNaming | None, rules(same_as="InfrastructureClass.naming")
+            ]
+        ),
+    ),
+    Difference(
+        cluster_class.ClusterClassStatus,
+        removed("deprecated"),
+        retyped(**CONDITIONS),
+        looser("variables", "observed_generation"),
+        added(v1beta2=V1Beta2),
+    ),
+    Difference(cluster_class_template.ClassNaming, pointers("template")),
+    Difference(
+        cluster_class_workers.MachineDeploymentClass,
+        removed(
+            "metadata",
+            "bootstrap",
+            "infrastructure",
+            "health_check",
+            "naming",
+            "deletion",
+            "rollout",
+        ),
+        pointers("failure_domain"),
+        looser("min_ready_seconds", "readiness_gates"),
+        required(**_TEMPLATE),
+        added(
+            **_HEALTH_CHECK,
+            **_NAMING,
+            **DELETION_TIMEOUTS,
+            strategy=Annotated[
+                MachineDeploymentStrategy | None,
+                rules(same_as="MachineDeploymentClassRolloutSpec.strategy"),
+            ],
+        ),
+    ),
+    Difference(
+        cluster_class_workers.MachinePoolClass,
+        removed("metadata", "bootstrap", "infrastructure", "naming", "deletion"),
+        looser("failure_domains", "min_ready_seconds"),
+        required(**_TEMPLATE),
+        added(**_NAMING, **DELETION_TIMEOUTS),
+    ),
+    Difference(cluster_class_workers.WorkersClass, looser("machine_deployments", "machine_pools")),
+)

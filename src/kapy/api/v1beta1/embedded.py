@@ -1,12 +1,12 @@
-"""Small Structs that several kinds embed, as v1beta1 had them."""
+"""Small parts that several kinds embed, as v1beta1 had them."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import field
 
 from kapy.api import embedded
-from kapy.api.core_v1 import ObjectReference as ObjectReference
+from kapy.api.older.difference import Difference, OldModel, added, removed, retyped, values
 from kapy.api.status import (
     AvailableReplicas,
     Conditions,
@@ -14,26 +14,7 @@ from kapy.api.status import (
     UpToDateReplicas,
     V1Beta1Conditions,
 )
-from kapy.api.v1beta1.model import OldModel
 from kapy.kube.model import rules
-
-
-class MachineReadinessGate(embedded.MachineReadinessGate):
-    ZEROS: ClassVar[bool] = True
-
-
-class MachineAddress(embedded.MachineAddress):
-    ZEROS: ClassVar[bool] = True
-
-
-class TemplateMeta(OldModel):
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
-
-
-class FailureDomain(OldModel):
-    control_plane: bool = False
-    attributes: dict[str, str] = field(default_factory=dict)
 
 
 class ConditionsStatus(OldModel):
@@ -63,21 +44,11 @@ class MachineNamingStrategy(OldModel):
     ] = ""
 
 
-OldConditions = V1Beta1Conditions
-"""The conditions of this version."""
-
-V1Beta2 = Annotated[
-    ConditionsStatus | None,
-    rules(
-        "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for v1beta2."
-    ),
-]
-V1Beta2Replicas = Annotated[
-    ReplicasStatus | None,
-    rules(
-        "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for v1beta2."
-    ),
-]
+GROUPED: Final = rules(
+    "v1beta2 groups the status fields that v1beta2 reports. They prepare clients for v1beta2."
+)
+V1Beta2 = Annotated[ConditionsStatus | None, GROUPED]
+V1Beta2Replicas = Annotated[ReplicasStatus | None, GROUPED]
 
 FailureReason = Annotated[
     str | None, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
@@ -88,19 +59,47 @@ FailureMessage = Annotated[
         same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage", min_length=1, max_length=10240
     ),
 ]
-OldGeneration = Annotated[
-    int,
-    rules(
-        "observedGeneration is the value of metadata.generation from which the status "
-        "was computed. The status is out of date while it is smaller than "
-        "metadata.generation.",
-        format="int64",
-    ),
-]
+CONDITIONS: Final[dict[str, Any]] = {"conditions": V1Beta1Conditions}
+"""The type of the conditions of this version."""
 
 
 def counter(same_as: str = "") -> msgspec.Meta:
-    """A number of machines that is written even when it is zero. same_as: the field whose
-    description it has, unless that of the same name in the newest version."""
+    """Return the rules of a number of machines that is written even when it is zero.
+
+    same_as: the field whose description it has, unless that of the same name in the newest version.
+    """
     named = {"same_as": same_as} if same_as else {}
     return rules(format="int32", zero="written", **named)
+
+
+def milestone(field: str) -> Any:
+    """Return the type of a flag that is written even when it is false. field: the new one."""
+    return Annotated[bool, rules(same_as=field, zero="written")]
+
+
+DIFFERENCES: Final = (
+    Difference(
+        embedded.APIEndpoint,
+        retyped(
+            host=Annotated[str, rules(zero="written")], port=Annotated[int, rules(zero="written")]
+        ),
+    ),
+    Difference(embedded.MachineReadinessGate),
+    Difference(embedded.MachineAddress),
+    Difference(embedded.TemplateMeta),
+    Difference(embedded.FailureDomain, removed("name"), values("control_plane")),
+    Difference(
+        embedded.ClusterVariable,
+        added(
+            definition_from=Annotated[
+                str,
+                rules(
+                    "definitionFrom is the origin of the definition of the variable. It is "
+                    "deprecated and ignored, because all definitions of a variable must agree. At "
+                    "most 256 characters are allowed.",
+                    max_length=256,
+                ),
+            ]
+        ),
+    ),
+)

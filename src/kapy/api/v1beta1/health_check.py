@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import field
 
 from kapy.api.core_v1 import ObjectReference
+from kapy.api.older.difference import OldModel
 from kapy.api.patterns import REPLICA_RANGE
 from kapy.api.unhealthy_conditions import UnhealthyMachineConditionType
-from kapy.api.v1beta1.model import OldModel
 from kapy.kube.model import rules
 
 _Timeout = Annotated[

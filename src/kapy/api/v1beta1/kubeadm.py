@@ -1,99 +1,42 @@
-"""kubeadm's ClusterConfiguration as v1beta1 had it: arguments were a map."""
+"""kubeadm's configurations as v1beta1 had them: arguments were maps."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, Final
 
-from msgspec import field
-
-from kapy.api import kubeadm, kubeadm_components
+from kapy.api import kubeadm, kubeadm_components, kubeadm_discovery, kubeadm_node
 from kapy.api.env_vars import EnvVar
-from kapy.api.v1beta1.model import OldModel
-from kapy.kube import Document
+from kapy.api.older.difference import (
+    Difference,
+    OldModel,
+    added,
+    looser,
+    optional,
+    pointers,
+    removed,
+    retyped,
+    values,
+)
 from kapy.kube.model import rules
 
-_Name = Annotated[str, rules(min_length=1, max_length=253)]
-_ExtraArgs = dict[str, str]
-_ExtraEnvs = Annotated[list[EnvVar], rules(max_items=100)]
-
-ApiVersion = Annotated[
-    str,
-    rules(
-        "apiVersion is the version of the API of kubeadm. It is ignored. Cluster API "
-        "selects the version according to the Kubernetes version."
-    ),
-]
-Kind = Annotated[
-    str,
-    rules(
-        "kind is the kind in the API of kubeadm. It is ignored. Cluster API selects the "
-        "kind according to the use."
-    ),
-]
-
-
-class HostPathMount(kubeadm_components.HostPathMount):
-    ZEROS: ClassVar[bool] = True
-
-    read_only: bool = False
-
-
-class ControlPlaneComponent(OldModel):
-    extra_args: _ExtraArgs = field(default_factory=dict)
-    extra_volumes: Annotated[
-        list[HostPathMount],
-        rules(max_items=100),
-    ] = field(default_factory=list)
-    extra_envs: _ExtraEnvs = field(default_factory=list)
-
-
-class APIServer(ControlPlaneComponent):
-    cert_sans: Annotated[
-        list[_Name],
-        rules(max_items=100),
-    ] = field(default_factory=list, name="certSANs")
-    timeout_for_control_plane: Annotated[
-        str | None,
-        rules(
-            "timeoutForControlPlane is the time within which the API server must become "
-            "healthy, as a duration, for example 4m0s. If it is not set, it defaults to "
-            "4m0s.",
-            form="duration",
-        ),
-    ] = None
-
-
-class DNS(kubeadm.DNS):
-    SCHEMA: ClassVar[Document] = {}
-
-
-class ExternalEtcd(kubeadm.ExternalEtcd):
-    ZEROS: ClassVar[bool] = True
-
-    endpoints: Annotated[
-        list[Annotated[str, rules(min_length=1, max_length=512)]],
-        rules(max_items=50),
-    ]
-
-
-class LocalEtcd(OldModel):
-    image_repository: Annotated[str, rules(min_length=1, max_length=512)] = ""
-    image_tag: Annotated[str, rules(min_length=1, max_length=256)] = ""
-    data_dir: Annotated[
+_TYPE: Final[dict[str, Any]] = {
+    "api_version": Annotated[
         str,
-        rules(min_length=1, max_length=512),
-    ] = ""
-    extra_args: _ExtraArgs = field(default_factory=dict)
-    extra_envs: _ExtraEnvs = field(default_factory=list)
-    server_cert_sans: Annotated[list[_Name], rules(max_items=100)] = field(
-        default_factory=list, name="serverCertSANs"
-    )
-    peer_cert_sans: Annotated[list[_Name], rules(max_items=100)] = field(
-        default_factory=list, name="peerCertSANs"
-    )
-
-
-class Etcd(OldModel):
-    local: LocalEtcd | None = None
-    external: ExternalEtcd | None = None
+        rules(
+            "apiVersion is the version of the API of kubeadm. It is ignored. Cluster API "
+            "selects the version according to the Kubernetes version."
+        ),
+    ],
+    "kind": Annotated[
+        str,
+        rules(
+            "kind is the kind in the API of kubeadm. It is ignored. Cluster API selects the "
+            "kind according to the use."
+        ),
+    ],
+}
+_COMPONENT: Final[dict[str, Any]] = {
+    "extra_args": dict[str, str],
+    "extra_envs": Annotated[list[EnvVar], rules(max_items=100)],
+}
 
 
 class Networking(OldModel):
@@ -130,61 +73,131 @@ class Networking(OldModel):
     ] = ""
 
 
-class ClusterConfiguration(OldModel):
-    api_version: ApiVersion = ""
-    kind: Kind = ""
-    etcd: Etcd = field(default_factory=Etcd)
-    networking: Annotated[
-        Networking,
-        rules(
-            "networking configures the networks of the cluster. Cluster API uses "
-            "spec.clusterNetwork of the Cluster instead."
+DIFFERENCES: Final = (
+    Difference(kubeadm_components.HostPathMount, values("read_only")),
+    Difference(
+        kubeadm_components.ControlPlaneComponent, retyped(**_COMPONENT), looser("extra_volumes")
+    ),
+    Difference(
+        kubeadm.APIServer,
+        retyped(**_COMPONENT),
+        looser("extra_volumes", "cert_sans"),
+        added(
+            timeout_for_control_plane=Annotated[
+                str | None,
+                rules(
+                    "timeoutForControlPlane is the time within which the API server must become "
+                    "healthy, as a duration, for example 4m0s. If it is not set, it defaults to "
+                    "4m0s.",
+                    form="duration",
+                ),
+            ]
         ),
-    ] = field(default_factory=Networking)
-    kubernetes_version: Annotated[
-        str,
-        rules(
-            "kubernetesVersion is the Kubernetes version of the control plane. Cluster API "
-            "uses the version of the Machine instead.",
-            min_length=1,
-            max_length=256,
+    ),
+    Difference(kubeadm.DNS),
+    Difference(kubeadm.ExternalEtcd, looser("endpoints")),
+    Difference(
+        kubeadm.LocalEtcd, retyped(**_COMPONENT), looser("server_cert_sans", "peer_cert_sans")
+    ),
+    Difference(kubeadm.Etcd, pointers("local")),
+    Difference(
+        kubeadm.ClusterConfiguration,
+        added(
+            **_TYPE,
+            networking=Annotated[
+                Networking,
+                rules(
+                    "networking configures the networks of the cluster. Cluster API uses "
+                    "spec.clusterNetwork of the Cluster instead."
+                ),
+            ],
+            kubernetes_version=Annotated[
+                str,
+                rules(
+                    "kubernetesVersion is the Kubernetes version of the control plane. Cluster API "
+                    "uses the version of the Machine instead.",
+                    min_length=1,
+                    max_length=256,
+                ),
+            ],
+            cluster_name=Annotated[
+                str,
+                rules(
+                    "clusterName is the name of the cluster. Cluster API uses the name of the "
+                    "Cluster instead.",
+                    min_length=1,
+                    max_length=63,
+                ),
+            ],
         ),
-    ] = ""
-    control_plane_endpoint: Annotated[
-        str,
-        rules(
-            min_length=1,
-            max_length=512,
+    ),
+    Difference(
+        kubeadm_node.BootstrapToken,
+        removed("ttl_seconds"),
+        retyped(token=Annotated[str | None, rules(required=True, zero="written", form="token")]),
+        optional("token"),
+        looser("usages", "groups"),
+        added(
+            ttl=Annotated[
+                str | None,
+                rules(
+                    "ttl is the lifetime of the token as a duration, for example 24h0m0s. With 0s "
+                    "it does not expire. It must not be set together with expires. If neither is "
+                    "set, it defaults to 24h0m0s.",
+                    form="duration",
+                ),
+            ]
         ),
-    ] = ""
-    api_server: APIServer = field(default_factory=APIServer)
-    controller_manager: ControlPlaneComponent = field(default_factory=ControlPlaneComponent)
-    scheduler: ControlPlaneComponent = field(default_factory=ControlPlaneComponent)
-    dns: DNS = field(default_factory=DNS)
-    certificates_dir: Annotated[
-        str,
-        rules(
-            min_length=1,
-            max_length=512,
+    ),
+    Difference(kubeadm_node.LocalAPIEndpoint, looser("bind_port")),
+    Difference(
+        kubeadm_node.NodeRegistrationOptions,
+        retyped(kubelet_extra_args=dict[str, str]),
+        looser("taints", "ignore_preflight_errors"),
+    ),
+    Difference(kubeadm_node.Patches),
+    Difference(
+        kubeadm_node.InitConfiguration,
+        removed("timeouts"),
+        pointers("patches"),
+        looser("bootstrap_tokens", "skip_phases"),
+        added(**_TYPE),
+    ),
+    Difference(
+        kubeadm_node.JoinConfiguration,
+        removed("timeouts"),
+        pointers("patches"),
+        looser("skip_phases"),
+        added(**_TYPE),
+    ),
+    Difference(kubeadm_node.JoinControlPlane),
+    Difference(
+        kubeadm_discovery.BootstrapTokenDiscovery,
+        values("unsafe_skip_ca_verification"),
+        looser("ca_cert_hashes"),
+    ),
+    Difference(kubeadm_discovery.KubeConfigCluster, values("insecure_skip_tls_verify")),
+    Difference(kubeadm_discovery.KubeConfigAuthExecEnv),
+    Difference(
+        kubeadm_discovery.KubeConfigAuthExec, values("provide_cluster_info"), looser("args", "env")
+    ),
+    Difference(kubeadm_discovery.KubeConfigAuthProvider),
+    Difference(kubeadm_discovery.KubeConfigUser),
+    Difference(kubeadm_discovery.FileDiscoveryKubeConfig, pointers("cluster")),
+    Difference(kubeadm_discovery.FileDiscovery),
+    Difference(
+        kubeadm_discovery.Discovery,
+        pointers("bootstrap_token"),
+        added(
+            timeout=Annotated[
+                str | None,
+                rules(
+                    "timeout is the time within which a joining machine must validate the identity "
+                    "of the API server, as a duration, for example 5m0s. If it is not set, it "
+                    "defaults to 5m0s.",
+                    form="duration",
+                ),
+            ]
         ),
-    ] = ""
-    image_repository: Annotated[
-        str,
-        rules(
-            min_length=1,
-            max_length=512,
-        ),
-    ] = ""
-    feature_gates: dict[str, bool] = field(default_factory=dict)
-    certificate_validity_period_days: kubeadm.CertificateDays = 0
-    ca_certificate_validity_period_days: kubeadm.AuthorityDays = 0
-    encryption_algorithm: kubeadm.EncryptionAlgorithm = ""
-    cluster_name: Annotated[
-        str,
-        rules(
-            "clusterName is the name of the cluster. Cluster API uses the name of the "
-            "Cluster instead.",
-            min_length=1,
-            max_length=63,
-        ),
-    ] = ""
+    ),
+)

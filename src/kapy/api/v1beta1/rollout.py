@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from kapy.api.v1beta1.model import OldModel
+from kapy.api.older.difference import OldModel
 from kapy.kube.model import rules
 
 

@@ -1,0 +1,120 @@
+"""The fields of a Struct while an older version of it is derived."""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT
+
+from kapy.kube.model import Model
+
+_ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False}
+
+
+class Field(NamedTuple):
+    """One field. encoded: its name in documents. factory: makes the default value."""
+
+    encoded: str
+    hint: Any
+    default: Any = NODEFAULT
+    factory: Any = NODEFAULT
+
+    @property
+    def required(self) -> bool:
+        return self.default is NODEFAULT and self.factory is NODEFAULT
+
+
+Fields: TypeAlias = dict[str, Field]
+
+
+def encoded(name: str) -> str:
+    """Return the name in documents of a field without an explicit one."""
+    head, *tail = name.removesuffix("_").split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+def optional_field(name: str, hint: Any) -> Field:
+    """Return a field whose default is the zero value of its type."""
+    kind = plain(hint)
+    origin = get_origin(kind) or kind
+    if kind is Any or NoneType in get_args(kind):
+        return Field(name, hint, default=None)
+    if kind in _ZEROS:
+        return Field(name, hint, default=_ZEROS[kind])
+    return Field(name, hint, factory=origin)
+
+
+def plain(hint: Any) -> Any:
+    """Return a hint without its rules."""
+    return plain(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
+
+
+def retyped(hint: Any, kind: Any) -> Any:
+    """Return a hint of another type with the same rules."""
+    if get_origin(hint) is Annotated:
+        inner, *rules = get_args(hint)
+        return Annotated[(retyped(inner, kind), *rules)]
+    return kind
+
+
+def without_none(kind: Any) -> Any:
+    """Return the type of a pointer field without `None`."""
+    present = [one for one in get_args(kind) if one is not NoneType]
+    return Union[tuple(present)] if present else kind  # noqa: UP007
+
+
+def without_rules(hint: Any, *keys: str) -> Any:
+    """Return a hint without some keys of its rules."""
+    if get_origin(hint) is not Annotated:
+        return hint
+    inner, *metas = get_args(hint)
+    kept = [_without_keys(one, keys) for one in metas]
+    return Annotated[(without_rules(inner, *keys), *kept)]
+
+
+def _without_keys(meta: Any, keys: tuple[str, ...]) -> Any:
+    if not isinstance(meta, msgspec.Meta):
+        return meta
+    extra = {key: value for key, value in (meta.extra_json_schema or {}).items() if key not in keys}
+    return msgspec.Meta(extra_json_schema=extra)
+
+
+def described(hint: Any, text: str) -> Any:
+    """Return a hint with a description."""
+    return Annotated[hint, msgspec.Meta(extra_json_schema={"description": text})]
+
+
+def rule(hint: Any, key: str) -> Any:
+    """Return what the rules of a hint say under `key`."""
+    found = None
+    while get_origin(hint) is Annotated:
+        hint, *metas = get_args(hint)
+        for one in metas:
+            if found is None and isinstance(one, msgspec.Meta):
+                found = (one.extra_json_schema or {}).get(key)
+    return found
+
+
+def nested_types(hint: Any) -> Any:
+    """Return every Struct in a hint."""
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return [hint]
+    inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
+    return [found for one in inner for found in nested_types(one)]
+
+
+def substituted(hint: Any, exchange: Any) -> Any:
+    """Return a hint in which `exchange` has replaced every Struct."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *metas = get_args(hint)
+        return Annotated[(substituted(inner, exchange), *metas)]
+    if origin in (Union, UnionType):
+        return Union[tuple(substituted(one, exchange) for one in get_args(hint))]  # noqa: UP007
+    if origin in (list, dict):
+        return origin[tuple(substituted(one, exchange) for one in get_args(hint))]
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return exchange(hint)
+    return hint
