@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from kapy.apps.presence import is_claimed
 from kapy.apps.settings import Folder
 from kapy.cli.stopping import GivenUp, told_to_stop
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, until
 
 BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
@@ -70,22 +72,43 @@ PROVIDER = Provider(name="lacking", kinds=(), add_to=add_to, image="registry.exa
 """
 
 
-@pytest.mark.sockets
-def test_sigterm_ends_a_plane_that_starts_in_the_background(tmp_path: Path) -> None:
-    (tmp_path / "lacking.py").write_text(LACKING)
-    environ = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+@contextmanager
+def waiting_plane(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`kapy up --detach` of a plane that never becomes ready."""
+    (folder / "lacking.py").write_text(LACKING)
+    environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(folder)}
     command = ("up", "--provider", "lacking", "--detach", "--data-dir", "plane", "--port", "0")
     with subprocess.Popen(
         [sys.executable, "-m", "kapy.cli.main", *command],
-        cwd=tmp_path,
-        env={**environ, "KUBECONFIG": str(tmp_path / "kubeconfig")},
+        cwd=folder,
+        env={**environ, "KUBECONFIG": str(folder / "kubeconfig")},
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stderr is not None
         assert "waiting for the objects that controllers read: clouds" in process.stderr.readline()
-        assert is_claimed(Folder(tmp_path / "plane"))
+        assert is_claimed(Folder(folder / "plane"))
+        yield process
+
+
+@pytest.mark.sockets
+def test_sigterm_ends_a_plane_that_starts_in_the_background(tmp_path: Path) -> None:
+    with waiting_plane(tmp_path) as process:
         process.terminate()
         assert process.wait(LIMIT) == 1
+        assert process.stderr is not None
         assert "stopped before the management plane was ready" in process.stderr.read()
     assert not is_claimed(Folder(tmp_path / "plane"))
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGKILL,)])
+async def test_a_plane_that_starts_ends_with_whoever_waits_for_it(
+    tmp_path: Path, numbers: tuple[signal.Signals, ...]
+) -> None:
+    with waiting_plane(tmp_path) as process:
+        for number in numbers:
+            process.send_signal(number)
+        process.wait(LIMIT)
+    await until(lambda: not is_claimed(Folder(tmp_path / "plane")))
+    assert "Traceback" not in (tmp_path / "plane" / "plane.log").read_text()

@@ -6,19 +6,20 @@ import asyncio
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from kapy.apps.presence import PlaneRuns, Presence, is_claimed, presence_of
 from kapy.apps.settings import Folder
 from kapy.cli.plane_options import Options
-from kapy.cli.stopping import told_to_stop
+from kapy.cli.stopping import Asked, told_to_stop
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
@@ -83,43 +84,49 @@ async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
 
 async def _started(arguments: Sequence[str], folder: Folder) -> bool:
     """Start the process; returns whether it became ready, otherwise it has ended."""
-    process, pipe = _spawned(arguments, folder)
+    process, channel = _spawned(arguments, folder)
     try:
-        is_ready = await _heard(pipe, folder)
+        is_ready = await _heard(channel, folder)
     except BaseException:
         process.terminate()
         _see_end(process)
         raise
     if not is_ready:
-        _see_end(process)  # its last words come after the end of the pipe
+        _see_end(process)  # its last words come after the end of the channel
     return is_ready
 
 
-def _spawned(arguments: Sequence[str], folder: Folder) -> tuple[subprocess.Popen[bytes], int]:
-    """The process, and the pipe on which it reports its progress."""
-    reading, writing = os.pipe()
+def _spawned(
+    arguments: Sequence[str], folder: Folder
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """The process, and the channel on which it reports its progress.
+
+    Its end tells the process that this one has ended.
+    """
+    here, there = socket.socketpair()
+    handed = there.fileno()
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kapy.cli.main", "up", *arguments, "--ready-fd", str(writing)],
+            [sys.executable, "-m", "kapy.cli.main", "up", *arguments, "--ready-fd", str(handed)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            pass_fds=(writing,),
+            pass_fds=(handed,),
             start_new_session=True,
         )
+    except BaseException:
+        here.close()
+        raise
     finally:
         os.close(log)
-        os.close(writing)
-    return process, reading
+        there.close()
+    return process, here
 
 
-async def _heard(pipe: int, folder: Folder) -> bool:
-    """Print the progress from the pipe until the process is ready (True) or ends."""
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb")
-    )
+async def _heard(channel: socket.socket, folder: Folder) -> bool:
+    """Print the progress from the channel until the process is ready (True) or ends."""
+    reader, writer = await asyncio.open_unix_connection(sock=channel)
     silent = 0.0
     try:
         while True:
@@ -135,7 +142,7 @@ async def _heard(pipe: int, folder: Folder) -> bool:
             silent = 0.0
             click.echo(line.decode(errors="replace"), err=True, nl=False)
     finally:
-        transport.close()
+        writer.close()
 
 
 def _tell_of_silence(seconds: float, folder: Folder) -> None:
@@ -162,39 +169,52 @@ def _see_end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def relayed(pipe: int | None) -> Iterator[Callable[[], None]]:
+def relayed(handed: int | None, asked: Asked) -> Iterator[Callable[[], None]]:
     """Report the start's progress to the parent process, in the process that `begun` has started.
 
-    The returned function reports that the plane is ready.
+    The returned function reports that the plane is ready. If the parent process ends before, a stop
+    is requested: nobody knows of this plane.
     """
-    if pipe is None:
+    if handed is None:
         yield lambda: None
         return
+    loop = asyncio.get_running_loop()
     log = logging.getLogger("kapy.apps.starting")
-    with os.fdopen(pipe, "wb", buffering=0) as stream:
-        handler = _Relay(stream)
+    with socket.socket(fileno=handed) as channel:
+        handler = _Relay(channel)
         log.addHandler(handler)
 
-        def ready() -> None:
-            log.removeHandler(handler)
-            stream.write(READY + b"\n")
-            stream.close()
+        def alone() -> None:
+            loop.remove_reader(channel)
+            asked.set()
 
+        def forget() -> None:
+            log.removeHandler(handler)
+            if channel.fileno() >= 0:
+                loop.remove_reader(channel)
+
+        def ready() -> None:
+            forget()
+            with suppress(OSError):  # the parent process has ended in this moment
+                channel.sendall(READY + b"\n")
+            channel.close()
+
+        loop.add_reader(channel, alone)
         try:
             yield ready
         finally:
-            log.removeHandler(handler)
+            forget()
 
 
 class _Relay(logging.Handler):
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, channel: socket.socket) -> None:
         super().__init__(logging.WARNING)
-        self._stream = stream
+        self._channel = channel
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record to the pipe as a line; if the reader is gone, this process ends, too."""
-        with suppress(OSError):
-            self._stream.write(" ".join(record.getMessage().split()).encode() + b"\n")
+        """Write a record to the channel as a line."""
+        with suppress(OSError):  # the parent process has ended: that is noticed elsewhere
+            self._channel.sendall(" ".join(record.getMessage().split()).encode() + b"\n")
 
 
 def _arguments(options: Options, folder: Folder) -> Iterator[str]:

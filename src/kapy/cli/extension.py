@@ -17,7 +17,6 @@ from kapy.cli.flags import command, typed
 
 if TYPE_CHECKING:
     from kapy.apps.https.certificate import Certificate
-    from kapy.cli.stopping import Asked
     from kapy.hooks.application import Application
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
@@ -171,8 +170,6 @@ async def _serve(application: Application, wish: Wish) -> None:
         if wish.plane is None:
             _tell(application, url, wish)
         with told_to_stop() as asked:
-            if wish.plane is not None:
-                _stop_with_plane(asked)
             await asked.wait()
 
 
@@ -181,16 +178,6 @@ def _kept_from_prints() -> IO[bytes]:
     plane = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return plane
-
-
-def _stop_with_plane(asked: Asked) -> None:
-    loop = asyncio.get_running_loop()
-
-    def ended() -> None:
-        loop.remove_reader(sys.stdin)
-        asked.set()
-
-    loop.add_reader(sys.stdin, ended)
 
 
 async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Certificate:

@@ -145,7 +145,7 @@ async def _up(options: Options, ready_fd: int | None) -> None:
 
     assert options.folder is not None
     with told_to_stop() as asked:
-        with relayed(ready_fd) as announce:
+        with relayed(ready_fd, asked) as announce:
             async with (
                 asked.beginning("the management plane") as ready,
                 up_and_announced(options) as there,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +14,7 @@ import pytest
 
 from kapy._aio.services import running
 from kapy.apps.extension_server.reloading import mistake, reloaded, source_folder, stamps
+from tests.locks import HOLD, is_held
 from tests.waiting import until
 
 PROGRAM = """
@@ -63,6 +66,34 @@ async def test_a_program_that_dies_is_tried_again_after_a_change(tmp_path: Path)
         part.write_text('NAME = "lives"')
         await until(lambda: log() == ["dies", "lives"])
         await asyncio.sleep(0)
+
+
+LOCKED = f"""
+from pathlib import Path
+from kapy.hooks import Extension
+extension = Extension()
+folder = Path.cwd()
+{HOLD}
+(folder / "runs").touch()
+"""
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGKILL,)])
+async def test_nothing_stays_behind(tmp_path: Path, numbers: tuple[signal.Signals, ...]) -> None:
+    (tmp_path / "locked.py").write_text(LOCKED)
+    command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", "locked", "--reload")
+    process = await asyncio.create_subprocess_exec(
+        *(*command, "--port", "0"),
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    await until((tmp_path / "runs").exists)
+    for number in numbers:
+        process.send_signal(number)
+    await process.wait()
+    await until(lambda: not is_held(tmp_path))
 
 
 def test_only_sources_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,7 @@
 """Runs Python extensions beside a plane, each in its own process, called over HTTPS.
 
 No extension code runs in the plane's process. A process that dies is restarted with a growing
-back-off. All processes end with the plane, even if it is killed, because their standard input is
-closed then.
+back-off. All processes end with the plane, even if it is killed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from kapy._aio.child_process import ChildProcess
 from kapy._aio.services import running
 from kapy.apps.extension_server.wanted import Wanted, of_url, register, take_away_all_but
 from kapy.apps.starting import NotStarted, bounded
@@ -34,8 +34,6 @@ LIVED: Final = 60.0
 """Seconds after which a process has worked: the next pause is short again."""
 STARTING: Final = 60.0
 """Seconds that a process may take until it can be called."""
-PATIENCE: Final = 5.0
-"""Seconds that a process has for its last answers."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +73,7 @@ class Module:
         self._folder = folder / wanted.name
         self._client = client
         self._backoff = Backoff(random, first=FIRST, longest=LONGEST)
-        self._process: Process | None = None
+        self._process: ChildProcess | None = None
 
     async def start(self) -> None:
         """Start the process, and register the extension when it is ready. Raises DidNotStart."""
@@ -86,7 +84,7 @@ class Module:
             await self._stop()
             raise
 
-    async def _manifest(self, process: Process) -> Document:
+    async def _manifest(self, process: ChildProcess) -> Document:
         """The manifest that the process prints when it is ready. Raises DidNotStart."""
         assert process.stdout is not None
         one = self.wanted
@@ -98,16 +96,13 @@ class Module:
         manifest: Document = msgspec.json.decode(told)
         return manifest
 
-    async def _spawned(self) -> Process:
+    async def _spawned(self) -> ChildProcess:
         one = self.wanted
         serve = ("extension", "serve", one.place, "--port", "0", "--tls-dir", str(self._folder))
         try:
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "kapy.cli.main", *serve),
-                *("--register-as", one.name, "--for-plane"),
-                stdin=PIPE,
-                stdout=PIPE,
-                start_new_session=True,  # Ctrl-C is for the plane, which ends it
+            command = (sys.executable, "-m", "kapy.cli.main", *serve)
+            return await ChildProcess.start(
+                (*command, "--register-as", one.name, "--for-plane"), stdout=PIPE
             )
         except OSError as error:
             raise self._did_not_start(f"is no process ({error.strerror or error})") from None
@@ -144,14 +139,5 @@ class Module:
             _log.error("%s", error)
 
     async def _stop(self) -> None:
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        if self._process is not None:
+            await self._process.stop()

@@ -1,7 +1,7 @@
 """Serves an extension and restarts it when its source changes, for its authors.
 
-A child process serves it. When a file changes, the process is replaced, on the same port and with
-the same certificate, so that the registration stays valid.
+A child process serves it, which ends with this process. When a file changes, the child is replaced,
+on the same port and with the same certificate, so that the registration stays valid.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from kapy._aio.child_process import ChildProcess
+
 Say = Callable[[str], None]
 
 STEP: Final = 0.3
 """Seconds between two looks at the files, which no portable way watches."""
-PATIENCE: Final = 5.0
-"""Seconds that a process has for its last answers."""
 MOST_FILES: Final = 10_000
 _NOT_SOURCE: Final = ("__pycache__", "node_modules", "site-packages")
 
@@ -83,16 +83,16 @@ async def reloaded(command: Sequence[str], folder: Path, say: Say) -> None:
     cancelled."""
     while True:
         there = stamps(folder)
-        process = await asyncio.create_subprocess_exec(*command)
+        process = await ChildProcess.start(command, stdin=None)
         try:
             changed = await _until_changed(process, folder, there, say)
         finally:
-            await _ended(process)
+            await process.stop()
         say(f"{', '.join(path.name for path in changed)} changed; serving it anew")
 
 
 async def _until_changed(
-    process: asyncio.subprocess.Process, folder: Path, there: Stamps, say: Say
+    process: ChildProcess, folder: Path, there: Stamps, say: Say
 ) -> Sequence[Path]:
     """Wait for changes; returns the changed files once all are valid Python."""
     told = False
@@ -110,15 +110,3 @@ async def _until_changed(
         if not wrong:
             return changed
         say(f"{wrong}; what was served before goes on")
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    process.terminate()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

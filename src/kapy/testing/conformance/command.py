@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Final
 
+from kapy._aio.child_process import ChildProcess
 from kapy.client.kubeconfig import with_context
 from kapy.kube import yaml
 from kapy.testing.conformance.environment import Environment
@@ -20,8 +20,6 @@ from kapy.testing.conformance.provider_under_test import Limits
 
 PATIENCE: Final = 30.0
 """Seconds in which a program has to ask for something. A timer: what hangs tells nothing."""
-GRACE: Final = 5.0
-"""Seconds that it gets to end. A timer: a program may not listen to signals."""
 _LONGEST: Final = 300
 
 
@@ -52,21 +50,13 @@ class Command:
                     async with _cancel_on_exit(process, path):
                         yield
                 finally:
-                    await _terminate(process)
+                    await process.stop()
 
-    async def _start(
-        self, folder: Path, limits: Limits, log: IO[bytes]
-    ) -> asyncio.subprocess.Process:
+    async def _start(self, folder: Path, limits: Limits, log: IO[bytes]) -> ChildProcess:
         environment = {**os.environ, **self.environment, "KUBECONFIG": str(folder / "kubeconfig")}
         try:
-            return await asyncio.create_subprocess_exec(
-                *self.argv,
-                *_flags(limits),
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+            return await ChildProcess.start(
+                (*self.argv, *_flags(limits)), environment=environment, stdout=log, stderr=log
             )
         except OSError as error:
             raise SubjectError(
@@ -75,7 +65,7 @@ class Command:
             ) from None
 
     async def _wait_for_first_request(
-        self, process: asyncio.subprocess.Process, environment: Environment, folder: Path
+        self, process: ChildProcess, environment: Environment, folder: Path
     ) -> None:
         """Wait for its first request, or for its end. Raises SubjectError."""
         try:
@@ -102,7 +92,7 @@ def _write_kubeconfig(path: Path, environment: Environment) -> None:
 
 
 @asynccontextmanager
-async def _cancel_on_exit(process: asyncio.subprocess.Process, folder: Path) -> AsyncIterator[None]:
+async def _cancel_on_exit(process: ChildProcess, folder: Path) -> AsyncIterator[None]:
     """Cancel the body and raise SubjectError when the program ends."""
     failure: Exception | None = None
     try:
@@ -119,7 +109,7 @@ async def _cancel_on_exit(process: asyncio.subprocess.Process, folder: Path) -> 
         raise failure
 
 
-async def _watch(process: asyncio.subprocess.Process, folder: Path) -> None:
+async def _watch(process: ChildProcess, folder: Path) -> None:
     code = await process.wait()
     how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
     raise SubjectError(f"the provider ended {how}{_last_words(folder)}")
@@ -130,16 +120,3 @@ def _last_words(folder: Path) -> str:
     text = (folder / "log").read_bytes().decode("utf-8", "replace").strip()
     line = text.rpartition("\n")[2].strip()
     return f': "{line[:_LONGEST]}"' if line else ""
-
-
-async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """End the program and its child processes."""
-    for text in (signal.SIGTERM, signal.SIGKILL):
-        if process.returncode is not None:
-            break
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, text)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,135 @@
+"""A child process ends with this process, in order or not."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import kapy
+from kapy._aio.child_process import ChildProcess
+from tests.locks import HOLD, is_held
+from tests.waiting import until
+
+PROGRAM: Final = f"""
+import pathlib, signal, subprocess, sys, time
+folder = pathlib.Path(sys.argv[1])
+def hear(*_):
+    (folder / "heard").touch()
+    if "deaf" not in sys.argv:
+        sys.exit(7)
+signal.signal(signal.SIGTERM, hear)
+signal.signal(signal.SIGINT, lambda *_: (folder / "interrupted").touch())
+if "parent" in sys.argv:
+    child = subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1]])
+{HOLD}
+(folder / "runs").touch()
+while True:
+    time.sleep(1)
+"""
+GRANDCHILD: Final = f"""
+import pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+folder = pathlib.Path(sys.argv[1]) / "grandchild"
+{HOLD}
+(folder / "runs").touch()
+time.sleep(1000)
+"""
+PARENT: Final = """
+import asyncio, sys
+from kapy._aio.child_process import ChildProcess
+async def main():
+    await (await ChildProcess.start(sys.argv[1:])).wait()
+asyncio.run(main())
+"""
+
+
+def command(folder: Path, *told: str) -> list[str]:
+    return [sys.executable, "-c", PROGRAM, str(folder), GRANDCHILD, *told]
+
+
+async def test_a_stop_is_asked_for_first(tmp_path: Path) -> None:
+    child = await ChildProcess.start(command(tmp_path))
+    await until((tmp_path / "runs").exists)
+    await child.stop()
+    assert (tmp_path / "heard").exists()
+    assert child.returncode == 7
+    assert not is_held(tmp_path)
+    await child.stop()
+
+
+async def test_one_that_does_not_listen_is_killed_with_its_children(tmp_path: Path) -> None:
+    (tmp_path / "grandchild").mkdir()
+    child = await ChildProcess.start(command(tmp_path, "parent", "deaf"), patience=0.1)
+    await until((tmp_path / "runs").exists)
+    await until((tmp_path / "grandchild" / "runs").exists)
+    await child.stop()
+    assert child.returncode == -signal.SIGKILL
+    assert (tmp_path / "heard").exists()
+    await until(lambda: not is_held(tmp_path / "grandchild"))
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGKILL,), (signal.SIGINT, signal.SIGTERM)])
+async def test_it_ends_with_a_parent_that_runs_no_finally(
+    tmp_path: Path, numbers: tuple[signal.Signals, ...]
+) -> None:
+    parent = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PARENT, *command(tmp_path)), stderr=asyncio.subprocess.DEVNULL
+    )
+    await until((tmp_path / "runs").exists)
+    for number in numbers:
+        parent.send_signal(number)
+    await parent.wait()
+    await until(lambda: not is_held(tmp_path))
+    assert (tmp_path / "heard").exists()
+
+
+@pytest.mark.parametrize(("script", "code"), [("raise SystemExit(3)", 3), ("ABORT", -6)])
+async def test_its_end_is_told_as_it_was(script: str, code: int) -> None:
+    script = script.replace("ABORT", "import os; os.abort()")
+    child = await ChildProcess.start([sys.executable, "-c", script])
+    assert await child.wait() == code == child.returncode
+
+
+async def test_a_stop_right_after_the_start_is_heard(tmp_path: Path) -> None:
+    for _ in range(5):
+        child = await ChildProcess.start(["sleep", "1000"], patience=60)
+        await child.stop()
+        assert child.returncode == -signal.SIGTERM
+
+
+async def test_what_is_no_program_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await ChildProcess.start(["no-such-program"])
+    unreadable = tmp_path / "program"
+    unreadable.write_text("#!/no/such/interpreter\n")
+    unreadable.chmod(0o755)
+    child = await ChildProcess.start(
+        [str(unreadable)], stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert await child.wait() == 125
+
+
+STARTERS: Final = {
+    "_aio/child_process.py": "the one that others use",
+    "cli/background.py": "a plane, which is to outlive this process; a channel tells it of the end",
+    "node_agent/processes/binding.py": "a trial that ends by itself",
+    "node_agent/processes/runtime.py": "programs of Pods, which the next plane finds again",
+}
+"""The modules that start processes, and why those do not stay behind."""
+
+
+def test_no_other_module_starts_processes() -> None:
+    """Programs that are waited for (`subprocess.run`) have a time limit, and are not meant."""
+    root = Path(kapy.__file__).parent
+    starting = ("create_subprocess_exec(", "create_subprocess_shell(", "Popen(", "posix_spawn")
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if any(one in path.read_text() for one in starting)
+    }
+    assert found == STARTERS.keys()
