@@ -285,11 +285,20 @@ def holds_public_key(public: bytes, key: bytes) -> bool:
 
     Raises InvalidPem, also when the text has none that can be read.
     """
-    found = [_public_key(one) for one in _pem_blocks(public)]
-    known = [one for one in found if one is not None]
+    known = _public_keys(public)
     if not known:
         raise InvalidPem("unable to decode the public key")
     return _load_key(key).public_key() in known
+
+
+def has_public_keys(public: bytes) -> bool:
+    """Whether a PEM text has a public key (or certificate) that can be read."""
+    return bool(_public_keys(public))
+
+
+def _public_keys(text: bytes) -> list[object]:
+    found = map(_public_key, _pem_blocks(text))
+    return [one for one in found if one is not None]
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:

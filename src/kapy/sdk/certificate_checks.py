@@ -12,6 +12,7 @@ from kapy.kube.pki import (
     InvalidPem,
     KeyPair,
     belongs_together,
+    has_public_keys,
     holds_public_key,
     is_authority,
     load,
@@ -52,7 +53,7 @@ def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
 def _public_key_problem(pair: KeyPair) -> str:
     """Check a service account key, which has no certificate."""
     if not pair.key:
-        return ""
+        return "" if has_public_keys(pair.certificate) else _NO_PUBLIC_KEY
     try:
         public_key(pair.key)
     except InvalidPem:

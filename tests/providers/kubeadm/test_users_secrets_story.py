@@ -14,7 +14,7 @@ from kapy.api.machine import Machine
 from kapy.kube import Document, Key
 from kapy.kube.meta import OwnerReference
 from kapy.kube.names import CONFIG_MAPS, SECRETS
-from kapy.kube.pki import KeyPair, new_ca
+from kapy.kube.pki import KeyPair, new_ca, public_key
 from kapy.providers.kubeadm.configuration import read_cluster_configuration
 from kapy.remote.kubeconfig_secret import access, kubeconfig_secret, next_renewal
 from kapy.remote.secrets import certificate_secret
@@ -179,6 +179,9 @@ LABEL: Final = (
 )
 
 
+NO_KUBECONFIG: Final = "the kubeconfig in value cannot be used:"
+
+
 def kubeconfig_with(text: bytes | None) -> Document:
     """A kubeconfig Secret of a person."""
     data = {} if text is None else {"value": b64encode(text).decode()}
@@ -223,7 +226,7 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", KeyPair(b"garbage", ca.key))
     await bring(hands, "etcd", KeyPair(ca.certificate, b"garbage"))
-    await bring(hands, "sa", KeyPair(ca.key, b""), key=False)  # nothing to compare it with
+    await bring(hands, "sa", KeyPair(ca.key, b""), key=False)  # a private key in the wrong place
     proxy = await bring(hands, "proxy", ca)
     await hands.plane.client.patch(SECRETS, Key.of(proxy), {"data": {"tls.crt": None}})
     await hands.start()
@@ -232,6 +235,7 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
     assert lines == [
         "Secrets of the cluster cannot be used:",
         "* Secret default/c1-ca: tls.crt holds no certificate in PEM form that can be read",
+        "* Secret default/c1-sa: tls.crt holds no public key in PEM form that can be read",
         "* Secret default/c1-proxy: missing data for key tls.crt",
         "* Secret default/c1-etcd: tls.key holds no RSA or EC private key in PEM form that can be"
         " read",
@@ -240,12 +244,45 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
 
 
 @pytest.mark.parametrize(
+    ("purpose", "signs"),
+    [
+        ("ca", "the cluster's certificates and kubeconfig"),
+        ("etcd", "the certificates of etcd's members and clients"),
+        ("proxy", "the API server's certificate for aggregated API servers"),
+        ("sa", "the tokens of ServiceAccounts"),
+    ],
+)
+async def test_a_missing_key_is_told_with_what_it_signs(
+    hands: Hands, purpose: str, signs: str
+) -> None:
+    ca = authority()
+    pair = KeyPair(public_key(ca.key), ca.key) if purpose == "sa" else ca
+    broken = await bring(hands, purpose, pair, key=False, label=True)
+    await hands.start()
+    kcp = await until(hands, unavailable)
+    assert unavailable(kcp) == (
+        f"Secrets of the cluster cannot be used:\n* Secret default/c1-{purpose}: missing data for"
+        f" key tls.key, which signs {signs}; where the keys are kept elsewhere, the Secret with"
+        " the kubeconfig must be provided too"
+    )
+    assert await hands.machines() == []
+    await corrected(hands, broken, certificate_secret(CLUSTER, purpose, pair)["data"])
+    await until(hands, at(1))
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
-        (None, 'value: missing key "value" in secret data'),
-        (b"[", "value: "),
-        (b"kind: Pod", "value: is not a kubeconfig (kind: Config)"),
-        (b"kind: Config", "value: no context is given and none is current"),
+        (None, 'missing key "value" in secret data'),
+        (b"[", NO_KUBECONFIG),
+        (
+            b"kind: Pod",
+            f"{NO_KUBECONFIG} is not a kubeconfig (kind: Config)",
+        ),
+        (
+            b"kind: Config",
+            f"{NO_KUBECONFIG} no context is given and none is current",
+        ),
     ],
 )
 async def test_a_kubeconfig_secret_without_a_kubeconfig_is_told(
@@ -291,7 +328,7 @@ async def test_an_authority_whose_key_is_elsewhere_needs_a_kubeconfig(hands: Han
     kcp = await until(hands, unavailable)
     assert unavailable(kcp) == (
         "Secrets of the cluster cannot be used:\n* Secret default/c1-ca: missing data for key"
-        " tls.key, which signs the cluster's certificates and kubeconfig; where the key is kept"
+        " tls.key, which signs the cluster's certificates and kubeconfig; where the keys are kept"
         f" elsewhere, the Secret with the kubeconfig must be provided too {LABEL}"
     )
     owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")

@@ -89,7 +89,7 @@ def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, Key
     for certificate in certificates:
         pair = pairs.get(certificate.purpose)
         if pair is None:
-            raise MissingCertificate("missing certificate")
+            raise MissingCertificate(f"missing certificate: {certificate.purpose}")
         if not pair.certificate:
             raise MissingCertificate(f"missing crt data: for certificate: {certificate.purpose}")
         if not certificate.external and not pair.key:

@@ -20,10 +20,14 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import (
+    CLUSTER_CA,
     CLUSTER_NAME_LABEL,
+    ETCD_CA,
+    FRONT_PROXY_CA,
     KUBECONFIG,
     KUBECONFIG_VALUE,
     PRIVATE_KEY,
+    SERVICE_ACCOUNT,
     BadSecret,
     UnusableSecrets,
     is_watched,
@@ -39,9 +43,14 @@ from kapy.sdk import (
 )
 
 _LOOK_AGAIN: Final = timedelta(seconds=30)
-_WHY_A_KEY: Final = (
-    "which signs the cluster's certificates and kubeconfig; where the key is kept elsewhere,"
-    " the Secret with the kubeconfig must be provided too"
+_WHY_A_KEY: Final = {
+    CLUSTER_CA: "which signs the cluster's certificates and kubeconfig",
+    ETCD_CA: "which signs the certificates of etcd's members and clients",
+    FRONT_PROXY_CA: "which signs the API server's certificate for aggregated API servers",
+    SERVICE_ACCOUNT: "which signs the tokens of ServiceAccounts",
+}
+_KEY_ELSEWHERE: Final = (
+    "where the keys are kept elsewhere, the Secret with the kubeconfig must be provided too"
 )
 
 
@@ -88,7 +97,7 @@ async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
     problems = [] if kubeconfig is None else _kubeconfig_problems(kubeconfig, cluster)
     if kubeconfig is None:
         problems += [
-            secret_problem(one.secret, f"missing data for key {PRIVATE_KEY}, {_WHY_A_KEY}")
+            secret_problem(one.secret, _missing_key(certificate))
             for certificate in certificates
             if (one := there.get(certificate.purpose)) is not None
             and not (one.pair.key or certificate.external)
@@ -102,6 +111,11 @@ async def _make(tools: Tools, plane: ControlPlane) -> list[str]:
     return []
 
 
+def _missing_key(certificate: Certificate) -> str:
+    why = _WHY_A_KEY[certificate.purpose]
+    return f"missing data for key {PRIVATE_KEY}, {why}; {_KEY_ELSEWHERE}"
+
+
 def _kubeconfig_problems(secret: Document, cluster: Key) -> list[str]:
     """Whoever connects to the cluster reads it, and finds it by its label only."""
     key, problems = Key.of(secret), list[str]()
@@ -109,7 +123,9 @@ def _kubeconfig_problems(secret: Document, cluster: Key) -> list[str]:
         access(secret)
     except BadSecret as error:
         problem = str(error).removeprefix(f"Secret {key}: ")
-        problems.append(f"Secret {key}: {KUBECONFIG_VALUE}: {problem}")
+        if KUBECONFIG_VALUE in (secret.get("data") or {}):
+            problem = f"the kubeconfig in {KUBECONFIG_VALUE} cannot be used: {problem}"
+        problems.append(f"Secret {key}: {problem}")
     if not is_watched(secret):
         label = f"{CLUSTER_NAME_LABEL}: {cluster.name}"
         problems.append(f"Secret {key}: the label {label} is missing, by which it is found")
