@@ -44,8 +44,8 @@ class Ran(NamedTuple):
 
 @dataclass
 class EngineServer:
-    """answers: names of recorded answers by `METHOD /path` (a regular expression); the first that
-    matches answers. run: what a command does."""
+    """answers: names of recorded answers by `METHOD /path path=FILE` (a regular expression; the
+    last part for archives only); the first that matches answers. run: what a command does."""
 
     answers: list[tuple[str, str | bytes]] = field(default_factory=list)
     run: Callable[[Ran], tuple[int, bytes, bytes]] = lambda _: (0, b"", b"")
@@ -96,7 +96,7 @@ class EngineServer:
             seen = {"Running": False, "ExitCode": code, "ProcessConfig": process}
             return _written(200, {**RECORDED["exec-inspect"]["body"], **seen})
         for pattern, name in self.answers:
-            if re.search(pattern, f"{asked.method} {asked.path}"):
+            if re.search(pattern, f"{asked.method} {asked.path}{_path_of(asked)}"):
                 if isinstance(name, bytes):
                     return _written(200, name)
                 return _written(RECORDED[name]["status"], RECORDED[name]["body"])
@@ -128,6 +128,11 @@ class EngineServer:
                 piece = data[begin : begin + 1000]
                 writer.write(struct.pack(">BxxxL", stream, len(piece)) + piece)
         await writer.drain()
+
+
+def _path_of(asked: Asked) -> str:
+    """The file of a container that is asked for."""
+    return "".join(f" path={one}" for one in asked.query.get("path", ()))
 
 
 async def _request(reader: asyncio.StreamReader) -> Asked | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import tarfile
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -13,8 +15,11 @@ from typing import Any, Final
 import pytest
 
 from kapy.containers import Container, Engine, EngineError, EngineUnreachable, File, Session
-from kapy.containers.answers import LARGEST_ARCHIVE, LARGEST_TEXT
+from kapy.containers.answers import LARGEST_TEXT
+from kapy.containers.commands import OUTPUT
+from kapy.containers.engine import LARGEST_FILE
 from kapy.containers.pulling import LAYERS, PullProgress
+from kapy.containers.sessions import FRAME
 from kapy.containers.turns import TURN
 
 pytestmark = pytest.mark.sockets
@@ -179,18 +184,145 @@ async def test_nonsense_is_an_error_of_the_engine(
     assert others == {}
 
 
-@pytest.mark.parametrize(
-    ("kind", "most", "operation"),
-    [(JSON, LARGEST_TEXT, "containers"), ("application/x-tar", LARGEST_ARCHIVE, "read file")],
-)
+def _tar_header(size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    entry = tarfile.TarInfo("x")
+    entry.size, entry.type = size, kind
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+ENDLESS: Final[Mapping[str, tuple[str, bytes, int, str]]] = {
+    "containers": (JSON, b"", LARGEST_TEXT, "has more than 4 MiB"),
+    "read file": ("application/x-tar", _tar_header(1 << 40), LARGEST_FILE, "more than 32 MiB"),
+    "pull": (JSON, b'{"status": "', LARGEST_TEXT, "no answer of a container engine"),
+    "follow": (JSON, b'{"Actor": "', LARGEST_TEXT, "no answer of a container engine"),
+    "load": (JSON, b'{"stream": "', LARGEST_TEXT, "no answer of a container engine"),
+}
+"""By operation: what an answer begins with that goes on for a TiB, and bytes after which it ends
+in an error."""
+
+
+@pytest.mark.parametrize("operation", ENDLESS)
 async def test_an_answer_without_an_end_is_not_read_to_its_end(
-    odd: tuple[OddServer, Engine], kind: str, most: int, operation: str
+    odd: tuple[OddServer, Engine], operation: str
 ) -> None:
     server, engine = odd
+    kind, begin, most, said = ENDLESS[operation]
     head = f"HTTP/1.1 200 X\r\nContent-Type: {kind}\r\nContent-Length: {1 << 40}\r\n\r\n"
-    server.answer = head.encode() + b" " * (most + (1 << 20))
-    with pytest.raises(EngineError, match=f"has more than {most >> 20} MiB"):
+    server.answer = head.encode() + begin + b" " * (most + (1 << 20))
+    with pytest.raises(EngineError, match=said):
         await OPERATIONS[operation](engine)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        _tar_header(5, tarfile.DIRTYPE),
+        _tar_header(1 << 20, tarfile.XHDTYPE),
+        _tar_header(0, tarfile.XHDTYPE) * 100,
+        _tar_header(100),
+        _tar_header(-5),
+        b"\0" * 1024,
+    ],
+)
+async def test_an_archive_without_a_file_is_an_error(
+    odd: tuple[OddServer, Engine], archive: bytes
+) -> None:
+    server, engine = odd
+    server.answer = _full(archive, kind="application/x-tar")
+    with pytest.raises(EngineError):
+        await engine.read_file("a", "/x")
+
+
+FRAMES: Final[Mapping[str, bytes]] = {
+    "one of 4 GiB": FRAME.pack(1, (1 << 32) - 1) + b"x" * 1000,
+    "small ones": b"".join(FRAME.pack(1 + one % 2, 1) + b"x" for one in range(2_000)),
+    "empty ones": FRAME.pack(1, 0) * 2_000,
+}
+
+
+class FrameServer(OddServer):
+    """Sends the output of a command, or of a container, for as long as somebody reads.
+
+    sent: bytes. most: after which it hangs up.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.piece = b""
+        self.again = b"x" * (1 << 18)
+        self.sent = 0
+        self.most = most
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        request = head.split(b"\r\n")[0]
+        try:
+            if b"/start" not in request and b"/logs" not in request:
+                writer.write(self._reply(request))
+                return
+            writer.write(UPGRADE if b"/start" in request else self._endless())
+            writer.write(self.piece)
+            while self.sent < self.most:
+                writer.write(self.again)
+                await writer.drain()
+                self.sent += len(self.again)
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    def _endless(self) -> bytes:
+        return b"HTTP/1.1 200 X\r\nContent-Type: application/x\r\n\r\n"
+
+    def _reply(self, request: bytes) -> bytes:
+        if b"/exec HTTP" in request:
+            return _json({"Id": "1"}, 201)
+        if b"/exec/" in request:
+            ended = {"Running": False, "ExitCode": 0, "ProcessConfig": {"tty": False}}
+            return _json(ended)
+        return VERSION if b"/version" in request else _json({"Config": {"Tty": False}})
+
+
+@pytest.fixture
+async def framing(tmp_path: Path) -> AsyncIterator[tuple[FrameServer, Engine]]:
+    server = FrameServer(32 << 20)
+    listening = await asyncio.start_unix_server(server.serve, tmp_path / "s")
+    async with Engine(f"unix://{tmp_path / 's'}") as engine:
+        yield server, engine
+    listening.close()
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("operation", ["run", "attach", "follow command", "logs", "output"])
+async def test_frames_of_any_length_are_not_kept(
+    framing: tuple[FrameServer, Engine], name: str, operation: str
+) -> None:
+    server, engine = framing
+    server.piece = FRAMES[name]
+    if "4 GiB" not in name:
+        server.again, server.most = FRAMES[name], 1 << 17
+    tracemalloc.start()
+    try:
+        await OPERATIONS[operation](engine)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert server.sent >= server.most
+    assert most < 16 << 20
+
+
+async def test_a_reader_that_waits_stops_the_engine(framing: tuple[FrameServer, Engine]) -> None:
+    server, engine = framing
+    server.piece = FRAMES["one of 4 GiB"]
+    read = 0
+    async with engine.follow_command("a", ["x"]) as pieces:
+        async for piece in pieces:
+            read += len(piece)
+            if read > OUTPUT:
+                break
+        for _ in range(100):
+            await asyncio.sleep(0)
+    assert server.sent < server.most
 
 
 @pytest.mark.parametrize("operation", ["output", "save"])

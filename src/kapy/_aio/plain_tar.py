@@ -13,7 +13,7 @@ from typing import IO, Final
 LARGEST_HEADER: Final = 1 << 16
 MOST_MEMBERS: Final = 10_000
 
-_EXTENDED: Final = frozenset(
+EXTENDED: Final = frozenset(
     (
         tarfile.XHDTYPE,
         tarfile.XGLTYPE,
@@ -31,7 +31,7 @@ class PlainInfo(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> PlainInfo:
         """A member of its block. Raises tarfile.ReadError for what no archive of ours has."""
         found = super().frombuf(buf, encoding, errors)
-        if found.type in _EXTENDED and found.size > LARGEST_HEADER:
+        if found.type in EXTENDED and found.size > LARGEST_HEADER:
             raise tarfile.ReadError(f"a header of the archive is larger than {LARGEST_HEADER}")
         return found
 

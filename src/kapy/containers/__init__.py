@@ -10,6 +10,7 @@ imports it, and it is imported when the first engine is opened.
 """
 
 from kapy.containers.address import engine_address
+from kapy.containers.commands import Tail
 from kapy.containers.engine import Engine
 from kapy.containers.errors import (
     DiskFull,
@@ -51,6 +52,7 @@ __all__ = [
     "NotPermitted",
     "PortInUse",
     "Session",
+    "Tail",
     "engine_address",
     "volume_of",
 ]

@@ -6,7 +6,9 @@ it is read to its end.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 from aiodocker import Docker
 from aiohttp import ClientResponse, ClientSession, ClientTimeout
@@ -15,9 +17,6 @@ from kapy.containers.errors import AnswerTooLarge
 
 LARGEST_TEXT: Final = 4 << 20
 """Bytes of an answer that is parsed on the event loop. A container takes about 3 KB in a list."""
-LARGEST_ARCHIVE: Final = 32 << 20
-"""Bytes of a tar archive, which is kept as it is."""
-_ARCHIVE: Final = "application/x-tar"
 _PIECE: Final = 64 << 10
 
 
@@ -26,21 +25,33 @@ class BoundedResponse(ClientResponse):
 
     async def read(self) -> bytes:
         """The body. Raises AnswerTooLarge."""
-        most = LARGEST_ARCHIVE if self.content_type == _ARCHIVE else LARGEST_TEXT
         if self._body is None:
             body = bytearray()
             while piece := await self.content.read(_PIECE):
                 body += piece
-                if len(body) > most:
+                if len(body) > LARGEST_TEXT:
                     self.close()
-                    raise AnswerTooLarge(f"has more than {most >> 20} MiB")
+                    raise AnswerTooLarge(f"has more than {LARGEST_TEXT >> 20} MiB")
             self._body = bytes(body)
         return await super().read()
 
 
+class Library(Docker):
+    """The library, with a connection closed whose answer was not read to its end."""
+
+    @asynccontextmanager
+    async def _query(self, *positional: Any, **named: Any) -> AsyncIterator[ClientResponse]:
+        async with super()._query(*positional, **named) as response:
+            try:
+                yield response
+            except BaseException:
+                response.close()
+                raise
+
+
 def opened_library(address: str | None, timeout: ClientTimeout) -> Docker:
     """The library for an engine, None for the one of the Docker context in use."""
-    library = Docker(address, timeout=timeout)
+    library = Library(address, timeout=timeout)
     library.session.detach()  # it leaves its connector to the next one
     library.session = ClientSession(
         connector=library.connector, timeout=timeout, response_class=BoundedResponse

@@ -1,13 +1,28 @@
-"""Creates the tar archives that engines unpack. Pure."""
+"""Tar archives: made for engines to unpack, and read as engines send them."""
 
 from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterable
+from asyncio import IncompleteReadError
+from collections.abc import AsyncGenerator, Iterable
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
 
+from kapy._aio.plain_tar import EXTENDED, PlainInfo
 from kapy.containers.records import File
+
+if TYPE_CHECKING:
+    from aiohttp import StreamReader
+
+_BLOCK: Final = tarfile.BLOCKSIZE
+_PIECE: Final = 256 << 10
+_EXTENSIONS: Final = 16
+"""Extended headers before a file, at most."""
+
+
+class NoFile(Exception):
+    """An archive begins with something else than a file."""
 
 
 def archive_of(files: Iterable[File]) -> bytes:
@@ -19,3 +34,42 @@ def archive_of(files: Iterable[File]) -> bytes:
             entry.size, entry.mode = len(file.content), file.mode
             archive.addfile(entry, io.BytesIO(file.content))
     return made.getvalue()
+
+
+async def first_file(archive: StreamReader) -> AsyncGenerator[bytes, None]:
+    """The content of the file that an archive begins with, in pieces; nothing is kept of it.
+
+    Raises NoFile, tarfile.ReadError.
+    """
+    try:
+        left = await _size_of_first(archive)
+        while left:
+            piece = await archive.readexactly(min(left, _PIECE))
+            left -= len(piece)
+            yield piece
+    except IncompleteReadError as error:
+        raise tarfile.ReadError("the archive ends too early") from error
+
+
+async def _size_of_first(archive: StreamReader) -> int:
+    extended: int | None = None
+    for _ in range(_EXTENSIONS):
+        entry = PlainInfo.frombuf(await archive.readexactly(_BLOCK), "utf-8", "surrogateescape")
+        if entry.size < 0:
+            raise tarfile.ReadError("the archive has a negative size")
+        if entry.type not in EXTENDED:
+            if not entry.isreg() or entry.issparse():
+                raise NoFile
+            return entry.size if extended is None else extended
+        header = await archive.readexactly(-(-entry.size // _BLOCK) * _BLOCK)
+        extended = _extended_size(header[: entry.size]) or extended
+    raise tarfile.ReadError(f"the archive has more than {_EXTENSIONS} extended headers")
+
+
+def _extended_size(header: bytes) -> int | None:
+    """The size that an extended header tells, which is that of a file of 8 GiB or more."""
+    for record in header.split(b"\n"):
+        name, _, value = record.partition(b" ")[2].partition(b"=")
+        if name == b"size" and value.isdigit() and len(value) < _BLOCK:
+            return int(value)
+    return None

@@ -35,21 +35,27 @@ does not end a command's connection while input is on its way.
 
 
 class Tail:
-    """The last bytes of an output of any length."""
+    """The last bytes of an output of any length. total: bytes of all of it."""
 
     def __init__(self, most: int = OUTPUT) -> None:
         self._most = most
         self._kept = bytearray()
+        self.total = 0
 
     def add(self, data: bytes) -> None:
         """Take in what was written."""
+        self.total += len(data)
         self._kept += data
         if len(self._kept) > 2 * self._most:
             del self._kept[: -self._most]
 
-    def text(self) -> str:
+    def content(self) -> bytes:
         """What is kept."""
-        return self._kept[-self._most :].decode(errors="replace")
+        return bytes(self._kept[-self._most :])
+
+    def text(self) -> str:
+        """What is kept, as text."""
+        return self.content().decode(errors="replace")
 
 
 async def run_command(
@@ -61,6 +67,8 @@ async def run_command(
     privileged: bool = True,
 ) -> CommandResult:
     """Run a command and wait for its end."""
+    from kapy.containers.frames import open_stream
+
     source = io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin
     size = _size(source)
     if size:
@@ -69,7 +77,7 @@ async def run_command(
         list(command), stdin=size > 0, privileged=privileged, environment=environment or None
     )
     outputs = {1: Tail(), 2: Tail()}
-    async with process.start() as stream:
+    async with open_stream(process) as stream:
         try:
             async with asyncio.TaskGroup() as group:
                 feeding = group.create_task(_feed(stream, source))

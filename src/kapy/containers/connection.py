@@ -117,3 +117,10 @@ def _timeout() -> ClientTimeout:
     from aiohttp import ClientTimeout
 
     return ClientTimeout(total=ANSWER_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+
+
+def stream_timeout() -> ClientTimeout:
+    """For an answer of any length, which must not stall."""
+    from aiohttp import ClientTimeout
+
+    return ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=ANSWER_TIMEOUT)

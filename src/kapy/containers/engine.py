@@ -9,10 +9,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, M
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from kapy.containers.archive import archive_of
-from kapy.containers.commands import run_command
-from kapy.containers.connection import Connection
-from kapy.containers.errors import ImageUnavailable, NoSuchObject, check_image_name
+from kapy.containers.archive import NoFile, archive_of, first_file
+from kapy.containers.commands import Tail, run_command
+from kapy.containers.connection import Connection, stream_timeout
+from kapy.containers.errors import (
+    AnswerTooLarge,
+    EngineError,
+    ImageUnavailable,
+    NoSuchObject,
+    check_image_name,
+)
 from kapy.containers.events import follow_events
 from kapy.containers.pulling import PullProgress
 from kapy.containers.records import (
@@ -47,6 +53,11 @@ EVENTS: Final = ("start", "die", "died", "destroy", "remove")
 
 Podman cannot filter by a label without a value, so labels are checked here.
 """
+
+LARGEST_FILE: Final = 32 << 20
+"""Bytes of a file that is read as a whole."""
+LARGEST_IMAGE: Final = 64 << 30
+"""Bytes of an image that is copied from the engine."""
 
 Progress = Callable[[str], None]
 """Receives the progress of a pull as one line."""
@@ -156,22 +167,42 @@ class Engine(Connection):
             await container.put_archive("/", content)  # type: ignore[no-untyped-call]
 
     async def read_file(self, name: str, path: str) -> bytes:
-        """A file of a container, running or not."""
-        async with self.asking(f"read {path} of container {name}") as library:
-            with await library.containers.container(name).get_archive(path) as archive:
-                entry = next((one for one in archive if one.isfile()), None)
-                content = None if entry is None else archive.extractfile(entry)
-                if content is None:
-                    raise NoSuchObject(f"{path} of container {name} is no file")
-                return content.read()
+        """A file of a container, running or not, of a size that fits into memory."""
+        content = bytearray()
+        async with self.file(name, path) as pieces:
+            async for piece in pieces:
+                content += piece
+                if len(content) > LARGEST_FILE:
+                    raise EngineError(
+                        f"cannot read {path} of container {name}: it has more than "
+                        f"{LARGEST_FILE >> 20} MiB"
+                    )
+        return bytes(content)
+
+    def file(self, name: str, path: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """A file of a container, running or not, in pieces."""
+
+        async def read(library: Docker) -> AsyncGenerator[bytes, None]:
+            async with library._query(
+                f"containers/{name}/archive", params={"path": path}, timeout=stream_timeout()
+            ) as response:
+                try:
+                    async for piece in first_file(response.content):
+                        yield piece
+                except NoFile:
+                    raise NoSuchObject(f"{path} of container {name} is no file") from None
+                finally:
+                    response.close()
+
+        return self._followed(f"read {path} of container {name}", read)
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
-        """The last lines of a container's output."""
-        async with self.asking(f"read the logs of container {name}") as library:
-            found = await library.containers.container(name).log(
-                stdout=True, stderr=True, tail=str(lines)
-            )
-            return "".join(found)
+        """The last lines of a container's output, up to 1 MiB."""
+        tail = Tail(1 << 20)
+        async with self.output(name, tail=lines) as pieces:
+            async for piece in pieces:
+                tail.add(piece)
+        return tail.text()
 
     async def run(
         self,
@@ -300,14 +331,19 @@ class Engine(Connection):
     async def load(self, archive: BinaryIO) -> None:
         """Load the images of an archive (`docker save`) into the engine."""
         async with self.asking("load an image archive") as library:
-            await library.images.import_image(archive)
+            async for _ in in_turns(library.images.import_image(archive, stream=True)):
+                pass  # an engine tells of each layer
 
     def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The archive of an image, in pieces."""
 
         async def read(library: Docker) -> AsyncGenerator[bytes, None]:
             async with library.images.export_image(check_image_name(image)) as content:
+                size = 0
                 async for piece in content.iter_chunked(1 << 20):
+                    size += len(piece)
+                    if size > LARGEST_IMAGE:
+                        raise AnswerTooLarge(f"has more than {LARGEST_IMAGE >> 30} GiB")
                     yield piece
 
         return self._followed(f"save image {image}", read)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from aiodocker.stream import Stream
 
 CONNECT_TIMEOUT: Final = 10.0
-_FRAME: Final = struct.Struct(">BxxxL")
+FRAME: Final = struct.Struct(">BxxxL")
+"""The header of a frame: the number of the output, and the length of the data."""
 _SCRIPT: Final = 'exec 3<&0; { cat <&3; kill $$; } > /dev/null 2>&1 & exec "$@" < /dev/null 3<&-'
 WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
 """Ends a command when its connection ends: an engine lets commands run on whose client is gone."""
@@ -42,13 +43,15 @@ class Session:
 
 async def run_session(container: DockerContainer, command: Sequence[str], session: Session) -> int:
     """Run a command with the client's streams to its end; answers its exit code."""
+    from kapy.containers.frames import open_stream
+
     process = await container.exec(
         list(command),
         stdin=session.input is not None,
         tty=session.tty,
         privileged=session.privileged,
     )
-    async with process.start() as stream:
+    async with open_stream(process) as stream:
         try:
             async with asyncio.TaskGroup() as group:
                 helpers = [
@@ -90,8 +93,10 @@ async def follow_output(
     container: DockerContainer, command: Sequence[str]
 ) -> AsyncGenerator[bytes, None]:
     """The output of a command, until it ends or the reader stops, which ends the command, too."""
+    from kapy.containers.frames import open_stream
+
     process = await container.exec([*WHILE_CONNECTED, *command], stdin=True, privileged=True)
-    async with process.start() as stream:
+    async with open_stream(process) as stream:
         while (message := await stream.read_out()) is not None:
             yield message.data
 
@@ -115,7 +120,7 @@ async def read_logs(
             return
         with suppress(asyncio.IncompleteReadError):  # the engine hung up
             while True:
-                _, size = _FRAME.unpack(await pieces.readexactly(_FRAME.size))
+                _, size = FRAME.unpack(await pieces.readexactly(FRAME.size))
                 while size:
                     piece = await pieces.read(min(size, PIECE))
                     if not piece:

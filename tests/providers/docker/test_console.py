@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
+import subprocess
 import tarfile
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -15,10 +17,10 @@ import pytest
 from kapy.containers import Engine, EngineUnreachable
 from kapy.kube import Document
 from kapy.providers.docker.boot_log import PATH
-from kapy.providers.docker.console import ContainerConsole
+from kapy.providers.docker.console import LARGEST, ContainerConsole
 from kapy.providers.docker.containers import BelongsToAnother
 from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
-from tests.containers.engine_server import EngineServer
+from tests.containers.engine_server import EngineServer, Ran
 
 pytestmark = pytest.mark.sockets
 
@@ -87,13 +89,63 @@ async def test_a_journal_is_read_by_journalctl(
     assert not [one for one in server.ran[1].command if "--unit" in one]
 
 
-async def test_boot_data_left_a_file(console: ContainerConsole, server: EngineServer) -> None:
-    server.answer("GET .*/archive", archive("one\ntwo\nthree\n"))
+class Log:
+    """The log of boot data in a container whose commands are run by this machine's shell."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "boot.log"
+
+    def run(self, ran: Ran) -> tuple[int, bytes, bytes]:
+        """Run a command, which does not follow the log."""
+        command = [one.replace(PATH, str(self.path)) for one in ran.command]
+        follow, command[-1] = command[-1], ""
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        return done.returncode, done.stdout + (b"new\n" if follow else b""), done.stderr
+
+
+async def test_boot_data_left_a_file(
+    console: ContainerConsole, server: EngineServer, tmp_path: Path
+) -> None:
+    log = Log(tmp_path)
+    server.run = log.run
+    log.path.write_text("two\nthree\n")
+    log.path.with_suffix(".log.1").write_text("one\n")
     assert await read(console, "bootstrap") == "one\ntwo\nthree\n"
     assert await read(console, "bootstrap", tail=2) == "two\nthree\n"
-    server.run = lambda _: (0, b"four\n", b"")
-    assert await read(console, "bootstrap", tail=0, follow=True) == "four\n"
-    assert server.ran[-1].command[:2] == ["tail", "--bytes=+15"]
+    assert await read(console, "bootstrap", tail=0) == ""
+    assert await read(console, "bootstrap", tail=1, follow=True) == "three\nnew\n"
+    log.path.write_text("== 2026-01-01T10:00:00Z runcmd[0]: exit status 0\nlast\n")
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert await read(console, "bootstrap", since=moment, follow=True) == "last\nnew\n"
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_of_a_large_log_the_end_is_shown(
+    console: ContainerConsole, server: EngineServer, tmp_path: Path, stopped: bool
+) -> None:
+    log = Log(tmp_path)
+    server.run = log.run
+    text = "x" * 99 + "\n"
+    whole = text * (LARGEST // 100 + 100_000)
+    log.path.write_text(whole)
+    if stopped:
+        server.answer("GET .*/containers/t1/json", "exited")
+        server.answer("GET .*/archive", archive(whole))
+        server.answer("GET .*/archive .*[.]1$", "no-container")
+    shown = await read(console, "bootstrap")
+    first, _, rest = shown.partition("\n")
+    assert re.fullmatch(r"== only the last 12 MiB of \S+ are shown; read the rest .*", first)
+    assert rest == whole[-LARGEST:]
+    assert await read(console, "bootstrap", tail=3) == text * 3
+
+
+async def test_a_container_without_a_shell_has_its_file_read(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    server.run = lambda _: (127, b"", b"exec: /bin/sh: no such file\n")
+    server.answer("GET .*/archive", archive("one\n"))
+    server.answer("GET .*/archive .*[.]1$", "no-container")
+    assert await read(console, "bootstrap", tail=1) == "one\n"
 
 
 async def test_a_stopped_container_has_what_is_not_read_by_a_command(
@@ -101,6 +153,7 @@ async def test_a_stopped_container_has_what_is_not_read_by_a_command(
 ) -> None:
     server.answer("GET .*/containers/t1/json", "exited")
     server.answer("GET .*/archive", archive("kubeadm failed\n"))
+    server.answer("GET .*/archive .*[.]1$", "no-container")
     server.answer("GET .*/logs", b"Welcome to Debian!\r\n")
     assert await read(console, "bootstrap") == "kubeadm failed\n"
     assert await read(console, "boot", tail=7) == "Welcome to Debian!\r\n"

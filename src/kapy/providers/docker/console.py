@@ -6,12 +6,12 @@ context, the sockets), whichever process the provider runs in.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from datetime import datetime
 from typing import ClassVar, Final
 
 from kapy.api.names import Label
-from kapy.containers import Container, Engine, NoSuchObject, Session
+from kapy.containers import Container, Engine, NoSuchObject, Session, Tail
 from kapy.kube import Document
 from kapy.providers.docker import boot_log
 from kapy.providers.docker.backend import is_docker
@@ -27,8 +27,15 @@ from kapy.sdk import (
 BOOTSTRAP: Final = "bootstrap"
 BOOT: Final = "boot"
 JOURNAL: Final = "journal"
-LARGEST: Final = 8 << 20
-"""Bytes that are read of the end of the log of boot data."""
+LARGEST: Final = 12 << 20
+"""Bytes that are read of the end of each part of the log of boot data. Parts that kapy writes are
+smaller; programs of the image may write more."""
+_CUT: Final = (
+    f"== only the last {LARGEST >> 20} MiB of {boot_log.PATH} are shown; read the rest with "
+    "`kapy exec`\n"
+).encode()
+_LINE: Final = 1024
+"""Bytes of the line with the sizes of the parts, at most."""
 _KINDS: Final = frozenset(("DevMachine", "DockerMachine"))
 
 
@@ -94,23 +101,37 @@ class ContainerConsole(MachineConsole):
             await engine.close()
 
     async def _bootstrap(self, container: Container, wanted: LogRequest) -> AsyncIterator[bytes]:
-        content = b""
-        try:
-            content = await self._opened().read_file(container.name, boot_log.PATH)
-        except NoSuchObject:
-            if not wanted.follow:
-                raise ConsoleUnavailable(
-                    f"container {container.name} has no log of boot data ({boot_log.PATH}): none "
-                    f"has been carried out yet, or not by kapy; try --source {BOOT}"
-                ) from None
-        yield _last_part(content, wanted.since, wanted.tail)
-        if wanted.follow:
-            _check_runs(container, "its log does not grow")
-            begin = f"--bytes=+{len(content) + 1}"
-            command = ("tail", begin, "--follow=name", "--retry", "--quiet", boot_log.PATH)
-            async with self._opened().follow_command(container.name, command) as pieces:
-                async for piece in pieces:
-                    yield piece
+        if not container.is_running:
+            yield _wanted_part(container, await self._stored(container), wanted)
+            return
+        mark = f"== {secrets.token_hex(16)}"
+        command = boot_log.read_command(LARGEST, mark, follow=wanted.follow)
+        async with self._opened().follow_command(container.name, command) as pieces:
+            printed, rest = await _up_to(f"{mark}\n".encode(), pieces)
+            past = boot_log.log_past(printed)
+            if past is None:  # the image has no shell, or another `tail`
+                past = await self._stored(container)
+            yield _wanted_part(container, past, wanted)
+            yield rest
+            async for piece in pieces:
+                yield piece
+
+    async def _stored(self, container: Container) -> boot_log.LogPast:
+        """The log, by the files of the container, running or not."""
+        tails: list[Tail | None] = []
+        for path in (boot_log.OLDER, boot_log.PATH):
+            tail = Tail(LARGEST)
+            try:
+                async with self._opened().file(container.name, path) as pieces:
+                    async for piece in pieces:
+                        tail.add(piece)
+            except NoSuchObject:
+                tails.append(None)
+            else:
+                tails.append(tail)
+        older, newer = (-1 if one is None else one.total for one in tails)
+        content = b"".join(one.content() for one in tails if one is not None)
+        return boot_log.LogPast(older, newer, content)
 
     async def _container(self, target: MachineTarget) -> Container:
         name = _container_name(target)
@@ -163,10 +184,30 @@ def _check_runs(container: Container, otherwise: str) -> None:
         )
 
 
-def _last_part(content: bytes, since: datetime | None, tail: int | None) -> bytes:
-    if since is not None:
-        content = boot_log.since(content.decode(errors="replace"), since).encode()
-    if tail is not None:
-        lines = content.splitlines(keepends=True)
-        content = b"".join(lines[len(lines) - min(tail, len(lines)) :])
-    return content
+async def _up_to(mark: bytes, pieces: AsyncIterator[bytes]) -> tuple[bytes, bytes]:
+    """What comes before a mark, and what was read of what follows it."""
+    before, window = Tail(2 * LARGEST + _LINE), b""
+    async for piece in pieces:
+        window += piece
+        if (at := window.find(mark)) >= 0:
+            before.add(window[:at])
+            return before.content(), window[at + len(mark) :]
+        before.add(window[: -len(mark)])
+        window = window[-len(mark) :]
+    before.add(window)
+    return before.content(), b""
+
+
+def _wanted_part(container: Container, past: boot_log.LogPast, wanted: LogRequest) -> bytes:
+    """Raises ConsoleUnavailable where there is nothing and nothing will come."""
+    if not past.exists and not (wanted.follow and container.is_running):
+        raise ConsoleUnavailable(
+            f"container {container.name} has no log of boot data ({boot_log.PATH}): none "
+            f"has been carried out yet, or not by kapy; try --source {BOOT}"
+        )
+    content = past.content
+    if wanted.since is not None:
+        content = boot_log.since(content.decode(errors="replace"), wanted.since).encode()
+    if wanted.tail is not None:
+        return boot_log.last_lines(content, wanted.tail)
+    return (_CUT if past.is_cut(LARGEST) else b"") + content
