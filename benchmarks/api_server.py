@@ -24,12 +24,12 @@ from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.sqlite import Synchronous
-from kapy.apps.admission import Rules
-from kapy.apps.credentials import credentials
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.credentials import issue_credentials
 from kapy.apps.definitions import install_definitions
 from kapy.apps.settings import Serving
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import parse
 from kapy.kube import Document, Key
 from kapy.kube.http import ADMIN
@@ -47,7 +47,7 @@ async def in_process() -> list[Row]:
     for place in ("memory", "disk"):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) if place == "disk" else None
-            server = Server.open(path, clock=system_clock, admission=(Rules(),))
+            server = Server.open(path, clock=system_clock, admission=(AdmissionRules(),))
             client = Client(server.transport(ADMIN), field_manager="driver")
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(server.run())
@@ -90,7 +90,7 @@ def _content(path: str) -> bytes:
 async def _peer(kubeconfig: bytes) -> Document:
     """How to reach the other server, on which our kinds are then known."""
     access = parse(kubeconfig)
-    transport = Https(access)
+    transport = ApiTransport(access)
     await install_definitions(Client(transport))
     await transport.aclose()
     await asyncio.sleep(2)  # until it serves them, which nothing tells
@@ -171,11 +171,11 @@ async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
 async def _serve(synchronous: Synchronous) -> None:
     """The server of a process of its own: no controllers, which would work on what we create."""
     serving = Serving()
-    made = credentials(serving, system_clock())
+    made = issue_credentials(serving, system_clock())
     tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
     with tempfile.TemporaryDirectory() as folder:
         server = Server.open(
-            Path(folder), clock=system_clock, admission=(Rules(),), synchronous=synchronous
+            Path(folder), clock=system_clock, admission=(AdmissionRules(),), synchronous=synchronous
         )
         listening = listen(Application(server, Authentication()), tls=tls)
         async with asyncio.TaskGroup() as group, listening as (host, port):

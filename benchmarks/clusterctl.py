@@ -26,7 +26,7 @@ from kapy.api.crds import crds, for_kubernetes
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
-from kapy.apps.credentials import credentials
+from kapy.apps.credentials import issue_credentials
 from kapy.apps.settings import Serving
 from kapy.client.client import Client
 from kapy.kube import Document, yaml
@@ -132,7 +132,7 @@ async def _empty_server(foreign: int, kubeconfig: Path) -> AsyncIterator[None]:
 
 
 async def _serve(foreign: int) -> None:
-    made = credentials(Serving(), system_clock())
+    made = issue_credentials(Serving(), system_clock())
     tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
     server = Server.open(None, clock=system_clock)
     listening = listen(Application(server, Authentication()), tls=tls)

@@ -14,7 +14,7 @@ from benchmarks.machines import MACHINES, PATH, machine
 from benchmarks.measure import resident
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Key
@@ -49,7 +49,7 @@ async def under_load() -> list[Row]:
 
 @asynccontextmanager
 async def _served() -> AsyncIterator[tuple[Server, Client]]:
-    server = Server.open(None, clock=system_clock, admission=(Rules(),))
+    server = Server.open(None, clock=system_clock, admission=(AdmissionRules(),))
     client = Client(server.transport(ADMIN), field_manager="driver")
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())

@@ -17,9 +17,9 @@ from benchmarks.extension_server import served
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import class_sample
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, Settings
 from kapy.client.kinds import Kinds
 from kapy.conditions.lookup import is_true
 from kapy.engine.options import ManagerOptions
@@ -66,7 +66,7 @@ async def asked() -> list[Row]:
     """One call of one handler, and a look at a settled topology with five lifecycle handlers and an
     external patch."""
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
-    settings = Settings(controlling=Controlling(manager=ManagerOptions(gates=gates)))
+    settings = Settings(controllers=ControllerConfig(manager=ManagerOptions(gates=gates)))
     async with management_plane(
         settings, clock=system_clock, random=Random(0), post=Agreeing()
     ) as plane:
@@ -88,7 +88,7 @@ async def asked() -> list[Row]:
         ]
 
 
-async def _prepared(plane: Plane) -> None:
+async def _prepared(plane: ManagementPlane) -> None:
     """A Cluster of the sample's class, which has an external patch, settled."""
     kinds = Kinds(plane.client)
     for document in (_registered(), *class_sample()):

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from benchmarks.measure import Costs
 from kapy._aio.clock import system_clock
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.cluster_progress import is_complete
 from kapy.apps.manifests import sample
-from kapy.apps.progress import is_complete
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
-from kapy.client.intercept import Counted
+from kapy.client.intercept import RequestCounter
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
 from kapy.kube import Document, Key
@@ -72,9 +72,9 @@ class Shape:
 class Fleet:
     """A running plane and a driver that posts objects and sees what becomes of them."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: ManagementPlane) -> None:
         self.plane = plane
-        self._transport = Counted(plane.server.transport(ADMIN))
+        self._transport = RequestCounter(plane.server.transport(ADMIN))
         self.client = Client(self._transport, field_manager="driver")
         self._kinds = Kinds(self.client)
         own: Any = plane.runtime.client.transport

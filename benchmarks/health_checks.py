@@ -17,7 +17,7 @@ from kapy.api.times import stamp
 from kapy.apiserver.server import Server
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
-from kapy.client.intercept import Counted
+from kapy.client.intercept import RequestCounter
 from kapy.core.machinehealthcheck.controller import add_to
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
@@ -42,7 +42,7 @@ async def look_at(machines: int) -> list[Row]:
     """The first look, which marks every Machine; then looks with nothing to say."""
     async with _herd(machines) as (runtime, controller, client):
         transport = runtime.client.transport
-        assert isinstance(transport, Counted)
+        assert isinstance(transport, RequestCounter)
         counts = transport.counts
         await client.create(MachineHealthCheck.RESOURCE, _check())
         await _settled(client, machines)

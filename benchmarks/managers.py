@@ -21,7 +21,7 @@ from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig_files import load
 from kapy.clusterctl.describe.source import CLUSTERS
@@ -85,7 +85,7 @@ async def at_work(number: int) -> list[Row]:
         with ExitStack() as first:
             began = time.perf_counter()
             core = managers["core"] = first.enter_context(_manager("core", environ))
-            transport = Https(load([Path(home) / "config"]))
+            transport = ApiTransport(load([Path(home) / "config"]))
             client = Client(transport)
             try:
                 rows = await _created(client, number, managers, began)

@@ -31,7 +31,7 @@ POLL: Final = 0.25
 """Seconds. A timer, because this is a measurement: it looks at kapy as strangers do."""
 
 if TYPE_CHECKING:
-    from kapy.apps.all_in_one import Plane
+    from kapy.apps.all_in_one import ManagementPlane
 
 Row = dict[str, Any]
 
@@ -95,7 +95,7 @@ async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
     from kapy.api.cluster import Cluster
     from kapy.apps.all_in_one import management_plane
     from kapy.apps.manifests import read_manifests
-    from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
+    from kapy.apps.settings import ControllerConfig, ManagerName, Serving, Settings
     from kapy.client.kinds import Kinds
     from kapy.kube import Key
     from kapy.kube.names import CONFIG_MAPS
@@ -105,8 +105,8 @@ async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
 
     cluster = Key("default", "real")
     ours: frozenset[ManagerName] = frozenset(["infrastructure-dev"])
-    controlling = Controlling(without=frozenset() if below is None else ours)
-    settings = Settings(serving=Serving(), controlling=controlling)
+    controlling = ControllerConfig(disabled_managers=frozenset() if below is None else ours)
+    settings = Settings(serving=Serving(), controllers=controlling)
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(management_plane(settings, clock=system_clock))
         if below is not None:
@@ -136,7 +136,7 @@ async def _through_kapy(below: Callable[..., Any] | None = None) -> Row:
         return row
 
 
-async def _more_workers(plane: Plane) -> Row:
+async def _more_workers(plane: ManagementPlane) -> Row:
     """Workers that join side by side, in a program that has done so before."""
     from kapy.api.machine_deployment import MachineDeployment
     from kapy.kube import Key

@@ -19,9 +19,9 @@ from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.cli.event_loop import run
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.client.pacing import Paced
+from kapy.client.rate_limit import RateLimited
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
@@ -117,8 +117,8 @@ async def _reached(number: int, dead: int) -> list[Row]:
     return rows
 
 
-def _dial(access: Kubeconfig) -> Paced:
-    return Paced(Https(access), qps=20, burst=30)
+def _dial(access: Kubeconfig) -> RateLimited:
+    return RateLimited(ApiTransport(access), qps=20, burst=30)
 
 
 def _cost(wall: float, cpu: float, before: int, number: int) -> Row:

@@ -21,7 +21,7 @@ from benchmarks.measure import resident
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.sqlite import Synchronous
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -67,7 +67,9 @@ def status(number: int) -> Document:
 
 @asynccontextmanager
 async def _serving(path: Path | None, synchronous: Synchronous = "NORMAL") -> AsyncIterator[Client]:
-    server = Server.open(path, clock=system_clock, admission=(Rules(),), synchronous=synchronous)
+    server = Server.open(
+        path, clock=system_clock, admission=(AdmissionRules(),), synchronous=synchronous
+    )
     client = Client(server.transport(ADMIN), field_manager="driver")
     try:
         async with asyncio.TaskGroup() as group:

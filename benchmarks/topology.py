@@ -67,7 +67,7 @@ async def _patches(step: str, blueprint: Any, *, new: bool) -> Row:
     """On states that are desired without them."""
     from msgspec.structs import replace
 
-    from kapy.topology.patches import patched
+    from kapy.topology.patches import apply_patches
     from kapy.topology.state import ClusterState
 
     class_ = blueprint.cluster_class
@@ -80,7 +80,7 @@ async def _patches(step: str, blueprint: Any, *, new: bool) -> Row:
         if new:
             state = await _desired(unpatched, ClusterState(_cluster(number)))
         began = time.perf_counter(), time.process_time()
-        await patched(blueprint, state)
+        await apply_patches(blueprint, state)
         took.append(_since(*began))
     return _row(step, took)
 
@@ -101,14 +101,14 @@ def _row(step: str, took: list[tuple[float, float]]) -> Row:
 
 async def _desired(blueprint: Any, current: Any) -> Any:
     from kapy.topology.desired import desired_state
+    from kapy.topology.hook_cache import HookCache
     from kapy.topology.hook_calls import HookCalls
-    from kapy.topology.hook_memory import HookMemory
     from kapy.topology.upgrade_tracker import UpgradeTracker
 
     async def write(_: str) -> None:
         raise AssertionError("no hook is owed where nobody is asked")
 
-    calls = HookCalls(current.cluster, None, HookMemory(), write)
+    calls = HookCalls(current.cluster, None, HookCache(), write)
     upgrades = UpgradeTracker.of(current.cluster)
     return await desired_state(blueprint, current, upgrades, calls)
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kapy._aio.spdy import Event, GoneAway, NotSpdy, Opened, Received, Reset, Session
+from kapy._aio.spdy import (
+    DataReceived,
+    Event,
+    GoAwayReceived,
+    NotSpdy,
+    Session,
+    StreamOpened,
+    StreamReset,
+)
 
 DATA = {"streamtype": "data", "port": "2379", "requestid": "0"}
 
@@ -28,13 +36,15 @@ def test_what_is_said_is_heard(headers: list[dict[str, str]], data: bytes, step:
     for stream in streams:
         client.send(stream, data, end=True)
     found = heard(server, client.pending(), step)
-    opened = [Opened(stream, one) for stream, one in zip(streams, headers, strict=True)]
-    assert found == [*opened, *(Received(stream, data, ended=True) for stream in streams)]
+    opened = [StreamOpened(stream, one) for stream, one in zip(streams, headers, strict=True)]
+    assert found == [*opened, *(DataReceived(stream, data, ended=True) for stream in streams)]
     for stream in streams:
         server.accept(stream)
         server.send(stream, b"thanks")
         server.reset(stream)
-    thanks = [event for one in streams for event in (Received(one, b"thanks"), Reset(one))]
+    thanks = [
+        event for one in streams for event in (DataReceived(one, b"thanks"), StreamReset(one))
+    ]
     assert heard(client, server.pending(), step) == thanks
 
 
@@ -44,7 +54,7 @@ def test_much_data_goes_in_pieces() -> None:
     client.send(stream, b"x" * 100_000, end=True)
     _, *pieces = server.receive(client.pending())
     assert len(pieces) == 4
-    assert b"".join(one.data for one in pieces if isinstance(one, Received)) == b"x" * 100_000
+    assert b"".join(one.data for one in pieces if isinstance(one, DataReceived)) == b"x" * 100_000
 
 
 def test_a_ping_comes_back_once() -> None:
@@ -59,7 +69,7 @@ def test_a_ping_comes_back_once() -> None:
 
 def test_the_end_of_a_connection_is_heard() -> None:
     goaway = bytes.fromhex("80030007 00000008 00000000 00000000")
-    assert list(Session(client=True).receive(goaway)) == [GoneAway()]
+    assert list(Session(client=True).receive(goaway)) == [GoAwayReceived()]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import pytest
 from opentelemetry import trace
 
-from kapy._aio.tracing import carried, span
+from kapy._aio.tracing import propagation_headers, span
 from tests.spans import spans_told
 
 
@@ -22,7 +22,7 @@ def test_spans_lie_in_each_other_and_know_what_went_wrong(
         with span("look", {"key": "default/herd"}):
             with span("hook", {}, kind="client") as inner:
                 inner.set_attribute("http.response.status_code", 200)
-                headers.update(carried())
+                headers.update(propagation_headers())
             raise ValueError("no room")
 
     with pytest.raises(ValueError, match="no room"):

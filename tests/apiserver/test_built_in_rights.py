@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
@@ -51,7 +51,7 @@ async def program(*rules: Document) -> AsyncIterator[tuple[Client, Client, Built
     rights = BuiltInRights(server.store, PROGRAM, rules, [LABEL])
     server.access.grants.built_in = rights
     try:
-        async with running(server=server.run):
+        async with run_services(server=server.run):
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
             with suppress(AlreadyExists):
                 await admin.create(NAMESPACES, namespace)

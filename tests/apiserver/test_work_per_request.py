@@ -16,7 +16,7 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.api.machine import Machine
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -75,7 +75,7 @@ async def calls_of(work: Awaitable[Any]) -> int:
 async def test_a_request_takes_no_more_calls_than_it_did(
     kind: Resource, document: Any, patch: Document, most: tuple[int, int, int]
 ) -> None:
-    server = Server.open(None, clock=system_clock, admission=(Rules(),))
+    server = Server.open(None, clock=system_clock, admission=(AdmissionRules(),))
     client = Client(server.transport(ADMIN), field_manager="driver")
     await install_definitions(client)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}

@@ -12,7 +12,7 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.manifests import apply_manifests, sample
-from kapy.apps.settings import Controlling, ManagerName, Settings
+from kapy.apps.settings import ControllerConfig, ManagerName, Settings
 from kapy.kube.http import ANONYMOUS, Request
 
 KINDS = (Cluster, DevCluster, KubeadmControlPlane)
@@ -39,7 +39,7 @@ async def test_the_metrics_of_the_controllers_are_a_page_of_the_plane() -> None:
 async def test_a_plane_leaves_to_others_what_it_is_told_to(
     left_out: ManagerName, looked_at: set[str]
 ) -> None:
-    settings = Settings(controlling=Controlling(without=frozenset({left_out})))
+    settings = Settings(controllers=ControllerConfig(disabled_managers=frozenset({left_out})))
     async with management_plane(settings, clock=loop_clock()) as plane:
         await apply_manifests(plane.client, sample())
         await asyncio.sleep(600)

@@ -25,9 +25,9 @@ from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.store import Store
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.backup import BackupFailed, back_up, back_up_to
+from kapy.apps.cluster_progress import wait_until_available
 from kapy.apps.manifests import apply_manifests
-from kapy.apps.presence import PlaneRuns, UnfinishedRestore, claimed, unfinished
-from kapy.apps.progress import until_available
+from kapy.apps.pidfile import PlaneIsRunning, UnfinishedRestore, claim, unfinished_restore
 from kapy.apps.restore import HasData, UnusableBackup, restore
 from kapy.apps.settings import Folder, Settings
 from kapy.client.client import Client
@@ -64,7 +64,7 @@ async def test_a_plane_is_saved_under_load_and_goes_on(tmp_path: Path) -> None:
     async with plane(here) as running, asyncio.TaskGroup() as group:
         client = running.client
         await apply_manifests(client, fleet())
-        await until_available(client, [CLUSTER], lambda *_: None, within=600)
+        await wait_until_available(client, [CLUSTER], lambda *_: None, within=600)
         before = await machines(client)
         writing = group.create_task(write(client, acknowledged))
         await asyncio.sleep(1)
@@ -78,11 +78,11 @@ async def test_a_plane_is_saved_under_load_and_goes_on(tmp_path: Path) -> None:
     async with plane(there) as running:
         client = running.client
         assert surely <= set(await notes(client))
-        await until_available(client, [CLUSTER], lambda *_: None, within=1)
+        await wait_until_available(client, [CLUSTER], lambda *_: None, within=1)
         assert await machines(client) == before
         await client.patch(MachineDeployment, WORKERS, {"spec": {"replicas": 3}})
         await asyncio.sleep(60)
-        await until_available(client, [CLUSTER], lambda *_: None, within=600)
+        await wait_until_available(client, [CLUSTER], lambda *_: None, within=600)
         assert before < await machines(client)
         assert len(await machines(client)) == 4
         assert await planes(client) == 1
@@ -283,7 +283,7 @@ def test_data_are_replaced_by_force_only_and_kept_aside(folder: Folder) -> None:
 
 def test_a_plane_that_runs_is_left_alone(folder: Folder) -> None:
     file = saved_store(folder, "a")
-    with claimed(folder), pytest.raises(PlaneRuns):
+    with claim(folder), pytest.raises(PlaneIsRunning):
         restore(folder, file, force=True)
     store = Store.open(folder.data)
     with pytest.raises(StoreError, match="in use by another process"):
@@ -318,13 +318,13 @@ def test_a_restore_that_is_interrupted_is_noticed_and_repeated(
     if at == 0:  # nothing was touched yet
         assert len(revisions(folder)[1]) == 2
     else:
-        assert unfinished(folder).exists()
-        with pytest.raises(UnfinishedRestore, match="restore --force"), claimed(folder):
+        assert unfinished_restore(folder).exists()
+        with pytest.raises(UnfinishedRestore, match="restore --force"), claim(folder):
             pass
     file.seek(0)
     restore(folder, file, force=True)
     assert len(revisions(folder)[1]) == 1
-    with claimed(folder):
+    with claim(folder):
         pass
 
 

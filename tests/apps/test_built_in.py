@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.settings import Controlling, Settings
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.settings import ControllerConfig, Settings
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.inventory import PROVIDERS, Inventory
 from kapy.clusterctl.waiting import holds, until
@@ -45,8 +45,8 @@ async def test_what_runs_elsewhere_can_be_installed(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with management_plane(Settings(data=data, inventory=True), clock=loop_clock()):
         pass
-    without = Controlling(without=frozenset(("core", "infrastructure-dev")))
-    settings = Settings(data=data, inventory=True, controlling=without)
+    without = ControllerConfig(disabled_managers=frozenset(("core", "infrastructure-dev")))
+    settings = Settings(data=data, inventory=True, controllers=without)
     for _ in range(2):
         async with management_plane(settings, clock=loop_clock()) as plane:
             found = {one.label: one for one in await Inventory(plane.client).installed()}
@@ -116,7 +116,7 @@ def _marks(crd: Document) -> tuple[Document, Document]:
     return crd["metadata"]["labels"], crd["metadata"]["annotations"]
 
 
-async def _available(plane: Plane, namespace: str) -> None:
+async def _available(plane: ManagementPlane, namespace: str) -> None:
     (found,) = (await plane.client.list(DEPLOYMENTS, namespace)).items
     await until(plane.client, DEPLOYMENTS, Key.of(found), _is_available, within=10)
 

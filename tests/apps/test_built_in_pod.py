@@ -11,9 +11,9 @@ import pytest
 
 from kapy._aio.byte_streams import ByteStream
 from kapy._aio.clock import system_clock
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.built_in_pod import POD, ManagerPod
-from kapy.apps.settings import Controlling, Serving, Settings
+from kapy.apps.settings import ControllerConfig, Serving, Settings
 from kapy.kube import Key
 from kapy.kube.errors import ApiError
 from kapy.kube.names import DEPLOYMENTS, PODS
@@ -26,11 +26,13 @@ MUCH = bytes(range(256)) * 4096
 
 
 @asynccontextmanager
-async def served(folder: Path, controlling: Controlling | None = None) -> AsyncIterator[Plane]:
+async def served(
+    folder: Path, controlling: ControllerConfig | None = None
+) -> AsyncIterator[ManagementPlane]:
     settings = Settings(
         serving=Serving(port=0, pki=folder / "pki"),
         inventory=True,
-        controlling=controlling or Controlling(),
+        controllers=controlling or ControllerConfig(),
     )
     async with management_plane(settings, clock=system_clock) as plane:
         yield plane
@@ -59,11 +61,11 @@ async def said(stream: ByteStream, length: int) -> bytes:
 
 async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> None:
     async with served(tmp_path) as plane, echo() as port:
-        assert plane.access is not None
+        assert plane.kubeconfig is not None
         clusters = InMemory(clock=system_clock)
         clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))
         plane.server.pods = ManagerPod(clusters)
-        async with asyncio.timeout(60), port_forward(plane.access, *POD) as ports:
+        async with asyncio.timeout(60), port_forward(plane.kubeconfig, *POD) as ports:
             stream = ports.stream(port)
             stream.write(MUCH)
             assert await said(stream, len(MUCH)) == MUCH
@@ -73,7 +75,7 @@ async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> Non
             with pytest.raises(OSError, match=f"2 workload clusters share port {port}.*POD_IP"):
                 await ports.stream(port).read()
         with pytest.raises(ApiError, match="nothing runs them"):
-            async with port_forward(plane.access, POD.namespace, "other"):
+            async with port_forward(plane.kubeconfig, POD.namespace, "other"):
                 pass
 
 
@@ -88,7 +90,7 @@ async def test_the_pod_is_that_of_the_managers_deployment(tmp_path: Path) -> Non
 
 
 async def test_a_manager_elsewhere_has_no_pod_here(tmp_path: Path) -> None:
-    without = Controlling(without=frozenset(["infrastructure-dev"]))
+    without = ControllerConfig(disabled_managers=frozenset(["infrastructure-dev"]))
     async with served(tmp_path, without) as plane:
         assert plane.server.pods is None
         assert (await plane.client.list(PODS)).items == []

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import EPOCH, loop_clock
-from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.clock_watch import AHEAD, BACK, DRIFT, LOOK_SECONDS, ClockWatch, steady_clock
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.clock_watch import (
+    CHECK_SECONDS,
+    MAX_BACKWARD,
+    MAX_FORWARD,
+    TOLERANCE,
+    ClockWatch,
+    steady_clock,
+)
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.kube.names import EVENTS
@@ -31,8 +38,8 @@ class Day:
     [
         (timedelta(days=9 * 365), "the clock was set 3285 days ahead: 2034-12-30"),
         (timedelta(hours=-3), "the clock was set 3 h 0 min 0 s back"),
-        (DRIFT, "the clock was set 0 h 0 min 10 s ahead"),
-        (DRIFT / -2, ""),
+        (TOLERANCE, "the clock was set 0 h 0 min 10 s ahead"),
+        (TOLERANCE / -2, ""),
     ],
 )
 async def test_a_jump_is_told_once(
@@ -43,10 +50,10 @@ async def test_a_jump_is_told_once(
     watch.told.append(told.append)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(watch.run())
-        await asyncio.sleep(10 * LOOK_SECONDS)
+        await asyncio.sleep(10 * CHECK_SECONDS)
         assert told == []
         day.ahead += jump
-        await asyncio.sleep(10 * LOOK_SECONDS)
+        await asyncio.sleep(10 * CHECK_SECONDS)
         running.cancel()
     assert len(told) == (1 if says else 0)
     assert watch.remark.startswith(says)
@@ -58,9 +65,9 @@ async def test_a_jump_is_told_once(
     [
         (timedelta(days=9 * 365), "3285 days after the last write"),
         (timedelta(days=-9 * 365), "3285 days before the last write"),
-        (-2 * BACK, "0 h 2 min 0 s before the last write"),
-        (AHEAD, ""),
-        (-BACK, ""),
+        (-2 * MAX_BACKWARD, "0 h 2 min 0 s before the last write"),
+        (MAX_FORWARD, ""),
+        (-MAX_BACKWARD, ""),
     ],
 )
 async def test_the_start_is_compared_with_the_last_write(passed: timedelta, says: str) -> None:
@@ -75,7 +82,7 @@ def test_the_steady_clock_goes_on() -> None:
     assert steady_clock() <= steady_clock()
 
 
-async def _jumps(plane: Plane) -> list[str]:
+async def _jumps(plane: ManagementPlane) -> list[str]:
     await asyncio.sleep(1)
     found = await Client(plane.transport).list(EVENTS)
     return [one["message"] for one in found.items if one["reason"] == "ClockJumped"]
@@ -92,8 +99,8 @@ async def test_no_clock_keeps_a_plane_from_starting_afterwards(tmp_path: Path) -
     for ahead in (0, 9 * 365, 0):
         day.ahead = timedelta(days=ahead)
         async with management_plane(settings, clock=day) as plane:
-            assert plane.access is not None
-            authorities.add(plane.access.certificate_authority)
+            assert plane.kubeconfig is not None
+            authorities.add(plane.kubeconfig.certificate_authority)
             found.append(await _jumps(plane))
     assert len(authorities) == 1
     assert found[0] == []

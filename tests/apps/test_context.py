@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apps.context import context_written, kubeconfig_path
+from kapy.apps.context import kubeconfig_path, write_context
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.yaml import dump, load
 
@@ -34,7 +34,7 @@ def names(path: Path) -> list[str]:
 def test_it_is_current_while_the_plane_runs_and_gone_after(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(dump(OTHER))
-    with context_written(path, "kapy", ACCESS):
+    with write_context(path, "kapy", ACCESS):
         assert names(path) == ["other", "kapy"]
         assert document(path)["current-context"] == "kapy"
     assert document(path) == OTHER
@@ -43,7 +43,7 @@ def test_it_is_current_while_the_plane_runs_and_gone_after(tmp_path: Path) -> No
 def test_a_context_that_the_user_chose_meanwhile_stays_current(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(dump({**OTHER, "current-context": ""}))
-    with context_written(path, "kapy", ACCESS):
+    with write_context(path, "kapy", ACCESS):
         path.write_text(dump({**document(path), "current-context": "other"}))
     assert document(path)["current-context"] == "other"
 
@@ -51,11 +51,11 @@ def test_a_context_that_the_user_chose_meanwhile_stays_current(tmp_path: Path) -
 def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
     path = tmp_path / "config"
     later = Kubeconfig("https://127.0.0.1:7777")
-    with context_written(path, "kapy", later), context_written(path, "kapy", ACCESS):
+    with write_context(path, "kapy", later), write_context(path, "kapy", ACCESS):
         pass
     assert names(path) == []
-    with context_written(path, "kapy", ACCESS):
-        inner = context_written(path, "kapy", later)
+    with write_context(path, "kapy", ACCESS):
+        inner = write_context(path, "kapy", later)
         inner.__enter__()
     assert names(path) == ["kapy"]
 

@@ -12,15 +12,15 @@ import pytest
 from kapy._aio.clock import EPOCH, loop_clock
 from kapy.apiserver.store.errors import DataLost
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.credentials import UnusableCredentials, credentials
+from kapy.apps.credentials import UnusableCredentials, issue_credentials
 from kapy.apps.settings import Serving, Settings
 from kapy.kube.pki import facts, load, new_ca, new_key
 
 
 def test_the_authority_stays_and_the_rest_is_new(tmp_path: Path) -> None:
     serving = Serving(pki=tmp_path / "pki")
-    first = credentials(serving, EPOCH)
-    second = credentials(serving, EPOCH + timedelta(days=400))
+    first = issue_credentials(serving, EPOCH)
+    second = issue_credentials(serving, EPOCH + timedelta(days=400))
     assert first.authority == second.authority
     assert first.server != second.server
     assert facts(second.administrator.certificate).not_after > EPOCH + timedelta(days=700)
@@ -30,9 +30,9 @@ def test_the_authority_stays_and_the_rest_is_new(tmp_path: Path) -> None:
 def test_no_clock_replaces_an_authority(tmp_path: Path, days: int) -> None:
     """Nor does a wrong one break the start that follows, with the right one."""
     serving = Serving(pki=tmp_path)
-    first = credentials(serving, EPOCH)
-    wrong = credentials(serving, EPOCH + timedelta(days=days))
-    later = credentials(serving, EPOCH + timedelta(days=1))
+    first = issue_credentials(serving, EPOCH)
+    wrong = issue_credentials(serving, EPOCH + timedelta(days=days))
+    later = issue_credentials(serving, EPOCH + timedelta(days=1))
     assert first.authority == wrong.authority == later.authority
     for made in (wrong.server, wrong.administrator, later.server, later.administrator):
         told = facts(made.certificate)
@@ -45,8 +45,8 @@ def test_an_authority_made_by_a_wrong_clock_counts_with_the_right_one(
     tmp_path: Path, days: int
 ) -> None:
     serving = Serving(pki=tmp_path)
-    first = credentials(serving, EPOCH + timedelta(days=days))
-    later = credentials(serving, EPOCH)
+    first = issue_credentials(serving, EPOCH + timedelta(days=days))
+    later = issue_credentials(serving, EPOCH)
     assert first.authority == later.authority
     told = facts(later.authority.certificate)
     assert told.not_before <= EPOCH < told.not_after
@@ -59,7 +59,7 @@ def test_an_authority_that_begins_later_keeps_its_key_and_end(
     ahead = new_ca("kapy", now=EPOCH + timedelta(days=3000), algorithm="ECDSA-P256")
     (tmp_path / "ca.crt").write_bytes(ahead.certificate)
     (tmp_path / "ca.key").write_bytes(ahead.key)
-    made = credentials(Serving(pki=tmp_path), EPOCH)
+    made = issue_credentials(Serving(pki=tmp_path), EPOCH)
     old, new = facts(ahead.certificate), facts(made.authority.certificate)
     assert made.authority.key == ahead.key
     assert (new.not_after, new.common_name) == (old.not_after, old.common_name)
@@ -67,18 +67,18 @@ def test_an_authority_that_begins_later_keeps_its_key_and_end(
     assert "the clock was wrong when it was made" in caplog.text
     # Who trusts the old certificate trusts what is issued now.
     load(made.server.certificate).verify_directly_issued_by(load(ahead.certificate))
-    assert credentials(Serving(pki=tmp_path), EPOCH).authority == made.authority
+    assert issue_credentials(Serving(pki=tmp_path), EPOCH).authority == made.authority
 
 
 def test_an_authority_that_ended_is_refused(tmp_path: Path) -> None:
     serving = Serving(pki=tmp_path)
-    first = credentials(serving, EPOCH)
+    first = issue_credentials(serving, EPOCH)
     with pytest.raises(UnusableCredentials, match=r"good until 2035-.*set the clock.*--replace-k"):
-        credentials(serving, EPOCH + timedelta(days=3651))
-    assert credentials(serving, EPOCH).authority == first.authority
+        issue_credentials(serving, EPOCH + timedelta(days=3651))
+    assert issue_credentials(serving, EPOCH).authority == first.authority
     later = EPOCH + timedelta(days=3651)
-    asked = credentials(Serving(pki=tmp_path, replace_keys=True), later)
-    assert credentials(serving, later).authority == asked.authority != first.authority
+    asked = issue_credentials(Serving(pki=tmp_path, replace_keys=True), later)
+    assert issue_credentials(serving, later).authority == asked.authority != first.authority
     assert (tmp_path / "ca.key.replaced").read_bytes() == first.authority.key
 
 
@@ -86,9 +86,9 @@ def test_an_authority_that_ends_within_a_year_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     serving = Serving(pki=tmp_path)
-    credentials(serving, EPOCH)
+    issue_credentials(serving, EPOCH)
     assert caplog.text == ""
-    credentials(serving, EPOCH + timedelta(days=3300))
+    issue_credentials(serving, EPOCH + timedelta(days=3300))
     assert "ends at 2035-12-30 00:00:00 UTC" in caplog.text
 
 
@@ -96,33 +96,33 @@ def test_an_authority_that_ends_within_a_year_is_told(
 def test_a_clock_before_the_time_is_refused(tmp_path: Path, kept: bool) -> None:
     serving = Serving(pki=tmp_path)
     if kept:
-        credentials(serving, EPOCH)
+        issue_credentials(serving, EPOCH)
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     with pytest.raises(UnusableCredentials, match=r"says 1970-01-01 00:00:00 UTC.*set it"):
-        credentials(serving, datetime(1970, 1, 1, tzinfo=UTC))
+        issue_credentials(serving, datetime(1970, 1, 1, tzinfo=UTC))
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
 
 
 def test_a_missing_authority_is_made_only_where_none_was_known(tmp_path: Path) -> None:
     serving = Serving(pki=tmp_path)
-    first = credentials(serving, EPOCH).authority
+    first = issue_credentials(serving, EPOCH).authority
     (tmp_path / "ca.crt").unlink()
-    assert credentials(serving, EPOCH, first.certificate).authority == first
+    assert issue_credentials(serving, EPOCH, first.certificate).authority == first
     (tmp_path / "ca.crt").unlink()  # as when the first start was interrupted
-    assert credentials(serving, EPOCH).authority.key == first.key
+    assert issue_credentials(serving, EPOCH).authority.key == first.key
     (tmp_path / "ca.key").unlink()
     with pytest.raises(UnusableCredentials, match=r"ca\.key of .* is missing"):
-        credentials(serving, EPOCH)
+        issue_credentials(serving, EPOCH)
     (tmp_path / "ca.crt").unlink()
     with pytest.raises(UnusableCredentials, match="is missing, but the plane had one"):
-        credentials(serving, EPOCH, first.certificate)
+        issue_credentials(serving, EPOCH, first.certificate)
     asked = Serving(pki=tmp_path, replace_keys=True)
-    assert credentials(asked, EPOCH, first.certificate).authority != first
+    assert issue_credentials(asked, EPOCH, first.certificate).authority != first
 
 
 def test_keys_are_their_owners_only(tmp_path: Path) -> None:
     folder = tmp_path / "pki"
-    credentials(Serving(pki=folder), EPOCH)
+    issue_credentials(Serving(pki=folder), EPOCH)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {one.name for one in folder.iterdir()} == {"ca.crt", "ca.key"}
     assert {stat.S_IMODE(one.stat().st_mode) for one in folder.iterdir()} == {0o600}
@@ -131,31 +131,31 @@ def test_keys_are_their_owners_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "nothing", "-----BEGIN SECRET-----"])
 @pytest.mark.parametrize("name", ["ca.crt", "ca.key"])
 def test_a_damaged_authority_is_said(tmp_path: Path, name: str, content: str) -> None:
-    credentials(Serving(pki=tmp_path), EPOCH)
+    issue_credentials(Serving(pki=tmp_path), EPOCH)
     (tmp_path / name).write_text(content)
     with pytest.raises(UnusableCredentials, match=r"cannot be read: .*--replace-keys") as caught:
-        credentials(Serving(pki=tmp_path), EPOCH)
+        issue_credentials(Serving(pki=tmp_path), EPOCH)
     assert "SECRET" not in str(caught.value)
     assert (tmp_path / name).read_text() == content
 
 
 def test_halves_of_two_authorities_are_said(tmp_path: Path) -> None:
-    credentials(Serving(pki=tmp_path), EPOCH)
+    issue_credentials(Serving(pki=tmp_path), EPOCH)
     (tmp_path / "ca.key").write_bytes(new_key("ECDSA-P256"))
     with pytest.raises(UnusableCredentials, match="do not belong together"):
-        credentials(Serving(pki=tmp_path), EPOCH)
+        issue_credentials(Serving(pki=tmp_path), EPOCH)
 
 
 @pytest.mark.parametrize(
     ("host", "named"), [("127.0.0.1", "127.0.0.1"), ("10.0.0.7", "10.0.0.7"), ("kapy.test",) * 2]
 )
 def test_the_server_is_named_as_it_is_reached(host: str, named: str) -> None:
-    made = credentials(Serving(host=host), EPOCH)
+    made = issue_credentials(Serving(host=host), EPOCH)
     assert named in facts(made.server.certificate).names
 
 
 def test_the_administrator_is_a_superuser() -> None:
-    told = facts(credentials(Serving(), EPOCH).administrator.certificate)
+    told = facts(issue_credentials(Serving(), EPOCH).administrator.certificate)
     assert (told.common_name, told.organizations) == ("kubernetes-admin", ("system:masters",))
 
 
@@ -163,12 +163,12 @@ def test_the_administrator_is_a_superuser() -> None:
 async def test_keys_without_data_are_refused_until_the_loss_is_accepted(tmp_path: Path) -> None:
     serving = Serving(port=0, pki=tmp_path / "pki")
     settings = Settings(data=tmp_path / "data", serving=serving)
-    first = credentials(serving, EPOCH).authority
+    first = issue_credentials(serving, EPOCH).authority
     with pytest.raises(DataLost, match=r"store\.db is missing, but .*ca\.key of an earlier run"):
         async with management_plane(settings, clock=loop_clock()):
             pass
     assert not (tmp_path / "data").exists()
     accepted = replace(settings, accept_data_loss=True)
     async with management_plane(accepted, clock=loop_clock()) as plane:
-        assert plane.access is not None
-        assert plane.access.certificate_authority == first.certificate
+        assert plane.kubeconfig is not None
+        assert plane.kubeconfig.certificate_authority == first.certificate

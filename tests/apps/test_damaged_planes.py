@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from kapy.apps.presence import NoPlane, Presence, announced, ask_to_end, claimed
+from kapy.apps.pidfile import NoPlane, PlaneRecord, announce, claim, terminate
 from kapy.apps.settings import Folder
 from kapy.cli.root import run
 
-SOUND = Presence(1 << 30, "https://127.0.0.1:6443", "kapy", "none", "2030-01-02T03:04:05Z", "1.2")
+SOUND = PlaneRecord(
+    1 << 30, "https://127.0.0.1:6443", "kapy", "none", "2030-01-02T03:04:05Z", "1.2"
+)
 COMMANDS = (["planes"], ["planes", "-o", "json"], ["status"], ["logs"], ["down"])
 DELETE = ["down", "--delete", "--yes"]
 
@@ -82,7 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     monkeypatch.setenv("KAPY_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     found = Folder(tmp_path / "default")
-    with claimed(found), announced(found, SOUND):
+    with claim(found), announce(found, SOUND):
         found.log.write_text("a line\n")
     return found
 
@@ -122,14 +124,14 @@ def test_a_damaged_plane_that_runs_is_told_of_and_nobody_else_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "kill", _no_signals)
-    with claimed(folder), announced(folder, SOUND):
+    with claim(folder), announce(folder, SOUND):
         damage(folder.path / name)
         for command in COMMANDS[:3]:
             run(command)
             said = capsys.readouterr()
             assert "report" not in said.err, (command, said.err)
         with suppress(NoPlane):
-            ask_to_end(folder)
+            terminate(folder)
 
 
 def test_one_folder_that_cannot_be_read_hides_no_other(

@@ -167,7 +167,7 @@ BUNDLES: dict[str, Callable[[], bytes]] = {
 def test_a_bundle_that_is_none_is_refused(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain_tar, "MOST_MEMBERS", 20)
+    monkeypatch.setattr(plain_tar, "MAX_MEMBERS", 20)
     path = tmp_path / "bundle"
     path.write_bytes(BUNDLES[what]())
     with pytest.raises(BundleError):

@@ -19,14 +19,14 @@ from kapy.api.cluster import Cluster
 from kapy.api.features import FeatureGates
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.cluster_progress import is_complete
 from kapy.apps.feature_gates import NAMES, feature_gates, notices
 from kapy.apps.manager.programs import PROGRAMS
-from kapy.apps.manager_flags import FLAGS, BadFlag, controlling, flags_of
+from kapy.apps.manager_flags import FLAGS, InvalidFlag, controller_config, flags_of
 from kapy.apps.manifests import class_sample, sample
 from kapy.apps.program.options import flags_of as flags_of_program
-from kapy.apps.progress import is_complete
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, ExtensionCalls, Settings
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, ExtensionCalls, Settings
 from kapy.cli.manager import BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, CORE, INFRASTRUCTURE_DEV
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
@@ -46,12 +46,14 @@ WITHOUT_OBJECTS = {"inmemory-housekeeping", "crdmigrator"}
 """Controllers whose keys are no objects of the API, or CRDs, which no filter is about."""
 
 
-def plane(**options: Any) -> AbstractAsyncContextManager[Plane]:
-    told = Controlling(manager=ManagerOptions(**{"gates": EMBEDDED_GATES, **options}))
-    return management_plane(Settings(controlling=told), clock=loop_clock(), random=Random(0))
+def plane(**options: Any) -> AbstractAsyncContextManager[ManagementPlane]:
+    told = ControllerConfig(manager=ManagerOptions(**{"gates": EMBEDDED_GATES, **options}))
+    return management_plane(Settings(controllers=told), clock=loop_clock(), random=Random(0))
 
 
-async def post(there: Plane, namespace: str, labels: dict[str, str] | None = None) -> None:
+async def post(
+    there: ManagementPlane, namespace: str, labels: dict[str, str] | None = None
+) -> None:
     """The sample cluster in a namespace of its own, every object of it labelled."""
     of = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     await there.client.create(NAMESPACES, of)
@@ -74,11 +76,11 @@ def templates(document: Document) -> list[Document]:
     return []
 
 
-async def complete(there: Plane, namespace: str) -> bool:
+async def complete(there: ManagementPlane, namespace: str) -> bool:
     return is_complete(await there.client.get(CLUSTERS, Key(namespace, "capybara")))
 
 
-async def untouched(there: Plane, namespace: str) -> bool:
+async def untouched(there: ManagementPlane, namespace: str) -> bool:
     """Whether no controller has written anything into a namespace."""
     cluster = await there.client.get(Cluster, Key(namespace, "capybara"))
     machines = await there.client.list(Machine, namespace)
@@ -146,12 +148,12 @@ async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() ->
     assert {"cluster", "machine", "kubeadmcontrolplane", "devmachine"} <= looked
 
 
-def outcomes(there: Plane) -> dict[str, int]:
+def outcomes(there: ManagementPlane) -> dict[str, int]:
     every = there.runtime.controllers
     return {one.name: sum(one.counters.outcomes.values()) for one in every}
 
 
-async def latest(there: Plane) -> str:
+async def latest(there: ManagementPlane) -> str:
     """The resourceVersion that anything was last written with."""
     return (await there.client.list(CLUSTERS)).resource_version
 
@@ -229,11 +231,11 @@ def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) 
 
 def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> None:
     given: dict[str, list[str]] = {"feature-gates": ["RuntimeSDK=true"]}
-    assert not controlling(given).manager.gates.cluster_topology
-    embedded = controlling(given, gates=EMBEDDED_GATES).manager.gates
+    assert not controller_config(given).manager.gates.cluster_topology
+    embedded = controller_config(given, gates=EMBEDDED_GATES).manager.gates
     assert (embedded.cluster_topology, embedded.runtime_sdk) == (True, True)
     given["feature-gates"].append("AllAlpha=false")
-    closed = controlling(given, gates=EMBEDDED_GATES).manager.gates
+    closed = controller_config(given, gates=EMBEDDED_GATES).manager.gates
     assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 
@@ -259,12 +261,12 @@ def test_gates_have_upstreams_names() -> None:
 
 
 def test_flags_have_their_defaults() -> None:
-    told = controlling({})
-    assert told == Controlling(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
+    told = controller_config({})
+    assert told == ControllerConfig(manager=ManagerOptions(sync_period=timedelta(minutes=10)))
 
 
 def test_flags_say_what_controllers_are_told() -> None:
-    told = controlling(
+    told = controller_config(
         {
             "namespace": ["a"],
             "watch-filter": ["mine"],
@@ -289,7 +291,7 @@ def test_flags_say_what_controllers_are_told() -> None:
     assert told.preflight_checks == ("KubeadmVersionSkew", "ControlPlaneIsStable")
     assert [one.text for one in told.machine_labels] == ["^a/.*", "b", "c"]
     assert told.extensions == ExtensionCalls(
-        longest=timedelta(seconds=5), certificate=Path("tls.crt"), key=Path("tls.key")
+        max_timeout=timedelta(seconds=5), certificate=Path("tls.crt"), key=Path("tls.key")
     )
 
 
@@ -324,8 +326,8 @@ def test_flags_say_what_controllers_are_told() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentence: str) -> None:
-    with pytest.raises(BadFlag) as refused:
-        controlling({flag: [text]})
+    with pytest.raises(InvalidFlag) as refused:
+        controller_config({flag: [text]})
     assert str(refused.value).startswith(f"--{flag}")
     assert sentence in str(refused.value)
 
@@ -343,10 +345,10 @@ def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentenc
 async def test_phases_of_the_migration_of_crds_can_be_skipped(
     texts: list[str], skipped: set[str]
 ) -> None:
-    told = controlling({"skip-crd-migration-phases": texts})
+    told = controller_config({"skip-crd-migration-phases": texts})
     assert told.skipped_migration_phases == skipped
     async with management_plane(
-        Settings(controlling=told), clock=loop_clock(), random=Random(1)
+        Settings(controllers=told), clock=loop_clock(), random=Random(1)
     ) as there:
         names = {one.name for one in there.runtime.controllers}
         assert ("crdmigrator" in names) == (skipped != set(PHASES))

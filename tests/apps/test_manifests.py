@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kapy.apps.cluster_progress import ClusterProgress
 from kapy.apps.manifests import (
     BadManifest,
     MissingClass,
@@ -16,7 +17,6 @@ from kapy.apps.manifests import (
     require_classes,
     sample,
 )
-from kapy.apps.progress import Watched
 from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
@@ -95,7 +95,7 @@ def test_a_reason_that_several_conditions_give_is_told_once() -> None:
     message = "\n".join(f"* {name}: {reason}" for name, reason in reasons.items())
     available = {"type": "Available", "status": "False", "message": message}
     document = {"metadata": {"name": "a"}, "status": {"conditions": [available]}}
-    assert Watched(Key("default", "a"), document).reason() == (
+    assert ClusterProgress(Key("default", "a"), document).reason() == (
         "cluster default/a is not Available: InfrastructureReady, TopologyReconciled: no class; "
         "RemoteConnectionProbe: not yet"
     )

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.project import make_extension
-from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.https.shared_certificate import SharedCertificate
 from kapy.apps.new_project import CannotMake
 from kapy.client.client import Client
 from kapy.kube import Key
@@ -103,7 +103,7 @@ async def test_what_an_extension_may_is_enough(tmp_path: Path) -> None:
         )
         await one.make_valid()
         await other.make_valid()
-        async with running(one=one.keep, other=other.keep):
+        async with run_services(one=one.keep, other=other.keep):
             await asyncio.sleep(5)
             before = (await plane.client.get(SECRETS, key))["data"]
             await plane.client.delete(SECRETS, key)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kapy.apps.planes import delete_plane, known, planes_in, size_of
-from kapy.apps.presence import NoPlane, PlaneRuns, Presence, announced, claimed, tell
+from kapy.apps.pidfile import NoPlane, PlaneIsRunning, PlaneRecord, announce, claim, write_record
+from kapy.apps.planes import delete_plane, plane_state, planes_in, size_of
 from kapy.apps.settings import Folder
 from kapy.cli.root import run
 from kapy.client import kubeconfig_files
 from kapy.client.kubeconfig import Kubeconfig, with_context
 
-PRESENCE = Presence(7, "https://127.0.0.1:6443", "kapy", "none", "2030-01-02T03:04:05Z", "1.2")
+PRESENCE = PlaneRecord(7, "https://127.0.0.1:6443", "kapy", "none", "2030-01-02T03:04:05Z", "1.2")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def stopped(base: Path, name: str) -> Folder:
     folder = Folder(base / name)
-    with claimed(folder), announced(folder, PRESENCE):
+    with claim(folder), announce(folder, PRESENCE):
         folder.data.mkdir()
         (folder.data / "store.db").write_bytes(b"x" * 1000)
     return folder
@@ -41,12 +41,12 @@ def test_planes_are_listed_with_what_is_known_of_them(
     (home / "notes").mkdir()
     (home / "file").write_text("")
     running = Folder(home / "b")
-    with claimed(running):
+    with claim(running):
         assert [(one.name, one.state) for one in planes_in(home)] == [
             ("a", "stopped"),
             ("b", "starting"),
         ]
-        with announced(running, PRESENCE):
+        with announce(running, PRESENCE):
             assert run(["planes"]) == 0
     head, first, second = capsys.readouterr().out.splitlines()
     assert head.split() == ["NAME", "STATE", "PORT", "SINCE", "VERSION", "FOLDER"]
@@ -83,7 +83,7 @@ def test_nothing_is_deleted_without_an_answer(
 
 def test_a_plane_that_runs_is_not_deleted_under_it(home: Path) -> None:
     folder = stopped(home, "a")
-    with claimed(folder), pytest.raises(PlaneRuns):
+    with claim(folder), pytest.raises(PlaneIsRunning):
         delete_plane(folder)
     assert folder.data.exists()
 
@@ -93,8 +93,8 @@ def test_the_context_of_a_killed_plane_goes_with_it(home: Path) -> None:
     access = Kubeconfig(server=PRESENCE.server, token="x")
     kubeconfig_files.edit(kubeconfig, lambda one: with_context(one, "kapy", access))
     folder = stopped(home, "a")
-    tell(folder, replace(PRESENCE, kubeconfig=str(kubeconfig)))  # as kill -9 leaves it
-    assert known(folder).state == "stopped"
+    write_record(folder, replace(PRESENCE, kubeconfig=str(kubeconfig)))  # as kill -9 leaves it
+    assert plane_state(folder).state == "stopped"
     assert "kapy" in kubeconfig.read_text()
     delete_plane(folder)
     assert "127.0.0.1" not in kubeconfig.read_text()

@@ -17,7 +17,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import sample
 from kapy.apps.settings import Settings
 from kapy.client.kinds import Kinds
@@ -61,7 +61,7 @@ def conditions_and_metadata(documents: Iterable[Document]) -> str:
     return json.dumps([{**one, "spec": None} for one in documents])
 
 
-async def everything(plane: Plane) -> tuple[list[Document], list[Document]]:
+async def everything(plane: ManagementPlane) -> tuple[list[Document], list[Document]]:
     """All Secrets, and all other objects, of the plane and of the workload cluster."""
     secrets: list[Document] = []
     others: list[Document] = []
@@ -121,7 +121,7 @@ def _available(cluster: Cluster) -> Any:
     )
 
 
-async def _spoil(plane: Plane) -> None:
+async def _spoil(plane: ManagementPlane) -> None:
     """A bad day: Secrets that hold the wrong thing, and a Machine that is taken away."""
     halved = await plane.client.get(SECRETS, Key("default", "capybara-ca"))
     data = {name: value[: len(value) // 2 // 4 * 4] for name, value in halved["data"].items()}

@@ -13,8 +13,15 @@ from pathlib import Path
 import pytest
 
 from kapy import __version__
-from kapy.apps.presence import Presence, announced, claimed
-from kapy.apps.service import Done, Launchd, NoSupervisor, Plan, Systemd, planned
+from kapy.apps.pidfile import PlaneRecord, announce, claim
+from kapy.apps.service import (
+    CompletedCommand,
+    Launchd,
+    NoSupervisor,
+    ServicePlan,
+    Systemd,
+    service_plan,
+)
 from kapy.apps.settings import Folder
 from kapy.cli.root import run
 
@@ -25,20 +32,20 @@ ODD = ("a b", "$HOME", "100%", 'say "x"', "back\\slash")
 class Fake:
     """A supervisor's commands, and their answers by their last words."""
 
-    def __init__(self, **answers: Done) -> None:
+    def __init__(self, **answers: CompletedCommand) -> None:
         self.asked: list[str] = []
         self._answers = answers
 
-    def __call__(self, command: Sequence[str]) -> Done:
+    def __call__(self, command: Sequence[str]) -> CompletedCommand:
         self.asked.append(" ".join(command))
         return next(
             (one for word, one in self._answers.items() if word.replace("_", "-") in command),
-            Done(0, ""),
+            CompletedCommand(0, ""),
         )
 
 
-def plan(folder: Path, name: str = "", *arguments: str) -> Plan:
-    return planned(name, Folder(folder), arguments, ENVIRON)
+def plan(folder: Path, name: str = "", *arguments: str) -> ServicePlan:
+    return service_plan(name, Folder(folder), arguments, ENVIRON)
 
 
 def test_credentials_of_the_terminal_stay_there(tmp_path: Path) -> None:
@@ -91,25 +98,25 @@ def test_a_unit_is_started_now_and_at_boot(tmp_path: Path) -> None:
         "systemctl --user restart kapy-lab.service",
         "loginctl enable-linger",
     ]
-    lonely = Fake(enable_linger=Done(1, "no"))
+    lonely = Fake(enable_linger=CompletedCommand(1, "no"))
     assert "sudo loginctl enable-linger $USER" in Systemd(tmp_path, lonely).start("lab")
-    broken = Fake(daemon_reload=Done(1, "Failed to connect to bus"))
+    broken = Fake(daemon_reload=CompletedCommand(1, "Failed to connect to bus"))
     with pytest.raises(NoSupervisor, match="daemon-reload failed: Failed to connect to bus"):
         Systemd(tmp_path, broken).start("lab")
 
 
 def test_the_state_of_a_unit(tmp_path: Path) -> None:
-    systemd = Systemd(tmp_path, Fake(is_active=Done(3, "failed")))
+    systemd = Systemd(tmp_path, Fake(is_active=CompletedCommand(3, "failed")))
     assert not systemd.state("").installed
     systemd.path("").parent.mkdir(parents=True)
     systemd.path("").write_bytes(b"")
     assert systemd.state("") == (True, False, "failed")
-    active = Systemd(tmp_path, Fake(is_active=Done(0, "active")))
+    active = Systemd(tmp_path, Fake(is_active=CompletedCommand(0, "active")))
     assert active.state("") == (True, True, "")
 
 
 def test_an_agent_of_launchd(tmp_path: Path) -> None:
-    fake = Fake(print=Done(0, "\tstate = running\n"))
+    fake = Fake(print=CompletedCommand(0, "\tstate = running\n"))
     launchd = Launchd(tmp_path, fake, uid=501)
     found = plistlib.loads(launchd.text(plan(tmp_path / "plane", "lab", *ODD)))
     assert found["Label"] == "io.x-k8s.cluster.kapy.lab"
@@ -136,7 +143,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KAPY_HOME", str(tmp_path / "kapy"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    fake = Fake(is_active=Done(0, "active"))
+    fake = Fake(is_active=CompletedCommand(0, "active"))
     monkeypatch.setattr(
         "kapy.apps.service.supervisor",
         lambda environ, home: Systemd(home / ".config", fake),
@@ -149,8 +156,8 @@ def test_install_status_and_uninstall(home: Path, capsys: pytest.CaptureFixture[
     assert run(["service", "install", "--name", "lab", "--", "--port", "7443"]) == 0
     assert '"--name" "lab" "--port" "7443"' in unit.read_text()
     folder = Folder(home / "kapy" / "lab")
-    presence = Presence(1, "https://127.0.0.1:7443", "kapy-lab", "k", "now", "0.0.1")
-    with claimed(folder), announced(folder, presence):
+    presence = PlaneRecord(1, "https://127.0.0.1:7443", "kapy-lab", "k", "now", "0.0.1")
+    with claim(folder), announce(folder, presence):
         capsys.readouterr()
         assert run(["service", "status", "--name", "lab"]) == 0
         said = capsys.readouterr().out
@@ -182,7 +189,7 @@ def test_what_kapy_up_does_not_take_is_refused(
 def test_a_plane_that_runs_otherwise_is_not_taken_over(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with claimed(Folder(home / "kapy" / "default")):
+    with claim(Folder(home / "kapy" / "default")):
         assert run(["service", "install"]) == 1
     assert "runs in" in capsys.readouterr().err
 

@@ -14,14 +14,16 @@ import pytest
 from kapy._aio.clock import EPOCH, loop_clock
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.tokens import ServiceTokens
-from kapy.apps.credentials import credentials
-from kapy.apps.presence import Presence, announced, claimed, is_claimed
+from kapy.apps.credentials import issue_credentials
+from kapy.apps.pidfile import PlaneRecord, announce, claim, is_claimed
 from kapy.apps.settings import Folder, Serving
-from kapy.cli.background import begun
-from kapy.cli.root import sentence
+from kapy.cli.background import start_plane
+from kapy.cli.root import error_message
 from kapy.kube.errors import KapyError
 
-HERE = Presence(os.getpid(), "https://127.0.0.1:1", "kapy", "config", "2026-01-01T00:00:00Z", "1")
+HERE = PlaneRecord(
+    os.getpid(), "https://127.0.0.1:1", "kapy", "config", "2026-01-01T00:00:00Z", "1"
+)
 
 
 def file(path: Path) -> None:
@@ -47,19 +49,19 @@ def below_a_file(path: Path) -> None:
 
 async def start(folder: Folder) -> None:
     """All that `kapy up` does with its folder."""
-    with claimed(folder):
+    with claim(folder):
         store = Store.open(folder.data)
         try:
             ServiceTokens(store, loop_clock(), folder.data).keys()
-            credentials(Serving(pki=folder.pki), EPOCH)
-            with announced(folder, HERE):
+            issue_credentials(Serving(pki=folder.pki), EPOCH)
+            with announce(folder, HERE):
                 pass
         finally:
             store.close()
 
 
 def said_by(error: BaseException) -> str:
-    said = sentence(error)
+    said = error_message(error)
     assert "report" not in said, said
     assert "\n" not in said
     return said
@@ -152,7 +154,7 @@ async def test_a_file_system_without_locks_is_said(
 def test_a_log_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "plane.log").mkdir()
     with pytest.raises(OSError, match=r"plane\.log") as refused:
-        asyncio.run(begun(Folder(tmp_path), []))
+        asyncio.run(start_plane(Folder(tmp_path), []))
     assert "move this one away" in said_by(refused.value)
 
 

@@ -21,9 +21,9 @@ from kapy._aio.clock import system_clock
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Label
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.cluster_progress import wait_until_available
 from kapy.apps.manifests import apply_manifests, sample
-from kapy.apps.progress import until_available
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -49,7 +49,7 @@ def say(**told: Any) -> None:
     sys.stdout.flush()
 
 
-async def live(plane: Plane, seed: int) -> None:
+async def live(plane: ManagementPlane, seed: int) -> None:
     """Write until killed: numbered objects, and ever other numbers of workers."""
     client, random = plane.client, Random(seed)
     say(found=await notes(client), planes=await planes(client))
@@ -68,7 +68,7 @@ async def live(plane: Plane, seed: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def settle(plane: Plane) -> None:
+async def settle(plane: ManagementPlane) -> None:
     """Let the fleet come to rest, and say what it is then."""
     client = plane.client
     found = await notes(client)
@@ -77,7 +77,7 @@ async def settle(plane: Plane) -> None:
     async with asyncio.timeout(60):
         while not await scaled(client):  # noqa: ASYNC110  (two kinds, and in a test)
             await asyncio.sleep(0.05)
-    await until_available(client, [CLUSTER], lambda *_: None, within=60)
+    await wait_until_available(client, [CLUSTER], lambda *_: None, within=60)
     machines = (await client.list(Machine, "default")).items
     nodes = [one.status.node_ref.name for one in machines if one.status.node_ref]
     say(

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from kapy.cli.flags import Command, Persistent, command, persistent, strings
-from kapy.cli.lazy import Lazy
+from kapy.cli.lazy import LazyGroup
 from kapy.cli.root import ROOT, run
 from tests.cli.surface import walk
 
@@ -28,7 +28,7 @@ def probe(name: str, force: bool, grouping: bool, infrastructure: tuple[str, ...
     SEEN.append((name, force, grouping, infrastructure, persistent()))
 
 
-GROUP = Lazy("group", commands_at={"probe": ("tests.cli.test_flags:probe", "Probe.")})
+GROUP = LazyGroup("group", commands_at={"probe": ("tests.cli.test_flags:probe", "Probe.")})
 
 
 @pytest.fixture(autouse=True)

@@ -58,6 +58,6 @@ def test_ctrl_c_at_any_import_prints_no_traceback(tmp_path: Path, arguments: lis
         cwd=tmp_path,
     )
     met = json.loads(results.read_text())
-    assert {name for name, _, _ in met} >= {"kapy.cli.main", "kapy.cli.quick"}
+    assert {name for name, _, _ in met} >= {"kapy.cli.main", "kapy.cli.fast_path"}
     ended = (-signal.SIGINT, 130)
     assert [one for one in met if one[1] not in ended or one[2].strip()] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.cli.api_warnings import Warned
+from kapy.cli.api_warnings import WarningPrinter
 from kapy.cli.root import run
 from kapy.clusterctl.move.journal import Begun, Journal, Mode, Place
 from kapy.kube.http import Reply, Request
@@ -80,7 +80,7 @@ async def test_warnings_of_servers_are_shown_once(hidden: str, shown: list[str])
     async def server(_: Request) -> Reply:
         return Reply(200, {}, {"warning": "\n".join(f'299 - "{one}"' for one in told)})
 
-    warned = Warned(server, hidden, seen.append)
+    warned = WarningPrinter(server, hidden, seen.append)
     await warned(Request("GET", "/"))
     await warned(Request("GET", "/"))
     assert seen == [f"[API Server Warning] {one}" for one in shown]

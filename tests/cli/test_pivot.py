@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.cli.pivot import Given, _after_forth
+from kapy.cli.pivot import PivotOptions, _hints_after_forward
 from kapy.cli.root import run
 from kapy.clusterctl.inventory import Installed
 from kapy.clusterctl.pivot.operation import Remains
@@ -14,7 +14,7 @@ from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Key
 
 CORE = Installed("cluster-api", ProviderType.CORE, "v1.14.0", "capi-system", built_in=True)
-GIVEN = Given("prod", "here.conf", "", "", "", False, False, 300, "auto")
+GIVEN = PivotOptions("prod", "here.conf", "", "", "", False, False, 300, "auto")
 
 
 @pytest.fixture(autouse=True)
@@ -50,13 +50,13 @@ def test_what_is_wrong_is_one_sentence(
 )
 def test_what_removes_the_rest_is_told(home: Path, folder: str, command: str) -> None:
     place = home / folder if folder else None
-    told = _after_forth(GIVEN, home / "prod.kubeconfig", place, Remains((), (CORE,)))
+    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Remains((), (CORE,)))
     assert f"Nothing needs it any more; {command.format(home=home)} removes it." == told[-1]
 
 
 def test_clusters_that_stay_keep_their_management_cluster(home: Path) -> None:
     left = Remains((Key("other", "shop"),), (CORE,))
-    told = _after_forth(GIVEN, home / "prod.kubeconfig", None, left)
+    told = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, left)
     assert told[-3:] == [
         "  Cluster other/shop",
         "  its providers (cluster-api)",

@@ -11,7 +11,7 @@ import pytest
 
 from kapy import __version__
 from kapy.cli.output import own_name
-from kapy.cli.root import run, sentence
+from kapy.cli.root import error_message, run
 from kapy.cli.tree import root_help
 from kapy.kube.errors import NotFound
 
@@ -187,10 +187,10 @@ def test_wrong_usage_is_exit_code_1(arguments: list[str]) -> None:
 
 def test_an_unexpected_error_has_no_traceback() -> None:
     group = ExceptionGroup("several", [ExceptionGroup("more", [NotFound("not there")])])
-    assert sentence(group) == "not there"
-    assert sentence(ValueError("x")) == "unexpected ValueError: x (KAPY_DEBUG=1 shows where; " + (
-        "please report it)"
-    )
+    assert error_message(group) == "not there"
+    assert error_message(
+        ValueError("x")
+    ) == "unexpected ValueError: x (KAPY_DEBUG=1 shows where; " + ("please report it)")
 
 
 @pytest.mark.parametrize("found", ["/usr/bin/kapy", None])

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Key
@@ -45,7 +45,9 @@ def answering(*answers: Answer) -> Iterator[tuple[Client, list[str]]]:
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    transport = Blocking(Kubeconfig(f"http://127.0.0.1:{server.server_port}/p", token="t"))
+    transport = BlockingApiTransport(
+        Kubeconfig(f"http://127.0.0.1:{server.server_port}/p", token="t")
+    )
     try:
         yield Client(transport), asked
     finally:
@@ -61,14 +63,14 @@ NOTE = {"metadata": {"name": "a b"}}
 @pytest.mark.sockets
 def test_it_answers_as_the_asynchronous_one_does() -> None:
     with answering((200, {}, NOTE)) as (client, asked):
-        assert run(client.get(CONFIG_MAPS, Key("x", "a b"))) == NOTE
+        assert run_without_loop(client.get(CONFIG_MAPS, Key("x", "a b"))) == NOTE
     assert asked == ["/p/api/v1/namespaces/x/configmaps/a%20b Bearer t"]
 
 
 @pytest.mark.sockets
 def test_an_overloaded_server_is_asked_again() -> None:
     with answering((429, {"Retry-After": "0"}, {}), (200, {}, NOTE)) as (client, asked):
-        assert run(client.get(CONFIG_MAPS, Key("x", "a"))) == NOTE
+        assert run_without_loop(client.get(CONFIG_MAPS, Key("x", "a"))) == NOTE
     assert len(asked) == 2
 
 
@@ -76,10 +78,14 @@ def test_an_overloaded_server_is_asked_again() -> None:
 def test_a_refusal_is_its_error() -> None:
     status = {"kind": "Status", "message": "not there"}
     with answering((404, {}, status)) as (client, _), pytest.raises(NotFound, match="not there"):
-        run(client.get(CONFIG_MAPS, Key("x", "a")))
+        run_without_loop(client.get(CONFIG_MAPS, Key("x", "a")))
 
 
 @pytest.mark.sockets
 def test_nobody_there_is_unreachable() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: Connection refused"):
-        run(Client(Blocking(Kubeconfig("http://127.0.0.1:1"))).get(CONFIG_MAPS, Key("x", "a")))
+        run_without_loop(
+            Client(BlockingApiTransport(Kubeconfig("http://127.0.0.1:1"))).get(
+                CONFIG_MAPS, Key("x", "a")
+            )
+        )

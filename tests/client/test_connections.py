@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kapy.client.blocking import Blocking
+from kapy.client.blocking import BlockingApiTransport
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
@@ -44,10 +44,10 @@ class Kept:
 
 
 @asynccontextmanager
-async def kept() -> AsyncIterator[tuple[Kept, Https]]:
+async def kept() -> AsyncIterator[tuple[Kept, ApiTransport]]:
     server = Kept()
     listening = await asyncio.start_server(server, "127.0.0.1", 0)
-    there = Https(Kubeconfig(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"))
+    there = ApiTransport(Kubeconfig(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"))
     try:
         yield server, there
     finally:
@@ -95,7 +95,7 @@ async def test_who_does_not_answer_in_time_is_given_up_on() -> None:
 @pytest.mark.sockets
 async def test_the_kernel_looks_whether_the_other_side_of_a_silent_watch_is_there() -> None:
     async with plane() as address:
-        there = Https(access(address))
+        there = ApiTransport(access(address))
         since = (await Client(there).list(CONFIG_MAPS)).resource_version
         query = {"watch": "true", "resourceVersion": since}
         body: Any = (await there(Request("GET", "/api/v1/configmaps", query))).body
@@ -135,7 +135,7 @@ async def test_a_name_of_a_certificate_counts_behind_a_proxy_too(scheme: str) ->
     async with plane() as address, proxy() as (url, asked), over_tls(url) as secure:
         way = url if scheme == "http" else secure
         named = replace(access(address), proxy=way, tls_server_name="plane.example")
-        there = Https(named)
+        there = ApiTransport(named)
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
         assert len(asked) == 1
         await there.aclose()
@@ -144,7 +144,7 @@ async def test_a_name_of_a_certificate_counts_behind_a_proxy_too(scheme: str) ->
 @pytest.mark.sockets
 async def test_a_wrong_name_is_not_trusted_behind_a_proxy_either() -> None:
     async with plane() as address, proxy() as (url, _):
-        there = Https(replace(access(address), proxy=url, tls_server_name="another.example"))
+        there = ApiTransport(replace(access(address), proxy=url, tls_server_name="another.example"))
         with pytest.raises(Unreachable, match=r"not trusted: .*another\.example"):
             await there(Request("GET", "/api/v1/configmaps"))
         await there.aclose()
@@ -196,13 +196,13 @@ async def test_names_are_left_to_a_socks_proxy() -> None:
         named = replace(
             access(address.replace("127.0.0.1", "plane.example")), proxy=url.replace("5", "5h", 1)
         )
-        there = Https(named)
+        there = ApiTransport(named)
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
         assert (await there.probe(ASK)).status == 200
         await there.aclose()
 
         def of_command() -> int:
-            one = Blocking(replace(named, proxy=url))
+            one = BlockingApiTransport(replace(named, proxy=url))
             try:
                 return asyncio.run(one(Request("GET", "/api/v1/configmaps"))).status
             finally:
@@ -219,7 +219,7 @@ async def test_a_socks_proxy_that_does_not_let_through_is_told() -> None:
             (url, "[Rr]efused"),
             ("socks5://127.0.0.1:9", "proxy cannot be reached"),
         ):
-            there = Https(Kubeconfig("https://plane.example:6443", proxy=way))
+            there = ApiTransport(Kubeconfig("https://plane.example:6443", proxy=way))
             with pytest.raises(Unreachable, match=words) as caught:
                 await there(ASK)
             assert "s3cret" not in str(caught.value)

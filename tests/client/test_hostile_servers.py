@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from kapy.client import client as client_module
 from kapy.client import https
 from kapy.client.client import Client
-from kapy.client.concatenated import Concatenated
+from kapy.client.json_stream import JsonStream
 from kapy.client.lines import Lines
 from kapy.client.reply import document_of, failure_of
 from kapy.kube.errors import KapyError, ServerError, Unreachable
@@ -97,7 +97,7 @@ NONSENSE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", NONSENSE)
 def test_an_answer_without_sense_is_a_failure_of_the_server(what: str) -> None:
-    body = https._decoded(NONSENSE[what], {"content-type": "application/json"})
+    body = https._decode(NONSENSE[what], {"content-type": "application/json"})
     with pytest.raises(ServerError):
         document_of(Reply(200, body))
     assert failure_of(Reply(500, body)).status()["code"] == 500
@@ -150,7 +150,7 @@ async def test_a_list_without_sense_is_a_failure_of_the_server(what: str) -> Non
 
 
 async def test_pages_that_are_always_new_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "MOST_PAGES", 7)
+    monkeypatch.setattr(client_module, "MAX_PAGES", 7)
     numbers = iter(range(1000))
 
     def page() -> Any:
@@ -189,7 +189,7 @@ async def test_an_event_without_sense_is_a_failure_of_the_server(what: str) -> N
 async def test_an_event_is_read_up_to_a_bound(
     begin: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(https, "LARGEST_EVENT", 1 << 16)
+    monkeypatch.setattr(https, "MAX_EVENT_BYTES", 1 << 16)
 
     async def answer(_: asyncio.StreamReader, writer: Writer) -> None:
         writer.write(CHUNKED + b"%x\r\n%b\r\n" % (len(begin), begin))
@@ -212,7 +212,7 @@ def test_a_line_is_collected_up_to_a_bound() -> None:
 
 
 def test_a_document_is_collected_up_to_a_bound() -> None:
-    events = Concatenated(b'{"a":"', 100)
+    events = JsonStream(b'{"a":"', 100)
     events.feed(b"x" * 80)
     assert events.next() is None
     events.feed(b"x" * 80)
@@ -239,13 +239,13 @@ def test_documents_are_found_in_whatever_pieces_they_come(
 ) -> None:
     texts = (json.dumps(one, ensure_ascii=False) for one in wanted)
     content = between.join(texts).encode()
-    events, found = Concatenated(b"", 1 << 20), []
+    events, found = JsonStream(b"", 1 << 20), []
     for at in range(0, len(content), piece):
         events.feed(content[at : at + piece])
         while (one := events.next()) is not None:
             found.append(one)
     assert found == wanted
-    assert not events.rest
+    assert not events.has_rest
 
 
 def test_a_long_list_is_decoded_in_pieces() -> None:

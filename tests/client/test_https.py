@@ -19,10 +19,10 @@ from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
-from kapy.client.no_answer import why_no_answer
+from kapy.client.no_answer import describe_failure
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Expired, NotFound, Unreachable
 from kapy.kube.http import Request
@@ -81,7 +81,7 @@ async def plane() -> AsyncIterator[str]:
 @asynccontextmanager
 async def connected() -> AsyncIterator[Client]:
     async with plane() as address:
-        transport = Https(access(address))
+        transport = ApiTransport(access(address))
         client = Client(transport)
         try:
             with suppress(AlreadyExists):
@@ -130,7 +130,7 @@ async def proxy(answer: bytes = b"HTTP/1.1 200 OK\r\n\r\n") -> AsyncIterator[tup
 @asynccontextmanager
 async def peer(
     answer: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-) -> AsyncIterator[Https]:
+) -> AsyncIterator[ApiTransport]:
     """A transport to a server that answers each connection as it likes."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -142,7 +142,7 @@ async def peer(
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = Https(Kubeconfig(f"http://127.0.0.1:{port}"), timeout=1.0)
+    transport = ApiTransport(Kubeconfig(f"http://127.0.0.1:{port}"), timeout=1.0)
     try:
         yield transport
     finally:
@@ -221,7 +221,7 @@ async def test_many_watches_and_requests_share_one_transport() -> None:
 @pytest.mark.sockets
 async def test_a_server_of_another_authority_is_not_trusted() -> None:
     async with plane() as address:
-        stranger = Https(
+        stranger = ApiTransport(
             Kubeconfig(address, other_authority().certificate, admin().certificate, admin().key)
         )
         with pytest.raises(Unreachable, match="not trusted"):
@@ -233,11 +233,11 @@ async def test_a_server_of_another_authority_is_not_trusted() -> None:
 async def test_the_name_in_the_certificate_may_be_another_than_the_address() -> None:
     async with plane() as address:
         local = address.replace("127.0.0.1", "localhost")
-        refused = Https(access(local))
+        refused = ApiTransport(access(local))
         with pytest.raises(Unreachable):
             await refused(Request("GET", "/api/v1/configmaps"))
         await refused.aclose()
-        named = Https(
+        named = ApiTransport(
             Kubeconfig(
                 local,
                 authority().certificate,
@@ -258,13 +258,13 @@ def test_unusable_credentials_are_said_in_one_sentence(
 ) -> None:
     certificate = certificate or admin().certificate
     with pytest.raises(KubeconfigError, match="cannot be used") as caught:
-        Https(Kubeconfig("https://x", authority().certificate, certificate, key))
+        ApiTransport(Kubeconfig("https://x", authority().certificate, certificate, key))
     assert "PRIVATE" not in str(caught.value)
 
 
 @pytest.mark.sockets
 async def test_nobody_at_the_address_is_unreachable() -> None:
-    transport = Https(Kubeconfig("http://127.0.0.1:1"))
+    transport = ApiTransport(Kubeconfig("http://127.0.0.1:1"))
     with pytest.raises(Unreachable, match=r"cannot reach 127\.0\.0\.1:1"):
         await transport(Request("GET", "/version"))
     await transport.aclose()
@@ -340,7 +340,7 @@ async def test_a_failure_and_its_patience_come_through() -> None:
 @pytest.mark.sockets
 async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
     async with plane() as address, proxy() as (url, asked):
-        there = Https(replace(access(address), proxy=url))
+        there = ApiTransport(replace(access(address), proxy=url))
         assert (await there(Request("GET", "/api/v1/configmaps"))).status == 200
         assert asked == [f"CONNECT {address.removeprefix('https://')} HTTP/1.1"]
         await there.aclose()
@@ -357,7 +357,7 @@ async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
 async def test_a_proxy_that_does_not_let_through_is_told(answer: bytes, words: str) -> None:
     async with plane() as address, proxy(answer) as (url, _):
         url = url if answer else "http://127.0.0.1:9"
-        there = Https(replace(access(address), proxy=url))
+        there = ApiTransport(replace(access(address), proxy=url))
         with pytest.raises(Unreachable, match=words):
             await there(Request("GET", "/api/v1/configmaps"))
         await there.aclose()
@@ -372,10 +372,10 @@ def test_lines_are_cut_wherever_the_chunks_end() -> None:
             while (line := lines.next()) is not None:
                 found.append(line)
         assert found == [b'{"a":1}', b'{"b":2}\r']
-        assert lines.rest
+        assert lines.has_rest
         lines.feed(b"}\n")
         assert lines.next() == b'{"c":3}'
-        assert not lines.rest
+        assert not lines.has_rest
 
 
 @pytest.mark.parametrize(
@@ -388,4 +388,4 @@ def test_lines_are_cut_wherever_the_chunks_end() -> None:
 )
 def test_why_a_connection_failed_is_never_empty(error: OSError, said: str) -> None:
     key = aiohttp.client_reqrep.ConnectionKey("h", 1, True, True, None, None, None)
-    assert why_no_answer(aiohttp.ClientConnectorError(key, error)) == said
+    assert describe_failure(aiohttp.ClientConnectorError(key, error)) == said

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from kapy.client.client import Client, over_network
-from kapy.client.intercept import NO_ANSWER, Counted, Interceptor
-from kapy.client.pacing import Paced
+from kapy.client.intercept import NO_ANSWER, Interceptor, RequestCounter
+from kapy.client.rate_limit import RateLimited
 from kapy.kube import Key
 from kapy.kube.errors import NotFound, Unreachable
 from kapy.kube.http import Reply, Request
@@ -31,7 +31,7 @@ class Remote:
 
 async def test_a_wrapped_transport_is_still_what_it_was() -> None:
     remote = Remote()
-    wrapped = Counted(Interceptor(remote))
+    wrapped = RequestCounter(Interceptor(remote))
     assert over_network(wrapped)
     assert wrapped.host == "plane:6443"
     await wrapped(Request("GET", "/"))
@@ -44,7 +44,7 @@ async def test_a_wrapped_transport_is_still_what_it_was() -> None:
 
 async def test_requests_are_counted_by_verb_and_outcome() -> None:
     server = FakeServer()
-    counted = Counted(server)
+    counted = RequestCounter(server)
     client = Client(counted)
     await client.create(WIDGETS, widget("a"))
     await client.get(WIDGETS, Key("default", "a"))
@@ -73,12 +73,12 @@ class Probed(Remote):
 
 async def test_a_probe_goes_the_cheapest_way_that_it_is_let() -> None:
     ask = Request("GET", "/version")
-    paced = Paced(Probed(), qps=1, burst=1)
+    paced = RateLimited(Probed(), qps=1, burst=1)
     assert (await paced.probe(ask)).body == {"probed": "/version"}
-    counted = Counted(paced)
+    counted = RequestCounter(paced)
     assert (await counted.probe(ask)).body == {}, "nothing goes past whoever does not let it"
     assert counted.counts == {("GET", 200): 1}
-    assert (await Paced(Remote(), qps=1, burst=1).probe(ask)).body == {}
+    assert (await RateLimited(Remote(), qps=1, burst=1).probe(ask)).body == {}
 
 
 async def test_a_server_that_wants_to_be_asked_less_is_probed_all_the_same() -> None:
@@ -86,7 +86,7 @@ async def test_a_server_that_wants_to_be_asked_less_is_probed_all_the_same() -> 
         async def __call__(self, request: Request) -> Reply:
             return Reply(429, {}, {"retry-after": "60"})
 
-    paced, loop = Paced(Busy(), qps=20, burst=30), asyncio.get_running_loop()
+    paced, loop = RateLimited(Busy(), qps=20, burst=30), asyncio.get_running_loop()
     began = loop.time()
     await paced(Request("GET", "/api"))
     assert (await paced.probe(Request("GET", "/version"))).status == 200

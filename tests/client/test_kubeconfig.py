@@ -12,7 +12,7 @@ from kapy.client.kubeconfig import (
     Kubeconfig,
     KubeconfigError,
     access,
-    merged,
+    merge,
     parse,
     with_context,
     without_context,
@@ -55,7 +55,7 @@ def test_a_context_is_replaced_and_removed_and_the_rest_stays_as_it_is() -> None
 def test_merging_keeps_whoever_names_something_first() -> None:
     one = with_context({}, "a", OURS)
     two = with_context(with_context({}, "a", TOKEN), "b", TOKEN)
-    both = merged([one, two])
+    both = merge([one, two])
     assert access(both) == OURS
     assert access(both, context="b") == TOKEN
 

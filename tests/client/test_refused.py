@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.serving.tls import show
-from kapy.client.blocking import Blocking
+from kapy.client.blocking import BlockingApiTransport
 from kapy.client.exec_plugin import Credential
 from kapy.client.expiry import Expiry
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document, pki
 from kapy.kube.errors import Unreachable
@@ -80,15 +80,15 @@ def shown(certificate_days: int | None = None, token: str = "") -> Credential:
     ],
 )
 def test_what_has_ended_is_seen(credential: Credential, ended: str) -> None:
-    found = Expiry(credential).ended(NOON)
+    found = Expiry(credential).expired_part(NOON)
     assert ended in found
     assert bool(found) is bool(ended)
 
 
 def test_a_refusal_is_told_with_what_has_ended() -> None:
     refused = Reply(401, {"kind": "Status", "message": "Unauthorized", "code": 401}, {"x": "1"})
-    assert Expiry(shown(1)).explained(refused, NOON) is refused
-    found = Expiry(shown(-1)).explained(refused, NOON)
+    assert Expiry(shown(1)).explain_refusal(refused, NOON) is refused
+    found = Expiry(shown(-1)).explain_refusal(refused, NOON)
     assert (found.status, found.headers) == (401, {"x": "1"})
     assert isinstance(found.body, dict)
     assert found.body["message"] == (
@@ -100,7 +100,7 @@ def test_a_refusal_is_told_with_what_has_ended() -> None:
 async def server(context: ssl.SSLContext) -> AsyncIterator[str]:
     here = Server.open(None, clock=system_clock)
     async with (
-        running(server=here.run),
+        run_services(server=here.run),
         listen(Application(here), tls=context) as (host, port),
     ):
         yield f"https://{host}:{port}"
@@ -115,14 +115,16 @@ async def test_certificates_that_ended_on_either_side_are_told_until_there_are_n
     context = server_context(old.certificate, old.key, ca.certificate)
     async with server(context) as url:
         access = Kubeconfig(url, ca.certificate, new.certificate, new.key)
-        there = Https(access)
+        there = ApiTransport(access)
         with pytest.raises(Unreachable, match="not trusted: certificate has expired"):
             await there(ASK)
         show(context, new.certificate, new.key)
         assert (await there(ASK)).status == 200
         await there.aclose()
 
-        ended = Https(replace(access, client_certificate=old.certificate, client_key=old.key))
+        ended = ApiTransport(
+            replace(access, client_certificate=old.certificate, client_key=old.key)
+        )
         with pytest.raises(Unreachable, match=r"\(the client certificate ended at "):
             await ended(ASK)
         await ended.aclose()
@@ -145,13 +147,13 @@ async def test_a_token_that_ended_is_told_to_commands_and_programs() -> None:
     access = Kubeconfig(url, token=token({"exp": 0}))
 
     def of_command() -> Reply:
-        one = Blocking(access)
+        one = BlockingApiTransport(access)
         try:
             return asyncio.run(one(ASK))
         finally:
             one.close()
 
-    there = Https(access)
+    there = ApiTransport(access)
     loop = asyncio.get_running_loop()
     for reply in (await there(ASK), await loop.run_in_executor(None, of_command)):
         assert isinstance(reply.body, dict)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kapy.client import kubeconfig_files as files
-from kapy.client.blocking import Blocking
-from kapy.client.exec_plugin import VERSIONS, ExecPlugin, NoCredentials, executed
-from kapy.client.https import Https
+from kapy.client.blocking import BlockingApiTransport
+from kapy.client.exec_plugin import VERSIONS, ExecPlugin, NoCredentials, run_plugin
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, parse
 from kapy.client.proxies import proxy_for
 from kapy.client.renewal import Renewal
@@ -52,7 +52,7 @@ def credential(status: Document) -> str:
     return json.dumps({"apiVersion": VERSION, "kind": "ExecCredential", "status": status})
 
 
-def later(transport: Https, seconds: float) -> None:
+def later(transport: ApiTransport, seconds: float) -> None:
     """Let seconds pass for the credentials of a transport."""
     renewal = transport._renewal
     assert renewal is not None
@@ -93,7 +93,7 @@ async def test_a_program_is_asked_once_and_again_when_the_server_refuses(tmp_pat
     tokens = {"one"}
     plugin = program(tmp_path, {"token": "one"}, {"token": "two"})
     async with accepting(tokens) as (address, shown):
-        there = Https(Kubeconfig(address, exec=plugin))
+        there = ApiTransport(Kubeconfig(address, exec=plugin))
         replies = await asyncio.gather(*(there(ASK) for _ in range(5)))
         assert {one.status for one in replies} == {200}
         assert len(runs(tmp_path)) == 1
@@ -117,7 +117,7 @@ async def test_a_program_that_takes_longer_than_who_asks_is_heard_by_the_next(
 ) -> None:
     plugin = program(tmp_path, {"token": "one"}, more="sleep 0.4")
     async with accepting({"one"}) as (address, shown):
-        there = Https(Kubeconfig(address, exec=plugin))
+        there = ApiTransport(Kubeconfig(address, exec=plugin))
         for _ in range(2):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.1):
@@ -155,7 +155,7 @@ async def test_a_program_may_give_a_client_certificate(tmp_path: Path) -> None:
     plugin = program(tmp_path, ended, pair)
     async with plane() as address:
         bare = replace(access(address), client_certificate=b"", client_key=b"", exec=plugin)
-        there = Https(bare)
+        there = ApiTransport(bare)
         request = Request("GET", "/api/v1/configmaps")
         assert (await there(request)).status == 401
         later(there, 60)
@@ -166,7 +166,7 @@ async def test_a_program_may_give_a_client_certificate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_program_speaks_the_version_that_it_is_asked_in(tmp_path: Path, version: str) -> None:
     answer = credential({"token": "one"}).replace(VERSION, version)
-    assert executed(replace(program(tmp_path, answer), api_version=version)).token == "one"
+    assert run_plugin(replace(program(tmp_path, answer), api_version=version)).token == "one"
     assert json.loads(runs(tmp_path)[0].split()[0])["apiVersion"] == version
 
 
@@ -185,13 +185,13 @@ def test_what_a_program_did_wrong_is_said(
     tmp_path: Path, answer: str, more: str, words: str
 ) -> None:
     with pytest.raises(NoCredentials, match=words) as caught:
-        executed(program(tmp_path, answer, more=more))
+        run_plugin(program(tmp_path, answer, more=more))
     assert "s3cret" not in str(caught.value)
 
 
 def test_a_program_that_is_not_there_is_named_with_the_way_to_get_it() -> None:
     with pytest.raises(NoCredentials, match=r"/nowhere/login, .* \(get it from us\)"):
-        executed(ExecPlugin(VERSION, "/nowhere/login", hint="get it from us"))
+        run_plugin(ExecPlugin(VERSION, "/nowhere/login", hint="get it from us"))
 
 
 def config(user: Document, **cluster: object) -> str:
@@ -277,7 +277,7 @@ async def test_a_token_file_is_read_again_after(tmp_path: Path, first: str) -> N
     found = files.load([tmp_path / "config"])
     assert found.token == "old"
     async with accepting(tokens) as (address, shown):
-        there = Https(replace(found, server=address))
+        there = ApiTransport(replace(found, server=address))
         (tmp_path / "token").write_text("new\n")
         later(there, 61 if first == "a minute" else 6)
         assert (await there(ASK)).status == 200
@@ -301,7 +301,7 @@ async def test_a_certificate_that_is_renewed_in_its_file_is_used(tmp_path: Path)
             client_certificate_file=str(certificate),
             client_key_file=str(key),
         )
-        there, request = Https(named), Request("GET", "/api/v1/configmaps")
+        there, request = ApiTransport(named), Request("GET", "/api/v1/configmaps")
         assert (await there(request)).status == 403
         certificate.write_bytes(admin().certificate)
         later(there, 61)
@@ -349,7 +349,7 @@ async def test_short_commands_go_through_the_proxy_and_run_the_program(tmp_path:
         bare = replace(access(address), client_certificate=b"", client_key=b"", exec=plugin)
 
         def ask() -> int:
-            there = Blocking(replace(bare, proxy=url))
+            there = BlockingApiTransport(replace(bare, proxy=url))
             try:
                 return asyncio.run(there(Request("GET", "/api/v1/configmaps"))).status
             finally:
@@ -367,7 +367,7 @@ async def test_nothing_is_sent_without_credentials() -> None:
 
     async with peer(answer) as there:
         plugin = ExecPlugin(VERSION, "/nowhere/login")
-        without = Https(Kubeconfig(there._base, exec=plugin))
+        without = ApiTransport(Kubeconfig(there._base, exec=plugin))
         with pytest.raises(NoCredentials, match="No such file"):
             await without(ASK)
         await without.aclose()

@@ -24,7 +24,7 @@ from kapy.containers import (
     PortInUse,
 )
 from kapy.containers.archive import archive_of
-from kapy.containers.commands import OUTPUT
+from kapy.containers.commands import MAX_OUTPUT_BYTES
 from kapy.containers.records import engine_info_of
 from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
@@ -194,9 +194,9 @@ async def test_gives_a_command_its_whole_input(engine: Engine, server: EngineSer
 
 
 async def test_keeps_the_end_of_a_long_output(engine: Engine, server: EngineServer) -> None:
-    server.run = lambda _: (0, b"a" * 3 * OUTPUT + b"the end", b"")
+    server.run = lambda _: (0, b"a" * 3 * MAX_OUTPUT_BYTES + b"the end", b"")
     found = await engine.run("t1", ["yes"])
-    assert len(found.stdout) == OUTPUT
+    assert len(found.stdout) == MAX_OUTPUT_BYTES
     assert found.stdout.endswith("athe end")
 
 
@@ -242,7 +242,7 @@ async def test_a_name_of_an_image_leads_to_no_other_path(
     with pytest.raises(ImageUnavailable, match="is no name of an image"):
         await engine.ensure_image(image)
     with pytest.raises(ImageUnavailable, match="is no name of an image"):
-        async with engine.saved(image) as pieces:
+        async with engine.save(image) as pieces:
             await anext(pieces)
     assert {one.path for one in server.asked} <= {"/version"}
 

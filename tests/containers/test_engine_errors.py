@@ -16,7 +16,7 @@ from kapy.containers import (
     NotPermitted,
     engine_address,
 )
-from kapy.containers.errors import LONGEST, pull_failed, refused, unreachable
+from kapy.containers.errors import MAX_QUOTED, pull_failed, request_error, unreachable
 from kapy.containers.records import EngineInfo
 
 
@@ -62,7 +62,7 @@ def test_podmans_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_refusals(message: str, error: type[EngineError], remedy: str) -> None:
-    found = refused("start container a", 500, message)
+    found = request_error("start container a", 500, message)
     assert type(found) is error
     assert remedy in str(found)
     assert "start container a" in str(found)
@@ -73,9 +73,9 @@ def test_a_pull_onto_a_full_disk_is_a_full_disk() -> None:
 
 
 def test_what_an_engine_says_is_one_bounded_line() -> None:
-    found = str(refused("start a", 500, "first\nsecond " + "x" * 10_000))
+    found = str(request_error("start a", 500, "first\nsecond " + "x" * 10_000))
     assert "first second" in found
-    assert len(found) < LONGEST + 100
+    assert len(found) < MAX_QUOTED + 100
 
 
 def test_a_socket_of_somebody_else() -> None:
@@ -108,7 +108,7 @@ async def test_certificates_that_are_missing(
 
 
 def test_an_engine_that_wants_tls() -> None:
-    found = refused("ask", 400, "Client sent an HTTP request to an HTTPS server.")
+    found = request_error("ask", 400, "Client sent an HTTP request to an HTTPS server.")
     assert isinstance(found, EngineUnreachable)
     assert "DOCKER_TLS_VERIFY=1" in str(found)
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 import pytest
 
 from kapy.containers import Container, Engine, EngineError, EngineUnreachable, File, Session
-from kapy.containers.answers import LARGEST_TEXT
-from kapy.containers.commands import OUTPUT
+from kapy.containers.bounded_response import MAX_TEXT_BYTES
+from kapy.containers.commands import MAX_OUTPUT_BYTES
+from kapy.containers.cooperative_lines import LINES_PER_TURN
 from kapy.containers.engine import LARGEST_FILE
-from kapy.containers.pulling import LAYERS, PullProgress
+from kapy.containers.pull_progress import MAX_LAYERS, PullProgress
 from kapy.containers.sessions import FRAME
-from kapy.containers.turns import TURN
 
 pytestmark = pytest.mark.sockets
 
@@ -120,7 +120,7 @@ OPERATIONS: Final[Mapping[str, Callable[[Engine], Awaitable[object]]]] = {
     "image": lambda engine: engine.image("a"),
     "pull": lambda engine: engine.pull("a"),
     "load": lambda engine: engine.load(io.BytesIO(b"x")),
-    "save": lambda engine: _all(engine.saved("a")),
+    "save": lambda engine: _all(engine.save("a")),
     "follow": lambda engine: engine.follow("label", _ignore),
     "network": lambda engine: engine.network("a"),
     "create network": lambda engine: engine.create_network("a", {}),
@@ -191,11 +191,11 @@ def _tar_header(size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
 
 
 ENDLESS: Final[Mapping[str, tuple[str, bytes, int, str]]] = {
-    "containers": (JSON, b"", LARGEST_TEXT, "has more than 4 MiB"),
+    "containers": (JSON, b"", MAX_TEXT_BYTES, "has more than 4 MiB"),
     "read file": ("application/x-tar", _tar_header(1 << 40), LARGEST_FILE, "more than 32 MiB"),
-    "pull": (JSON, b'{"status": "', LARGEST_TEXT, "no answer of a container engine"),
-    "follow": (JSON, b'{"Actor": "', LARGEST_TEXT, "no answer of a container engine"),
-    "load": (JSON, b'{"stream": "', LARGEST_TEXT, "no answer of a container engine"),
+    "pull": (JSON, b'{"status": "', MAX_TEXT_BYTES, "no answer of a container engine"),
+    "follow": (JSON, b'{"Actor": "', MAX_TEXT_BYTES, "no answer of a container engine"),
+    "load": (JSON, b'{"stream": "', MAX_TEXT_BYTES, "no answer of a container engine"),
 }
 """By operation: what an answer begins with that goes on for a TiB, and bytes after which it ends
 in an error."""
@@ -318,7 +318,7 @@ async def test_a_reader_that_waits_stops_the_engine(framing: tuple[FrameServer, 
     async with engine.follow_command("a", ["x"]) as pieces:
         async for piece in pieces:
             read += len(piece)
-            if read > OUTPUT:
+            if read > MAX_OUTPUT_BYTES:
                 break
         for _ in range(100):
             await asyncio.sleep(0)
@@ -331,7 +331,7 @@ async def test_what_a_reader_of_an_output_raises_is_its_own(
 ) -> None:
     server, engine = odd
     server.answer = _json({"Config": {"Tty": True}})
-    context = engine.saved("a") if operation == "save" else engine.output("a")
+    context = engine.save("a") if operation == "save" else engine.output("a")
 
     async def read() -> None:
         async with context as pieces:
@@ -373,7 +373,7 @@ async def test_lines_without_an_end_leave_the_event_loop_its_turns(
     odd: tuple[OddServer, Engine], operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, engine = odd
-    server.answer = _full(b'{"id": "1"}\n' * (20 * TURN))
+    server.answer = _full(b'{"id": "1"}\n' * (20 * LINES_PER_TURN))
     turns = 0
     most = 0
     since = 0
@@ -394,26 +394,26 @@ async def test_lines_without_an_end_leave_the_event_loop_its_turns(
         take(PullProgress(""), event)
         return Container(id="", name="", image="", state="")
 
-    monkeypatch.setattr(PullProgress, "take", take)
+    monkeypatch.setattr(PullProgress, "update", take)
     monkeypatch.setattr("kapy.containers.engine.event_container_of", told)
     async with asyncio.TaskGroup() as group:
         turning = group.create_task(turn())
         await OPERATIONS[operation](engine)
         turning.cancel()
-    assert 0 < most <= TURN
+    assert 0 < most <= LINES_PER_TURN
 
 
 def test_the_work_for_a_message_of_a_pull_does_not_grow_with_its_layers() -> None:
     progress = PullProgress("a:1")
-    for number in range(2 * LAYERS):
-        progress.take({"id": f"{number}" + "x" * 10_000, "status": "Downloading"})
-        progress.take({"id": "x", "status": "Downloading", "progressDetail": {"total": 10**4000}})
-        progress.take({"id": f"{number}", "status": "Pulling fs layer"})
-    assert progress.take({"id": "1", "status": "Pull complete"}) == (
-        f"pulling image a:1: 1 of {LAYERS} layers"
+    for number in range(2 * MAX_LAYERS):
+        progress.update({"id": f"{number}" + "x" * 10_000, "status": "Downloading"})
+        progress.update({"id": "x", "status": "Downloading", "progressDetail": {"total": 10**4000}})
+        progress.update({"id": f"{number}", "status": "Pulling fs layer"})
+    assert progress.update({"id": "1", "status": "Pull complete"}) == (
+        f"pulling image a:1: 1 of {MAX_LAYERS} layers"
     )
     detail = {"current": 2_000_000, "total": 9_000_000}
     for _ in range(2):
-        line = progress.take({"id": "1", "status": "Downloading", "progressDetail": detail})
-        assert line in ("", f"pulling image a:1: 1 of {LAYERS} layers, 2 of 9 MB")
+        line = progress.update({"id": "1", "status": "Downloading", "progressDetail": detail})
+        assert line in ("", f"pulling image a:1: 1 of {MAX_LAYERS} layers, 2 of 9 MB")
     assert progress._sizes == [2_000_000, 9_000_000]

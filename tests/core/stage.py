@@ -26,7 +26,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.client.client import Client
 from kapy.core.cluster.controller import add_to as add_clusters
 from kapy.core.clusterresourceset.controller import add_to as add_resource_sets
@@ -412,7 +412,7 @@ async def default_namespace(client: Client) -> None:
 async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncIterator[Stage]:
     """Core's controllers, running."""
     clock = loop_clock()
-    server = Server.open(None, clock=clock, admission=(Rules(gates),))
+    server = Server.open(None, clock=clock, admission=(AdmissionRules(gates),))
     workload = Server.open(None, clock=clock)
     workload.plane.kubelets = False  # nobody runs its pods: they end at once
     accompany(workload)

@@ -22,7 +22,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig_files import load
 from kapy.conditions import is_true, message_of
 from kapy.kube import Document, Key, pki
@@ -127,7 +127,7 @@ class Herders:
 
     @asynccontextmanager
     async def story(self) -> AsyncIterator[Story]:
-        transport = Https(load([self.shell.home / ".kube" / "config"]))
+        transport = ApiTransport(load([self.shell.home / ".kube" / "config"]))
         try:
             yield Story(Client(transport), own_kinds())
         finally:

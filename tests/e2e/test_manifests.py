@@ -16,8 +16,8 @@ from kapy.api.kinds import KINDS, STORED
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document, duration
@@ -47,7 +47,9 @@ class Trusting(Authentication):
 async def kubectl_of_a_server(documents: list[Document]) -> AsyncIterator[Kubectl]:
     """kubectl, and a server that knows our kinds and those that documents refer to, and has no
     controllers that would change anything."""
-    server = Server.open(None, clock=system_clock, admission=(Rules(GATES),), convert=converted)
+    server = Server.open(
+        None, clock=system_clock, admission=(AdmissionRules(GATES),), convert=convert_documents
+    )
     listening = listen(Application(server, Trusting()))
     async with asyncio.TaskGroup() as group, listening as (host, port):
         running = group.create_task(server.run())

@@ -14,13 +14,13 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.apiserver.serving import listen
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.program.options import ProgramOptions
 from kapy.apps.provider.loading import provider_at
-from kapy.apps.provider.program import Alone, alone
+from kapy.apps.provider.program import StandaloneOptions, run_standalone
 from kapy.apps.provider.release import write_release
 from kapy.apps.settings import Serving, Settings
 from kapy.client.kubeconfig import with_context
@@ -61,7 +61,7 @@ TEMPLATES = Resource(
 class Place:
     """Where the test plays: a plane, a cloud, and a provider that is not started."""
 
-    plane: Plane
+    plane: ManagementPlane
     cloud: Cloud
     provider: Provider
     release: Path
@@ -88,7 +88,7 @@ async def place(
     cloud = Cloud(system_clock, boot_seconds=0.1)
     release = write_release(provider, "v0.1.0", tmp_path / "release")
     async with (
-        running(cloud=cloud.run),
+        run_services(cloud=cloud.run),
         listen(Application(cloud)) as (host, port),
         management_plane(settings, clock=system_clock) as plane,
     ):
@@ -98,9 +98,9 @@ async def place(
 
 async def installed(at: Place, folder: Path) -> None:
     """`kapy init --infrastructure nimbus`."""
-    assert at.plane.access is not None
+    assert at.plane.kubeconfig is not None
     kubeconfig, config = folder / "kubeconfig", folder / "clusterctl.yaml"
-    kubeconfig.write_text(dump(with_context({}, "plane", at.plane.access)))
+    kubeconfig.write_text(dump(with_context({}, "plane", at.plane.kubeconfig)))
     url = str(at.release / "infrastructure-components.yaml")
     known = {"name": "nimbus", "type": "InfrastructureProvider", "url": url}
     config.write_text(dump({"providers": [known]}))
@@ -151,18 +151,20 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
 ) -> None:
     async with place(nimbus, tmp_path, monkeypatch) as at:
         await installed(at, tmp_path)
-        assert at.plane.access is not None
+        assert at.plane.kubeconfig is not None
         webhooks, health, diagnostics = at.ports
         told = ProgramOptions(
-            lengths=(15, 10, 2),
+            lease_lengths=(15, 10, 2),
             lease_namespace="nimbus-system",
             health=f"127.0.0.1:{health}",
             diagnostics=f"127.0.0.1:{diagnostics}",
             webhook_port=webhooks,
             webhook_namespace="nimbus-system",
         )
-        access = replace(at.plane.access, client_certificate=b"", client_key=b"", token=TOKEN)
-        async with alone(nimbus, Alone(access=access, told=told), system_clock) as runtime:
+        access = replace(at.plane.kubeconfig, client_certificate=b"", client_key=b"", token=TOKEN)
+        async with run_standalone(
+            nimbus, StandaloneOptions(access=access, options=told), system_clock
+        ) as runtime:
             await runtime.working.wait()
             assert await page(f"http://127.0.0.1:{health}/readyz") == (200, "ok")
             lease = Key("nimbus-system", "infrastructure-nimbus-leader-election")

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from kapy.client.server_version import OLDEST, OLDEST_WITH_CLASSES, Needed, too_old
+from kapy.client.server_version import OLDEST, OLDEST_WITH_CLASSES, MinimumVersion, version_problem
 from kapy.engine.availability import ServerAvailabilityGate
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request
@@ -46,8 +46,10 @@ class Far:
         ("", OLDEST, False),
     ],
 )
-def test_versions_are_compared_by_their_numbers(version: str, needed: Needed, is_old: bool) -> None:
-    told = too_old({"gitVersion": version}, needed)
+def test_versions_are_compared_by_their_numbers(
+    version: str, needed: MinimumVersion, is_old: bool
+) -> None:
+    told = version_problem({"gitVersion": version}, needed)
     assert bool(told) == is_old
     assert not is_old or (version in told and needed.version in told)
 

@@ -20,7 +20,7 @@ from msgspec import field
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
-from kapy.client.intercept import Counted
+from kapy.client.intercept import RequestCounter
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
@@ -109,7 +109,7 @@ class Day:
         self.server = Server.open(None, clock=clock)
         self.people = Client(self.server.transport(ADMIN), field_manager="people")
         self.faults = Faults(self.server.transport(ADMIN), BAD_DAY, seed=seed)
-        self.requests = Counted(self.faults)
+        self.requests = RequestCounter(self.faults)
         self.runtime = Runtime.on(Frozen(self.requests), clock=clock, random=Random(seed))
         self.copier = Copier(self.runtime)
 

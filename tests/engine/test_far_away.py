@@ -19,7 +19,7 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
-from kapy.client.pacing import Paced
+from kapy.client.rate_limit import RateLimited
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
@@ -132,7 +132,7 @@ class Far:
         self.server = Server.open(None, clock=clock)
         self.people = Client(self.server.transport(ADMIN), field_manager="people")
         self.wire = Wire(self.server.transport(ADMIN))
-        paced = Paced(self.wire, qps=100, burst=200)
+        paced = RateLimited(self.wire, qps=100, burst=200)
         own = lambda: clock() + self.ahead  # noqa: E731
         self.runtime = Runtime.on(paced, clock=own, random=Random(seed))
         self.copier = Copier(self.runtime)

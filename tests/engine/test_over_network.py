@@ -13,7 +13,7 @@ from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
@@ -58,7 +58,7 @@ async def test_a_runtime_outlives_its_server() -> None:
     async with server() as opened:
         people = Client(opened.transport(ADMIN))
         async with listen(application(opened)) as (host, port):
-            transport = Https(Kubeconfig(f"http://{host}:{port}", token="let-me-in"))
+            transport = ApiTransport(Kubeconfig(f"http://{host}:{port}", token="let-me-in"))
             runtime = Runtime.on(transport, clock=system_clock)
             runtime.add(Controller("maps", reconcile)).watch(runtime.cache.informer(CONFIG_MAPS))
             running = asyncio.Task(runtime.run())
@@ -84,7 +84,7 @@ async def test_a_runtime_outlives_its_server() -> None:
 @pytest.mark.sockets
 async def test_a_wrong_token_is_unauthorized_and_not_in_the_error() -> None:
     async with server() as opened, listen(application(opened)) as (host, port):
-        transport = Https(Kubeconfig(f"http://{host}:{port}", token="guessed"))
+        transport = ApiTransport(Kubeconfig(f"http://{host}:{port}", token="guessed"))
         with pytest.raises(Unauthorized) as caught:
             await Client(transport).list(CONFIG_MAPS)
         assert "guessed" not in str(caught.value)

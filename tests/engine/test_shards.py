@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
@@ -150,7 +150,7 @@ class Stage:
 async def stage() -> AsyncIterator[Stage]:
     server = Server.open(None, clock=loop_clock())
     try:
-        async with running(server=server.run), asyncio.TaskGroup() as group:
+        async with run_services(server=server.run), asyncio.TaskGroup() as group:
             await asyncio.sleep(1)
             here = Stage(server, group)
             for cluster in CLUSTERS:

@@ -17,7 +17,7 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import Service, running
+from kapy._aio.services import Service, run_services
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.dev_machine import DevMachine
@@ -29,14 +29,14 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
-from kapy.apps.manager.programs import PROGRAMS, Outside, Program
-from kapy.apps.program.running import Adding
-from kapy.apps.provider.adding import added
+from kapy.apps.manager.programs import PROGRAMS, Connections, Program
+from kapy.apps.program.process import AddControllers
+from kapy.apps.provider.controllers import add_provider
 from kapy.apps.provider.definitions import crds_of
-from kapy.apps.settings import EMBEDDED_GATES, Controlling
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
 from kapy.client.client import Client
 from kapy.conditions import is_true
 from kapy.engine.runtime import Runtime
@@ -134,30 +134,32 @@ class Counting:
 def ours(program: Program, in_memory: InMemory, runtime: Runtime) -> Mapping[str, Service]:
     """One of our managers' controllers, added."""
     pods = PodsHere(in_memory)
-    outside = Outside(lambda: HttpsTransport({}, None), in_memory.dial, lambda _: pods, in_memory)
-    return program.add(runtime, Controlling(), outside)
+    outside = Connections(
+        lambda: HttpsTransport({}, None), in_memory.dial, lambda _: pods, in_memory
+    )
+    return program.add(runtime, ControllerConfig(), outside)
 
 
 @asynccontextmanager
 async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counting, list[Faults]]]:
     clock = loop_clock()
-    admission = Rules(EMBEDDED_GATES)
-    server = Server.open(None, clock=clock, admission=(admission,), convert=converted)
-    admission.read_through(Client(server.transport(ADMIN)))
+    admission = AdmissionRules(EMBEDDED_GATES)
+    server = Server.open(None, clock=clock, admission=(admission,), convert=convert_documents)
+    admission.enable_reads(Client(server.transport(ADMIN)))
     client = Client(server.transport(ADMIN), field_manager="people")
     in_memory, faults = InMemory(clock=clock), list[Faults]()
     try:
-        async with running(server=server.run):
+        async with run_services(server=server.run):
             await default_namespace(client)
             await install_definitions(client)
             for crd in (one for each in OTHERS for one in crds_of(each)):
                 await client.create(CRDS, crd)
             accompany(server)
             services: dict[str, Service] = {}
-            adding: dict[str, Adding] = {
+            adding: dict[str, AddControllers] = {
                 one.name: partial(ours, one, in_memory) for one in PROGRAMS.values()
             }
-            adding |= {each.label: partial(added, each) for each in OTHERS}
+            adding |= {each.label: partial(add_provider, each) for each in OTHERS}
             for number, (name, add) in enumerate(adding.items()):
                 way = Faults(server.transport(ADMIN), rates, seed=seed + number)
                 faults.append(way)
@@ -169,7 +171,7 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
             counting = Counting(client)
             for resource in MADE:
                 services[f"counting {resource.plural}"] = partial(counting.follow, resource)
-            async with running(**services):
+            async with run_services(**services):
                 yield Story(client, MADE), counting, faults
     finally:
         server.close()

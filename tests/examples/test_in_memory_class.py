@@ -14,7 +14,7 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, Settings
 from kapy.conditions import is_true
 from kapy.engine.options import ManagerOptions
 from kapy.kube import Key
@@ -27,7 +27,7 @@ from tests.stories.plane import own_kinds
 from tests.stories.released import released
 
 TAINTS = Settings(
-    controlling=Controlling(
+    controllers=ControllerConfig(
         manager=ManagerOptions(
             gates=replace(EMBEDDED_GATES, runtime_sdk=True, machine_taint_propagation=True)
         )

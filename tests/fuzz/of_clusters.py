@@ -11,12 +11,12 @@ import msgspec
 from kapy.api.cluster import Cluster
 from kapy.api.conversion import ConversionError, convert
 from kapy.client.exec_plugin import ExecPlugin, NoCredentials, _read
-from kapy.client.expiry import _end_of_token
-from kapy.client.https import _decoded
+from kapy.client.expiry import _token_expiry
+from kapy.client.https import _decode
 from kapy.client.kubeconfig import KubeconfigError, parse, with_context
 from kapy.client.reply import document_of as document_of_reply
 from kapy.client.reply import failure_of
-from kapy.client.server_version import Needed, too_old
+from kapy.client.server_version import MinimumVersion, version_problem
 from kapy.clusterctl.oci.artifact import titled
 from kapy.clusterctl.repository.web import Answer as WebAnswer
 from kapy.clusterctl.repository.web import Unreached, as_documented, refusal
@@ -36,7 +36,7 @@ from kapy.providers.kubeadm.controlplane.attempts import BadAttempt, parse_attem
 from kapy.providers.kubeadm.controlplane.etcd import EtcdGateway
 from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.templates import rendered_value, template_data
+from kapy.topology.patches.templates import render_value, template_data
 from kapy.topology.patches.variable_path import value_of
 from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
@@ -57,7 +57,7 @@ def _credential(data: bytes) -> None:
 
 def _reply(data: bytes) -> None:
     """An API server's answer, as a client sees it."""
-    body = _decoded(data, {"content-type": "application/json"})
+    body = _decode(data, {"content-type": "application/json"})
     for status in (200, 404, 500):
         reply = Reply(status, body, {"retry-after": text_of(data)[:20]})
         failure_of(reply).status()
@@ -65,7 +65,7 @@ def _reply(data: bytes) -> None:
             document = document_of_reply(reply)
         except ApiError:
             continue
-        too_old(document, Needed("v1.30.0"))
+        version_problem(document, MinimumVersion("v1.30.0"))
         if isinstance(document.get("spec", {}), dict):
             provider_id_of(document)
 
@@ -147,7 +147,7 @@ def _variable_path(data: bytes) -> None:
 
 
 def _variable_template(data: bytes) -> None:
-    rendered_value(text_of(data), template_data({"a": 1, "b": {"c": ["x"]}}))
+    render_value(text_of(data), template_data({"a": 1, "b": {"c": ["x"]}}))
 
 
 def _attempt(data: bytes) -> None:
@@ -155,8 +155,8 @@ def _attempt(data: bytes) -> None:
 
 
 def _token_end(data: bytes) -> None:
-    _end_of_token(f"a.{b64encode(data).decode()}.c")
-    _end_of_token(text_of(data))
+    _token_expiry(f"a.{b64encode(data).decode()}.c")
+    _token_expiry(text_of(data))
 
 
 _CONFIG = {

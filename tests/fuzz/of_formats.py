@@ -12,7 +12,7 @@ from kapy._aio.spdy import NotSpdy, Session
 from kapy.apiserver import body, protobuf
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.jsonpath import found
-from kapy.client.concatenated import Concatenated
+from kapy.client.json_stream import JsonStream
 from kapy.client.lines import Lines
 from kapy.kube import pki, wire_format, yaml
 from kapy.kube.cel import CompileError, EvaluationError, compiled
@@ -244,7 +244,7 @@ def _events(data: bytes) -> None:
     while (line := lines.next()) is not None:
         assert b"\n" not in line
     lines.drain()
-    events = Concatenated(b"", 1 << 20)
+    events = JsonStream(b"", 1 << 20)
     for at in range(0, len(data), 16):
         events.feed(data[at : at + 16])
         while events.next() is not None:

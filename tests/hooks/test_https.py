@@ -18,7 +18,7 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ClientConfig, ServiceReference
-from kapy.apps.extensions.posting import https
+from kapy.apps.extensions.transport import https_transport
 from kapy.apps.settings import ExtensionCalls
 from kapy.hooks.blocking_transport import BlockingTransport
 from kapy.hooks.https import ClientCertificate, HttpsTransport
@@ -219,7 +219,7 @@ async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path
         (None, "lookup quota.rules.svc: no such host"),  # in a cluster, where names resolve
     ):
         with pytest.raises(NoAnswer, match=said):
-            await post(config, url, https(ExtensionCalls(), told))
+            await post(config, url, https_transport(ExtensionCalls(), told))
 
 
 async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:

@@ -356,7 +356,7 @@ PLANS: Final = (
     Mutation(
         "a plan leaves out the templates of removed workers",
         "apps/plan/deletions.py",
-        "elif (stays := released(one, now)) is not None:",
+        "elif (stays := without_outside_finalizers(one, now)) is not None:",
         "elif (stays := None) is not None:",
         ("tests/apps/plan/test_plans.py",),
     ),

@@ -72,9 +72,9 @@ async def test_a_command_runs_with_its_streams_and_without_more_rights(
     async with plane(tmp_path) as running:
         await install(running)
         pod = (await available(running))["metadata"]["name"]
-        assert running.access is not None
+        assert running.kubeconfig is not None
         flags = {"stdin": "true", "stdout": "true", "stderr": "true"}
-        client = Client(running.access, pod, "sh", "-c", "a\nb; exit", "3", **flags)
+        client = Client(running.kubeconfig, pod, "sh", "-c", "a\nb; exit", "3", **flags)
         await client.open("stdin", "stdout", "stderr")
         client.streams["stdin"].write(b"hello")
         client.streams["stdin"].close()
@@ -84,7 +84,7 @@ async def test_a_command_runs_with_its_streams_and_without_more_rights(
         cause = {"reason": "ExitCode", "message": "3"}
         assert (outcome["status"], outcome["details"]["causes"]) == ("Failure", [cause])
         assert engine.diary[-1] == "attach ['sh', '-c', 'a\\nb; exit', '3']"
-        terminal = Client(running.access, pod, "0", stdout="true", tty="true", stdin="false")
+        terminal = Client(running.kubeconfig, pod, "0", stdout="true", tty="true", stdin="false")
         await terminal.open("stdout", "resize")
         terminal.streams["resize"].write(b'{"Width":80,"He')
         terminal.streams["resize"].write(b'ight":24}\n')
@@ -105,8 +105,8 @@ async def test_what_cannot_be_run_is_refused(
     async with plane(tmp_path) as running:
         await install(running)
         pod = (await available(running))["metadata"]["name"]
-        assert running.access is not None
-        client = Client(running.access, pod, "0", **what)
+        assert running.kubeconfig is not None
+        client = Client(running.kubeconfig, pod, "0", **what)
         with pytest.raises(ApiError, match=words):
             await client.open(protocol=protocol)
 
@@ -127,8 +127,8 @@ async def test_a_client_that_goes_ends_the_wait_for_its_command(
     async with plane(tmp_path) as running:
         await install(running)
         pod = (await available(running))["metadata"]["name"]
-        assert running.access is not None
-        client = Client(running.access, pod, "0", stdout="true")
+        assert running.kubeconfig is not None
+        client = Client(running.kubeconfig, pod, "0", stdout="true")
         await client.open("stdout")
         client.connection.close()
         async with asyncio.timeout(60):

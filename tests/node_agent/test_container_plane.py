@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
 from kapy.clusterctl.waiting import holds, until
@@ -48,7 +48,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
 
 
 @asynccontextmanager
-async def plane(folder: Path) -> AsyncIterator[Plane]:
+async def plane(folder: Path) -> AsyncIterator[ManagementPlane]:
     settings = Settings(
         data=folder / "data",
         serving=Serving(pki=folder / "pki"),
@@ -60,7 +60,7 @@ async def plane(folder: Path) -> AsyncIterator[Plane]:
         yield found
 
 
-async def install(plane: Plane) -> None:
+async def install(plane: ManagementPlane) -> None:
     """The release, with a container whose probe nobody answers here."""
     for path, document in release():
         if document["kind"] == "Deployment":
@@ -73,7 +73,7 @@ async def install(plane: Plane) -> None:
         await plane.client.raw("POST", path, body=document)
 
 
-async def available(plane: Plane) -> Document:
+async def available(plane: ManagementPlane) -> Document:
     await deployment_when(plane.client, lambda one: holds(one, "Available"))
     (found,) = (await plane.client.list(PODS, SPACE)).items
     return found

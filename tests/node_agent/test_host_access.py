@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apps.released_host_access import host_access_allowed
+from kapy.apps.released_host_access import allow_host_access
 from kapy.clusterctl.components import Components
 from kapy.kube import Document
 from kapy.node_agent import host_access
@@ -99,7 +99,7 @@ def test_an_installation_tells_what_it_allows_and_takes_it_back_when_it_fails(
 
     def install(*, fails: bool = False, **spec: Any) -> list[Allowed]:
         try:
-            with host_access_allowed(tmp_path, say) as prepare:
+            with allow_host_access(tmp_path, say) as prepare:
                 prepare(release(**spec))
                 if fails:
                     raise RuntimeError

@@ -14,7 +14,7 @@ import pytest
 from kapy._aio.byte_streams import Channel
 from kapy._aio.clock import system_clock
 from kapy.apiserver.serving.forwarding import PortForward
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
@@ -35,7 +35,7 @@ LONG = 90.0
 
 
 @asynccontextmanager
-async def plane(folder: Path) -> AsyncIterator[Plane]:
+async def plane(folder: Path) -> AsyncIterator[ManagementPlane]:
     settings = Settings(
         data=folder / "data", serving=Serving(pki=folder / "pki"), inventory=True, pods=folder
     )
@@ -90,7 +90,7 @@ def said(folder: Path, pod: Document) -> Document:
     return found
 
 
-async def log_of(plane: Plane, pod: Document) -> str:
+async def log_of(plane: ManagementPlane, pod: Document) -> str:
     """What `kubectl logs` prints."""
     path = PODS.path(SPACE, pod["metadata"]["name"], "log")
     reply = await plane.transport(Request("GET", path, {"tailLines": "1"}))
@@ -100,7 +100,7 @@ async def log_of(plane: Plane, pod: Document) -> str:
     return b"".join(pieces).decode()
 
 
-async def asked(plane: Plane, pod: Document, port: int) -> bytes:
+async def asked(plane: ManagementPlane, pod: Document, port: int) -> bytes:
     """What a port of a Pod answers, forwarded."""
     path = PODS.path(SPACE, pod["metadata"]["name"], "portforward")
     reply = await plane.transport(Request("POST", path, {}, {"upgrade": "SPDY/3.1"}))

@@ -19,8 +19,8 @@ import yaml
 from kapy._aio.clock import loop_clock
 from kapy.api.features import FeatureGates
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document
@@ -62,14 +62,14 @@ def environment_of(folder: Path) -> list[Document]:
 
 
 async def _played(cases: list[Record], environment: list[Document]) -> list[Result]:
-    rules = Rules(GATES)
-    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=converted)
+    rules = AdmissionRules(GATES)
+    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=convert_documents)
     transport = server.transport(ADMIN)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())
         await asyncio.sleep(0)
         client = Client(transport)
-        rules.read_through(client)
+        rules.enable_reads(client)
         await install_definitions(client)
         results = await asked(client, cases, environment)
         running.cancel()

@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 from kapy.api.kinds import KINDS
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig_files import load as access_of
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, SECRETS
@@ -136,7 +136,7 @@ async def _load(kubeconfig: Path, objects: list[Document]) -> None:
 
 @asynccontextmanager
 async def _client(kubeconfig: Path) -> AsyncIterator[Client]:
-    transport = Https(access_of([kubeconfig]))
+    transport = ApiTransport(access_of([kubeconfig]))
     try:
         yield Client(transport)
     finally:

@@ -17,7 +17,7 @@ from kapy.kube.field_errors import FieldError
 from kapy.kube.json_numbers import fitting
 from kapy.kube.model import decode, encode
 from kapy.kube.schema.rules import ABSENT
-from kapy.topology.variables import defaulted_variables, value_errors, variable_value_errors
+from kapy.topology.variables import default_variables, value_errors, variable_value_errors
 from tests.oracle.topic import Check, Record, Result, compared, replayed
 
 _QUOTED: Final = ("compilation failed", "regular expression", "no such overload", "no such key")
@@ -43,7 +43,7 @@ def _definitions(given: Any) -> list[ClusterClassStatusVariable]:
 
 
 def _default(record: Record) -> Iterator[str]:
-    values, errors = defaulted_variables(
+    values, errors = default_variables(
         _values(record.get("values")),
         _definitions(record.get("definitions")),
         record["path"],

@@ -19,7 +19,7 @@ from kapy.kube.version import (
 )
 from kapy.topology.upgrade_plan import (
     BadUpgradePlan,
-    checked_plans,
+    check_plans,
     class_versions_plan,
     one_minor_plan,
 )
@@ -86,7 +86,7 @@ def _checked(record: Record) -> Iterator[str]:
     return _planned(
         record,
         record.get("out"),
-        lambda: checked_plans(
+        lambda: check_plans(
             record["desired"],
             record["controlPlaneVersion"],
             record["minWorkersVersion"],

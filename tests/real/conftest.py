@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.kube.names import NAMESPACES
 from tests.real.installed import Installed
 from tests.real.processes import Stable, stable
@@ -28,7 +28,7 @@ def installed(there: Place) -> Installed:
     """The managers' releases."""
 
     async def install() -> Installed:
-        found, transport = Installed(there.here), Https(there.access)
+        found, transport = Installed(there.here), ApiTransport(there.access)
         await found.install(Client(transport, field_manager="kapy-test"))
         await transport.aclose()
         return found
@@ -45,7 +45,7 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stable]:
 
 @pytest_asyncio.fixture
 async def client(there: Place) -> AsyncIterator[Client]:
-    transport = Https(there.access)
+    transport = ApiTransport(there.access)
     yield Client(transport, field_manager="kapy-test")
     await transport.aclose()
 

@@ -15,15 +15,15 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
-from kapy.apps.audit import audited
-from kapy.apps.credentials import Credentials, credentials
+from kapy.apps.audit import write_audit_log
+from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.settings import AuditLog, Serving
-from kapy.cli.stopping import told_to_stop
+from kapy.cli.signals import handle_stop_signals
 from kapy.client.kubeconfig import Kubeconfig, with_context
 from kapy.kube.yaml import dump
 
@@ -49,16 +49,16 @@ async def serve(folder: Path) -> None:
     """Serve until a signal asks to stop."""
     nodes = Nodes()
     nodes.server = server = Server.open(None, clock=system_clock, services=nodes)
-    made = credentials(Serving(), system_clock())
+    made = issue_credentials(Serving(), system_clock())
     tls = server_context(
         made.server.certificate, made.server.key, client_ca=made.authority.certificate
     )
     async with AsyncExitStack() as stack:
-        asked = stack.enter_context(told_to_stop())
+        asked = stack.enter_context(handle_stop_signals())
         stack.callback(server.close)
         log = AuditLog(path=str(folder / "audit.log"))
-        stack.enter_context(audited(server, log, system_clock))
-        await stack.enter_async_context(running(server=server.run))
+        stack.enter_context(write_audit_log(server, log, system_clock))
+        await stack.enter_async_context(run_services(server=server.run))
         accompany(server, authority=made.authority.certificate.decode())
         application = Application(server, Authentication({}))
         _, port = await stack.enter_async_context(listen(application, tls=tls))

@@ -19,7 +19,7 @@ from typing import Any
 import kapy.apps.controllers
 import kapy.apps.manager.programs
 import kapy.apps.manager.webhooks
-import kapy.apps.program.running
+import kapy.apps.program.process
 import kapy.cli.manager  # noqa: F401  (imported here, it is there in every fork)
 from kapy.cli.root import run
 

@@ -11,7 +11,7 @@ from kapy.api.cluster import Cluster
 from kapy.apps.components.serving import service_of
 from kapy.apps.manager.components import components_of
 from kapy.apps.manager.programs import PROGRAMS
-from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.apps.program.ca_injection import MUTATING, VALIDATING
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired

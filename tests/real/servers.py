@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from kapy.client import kubeconfig_files
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import pki
@@ -180,10 +180,12 @@ def _wait(folder: Path, holds: Callable[[], bool]) -> None:
 
 
 def _is_ready(access: Kubeconfig) -> bool:
-    transport = Blocking(access)
+    transport = BlockingApiTransport(access)
     with closing(transport), suppress(KapyError):
         # Its own roles come a moment after it answers.
-        run(Client(transport).raw("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin"))
+        run_without_loop(
+            Client(transport).raw("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin")
+        )
         return True
     return False
 

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.crds import crds, for_kubernetes
 from kapy.client import client as client_module
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.engine.controller import Controller
 from kapy.engine.reflector import Reflector
 from kapy.engine.result import DONE, Result
@@ -167,7 +167,7 @@ async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
             await anext(events)
     store = Store()
     late = Reflector(client, kind, store, Random(1), namespace=namespace, since="1")
-    async with running(late=late.run):
+    async with run_services(late=late.run):
         await until(lambda: store.is_synced)
         assert set(keys[:3]) <= store.objects.keys()
         await client.create(kind, cluster(keys[3]))
@@ -185,11 +185,11 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
         return DONE
 
     names = await herd(client, namespace, 3)
-    transport = Https(there.access)
+    transport = ApiTransport(there.access)
     runtime = Runtime.on(transport, clock=system_clock)
     maps = runtime.cache.informer(CONFIG_MAPS, labels="herd=north")
     runtime.add(Controller("maps", reconcile)).watch(maps)
-    async with running(runtime=runtime.run):
+    async with run_services(runtime=runtime.run):
         await until(lambda: seen.issuperset(names))
         await client.create(CONFIG_MAPS, config_map(namespace, "late"))
         await until(lambda: "late" in seen)
@@ -203,7 +203,7 @@ async def test_who_may_not_is_told_what(there: Place, namespace: str) -> None:
         (nobody, Unauthorized, "Unauthorized"),
         (stranger, Forbidden, 'User "stranger" cannot list resource "configmaps"'),
     ):
-        transport = Https(access)
+        transport = ApiTransport(access)
         with pytest.raises(error, match=told):
             await Client(transport).list(CONFIG_MAPS, namespace)
         await transport.aclose()

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import Final
 
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig import parse
 from kapy.containers import Engine, File
@@ -152,9 +152,9 @@ class HandMade:
             "nodeRegistration": _registration(),
         }
 
-    async def _transport(self) -> Https:
+    async def _transport(self) -> ApiTransport:
         found = await self._engine.run("hand-cp", ["cat", "/etc/kubernetes/admin.conf"])
-        return Https(parse(found.stdout))
+        return ApiTransport(parse(found.stdout))
 
     async def _apply(self, client: Client, network: str) -> None:
         kinds = Kinds(client)

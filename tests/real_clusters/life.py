@@ -16,10 +16,10 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Label
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.containers import Engine
 from kapy.kube import Document, Key
@@ -48,7 +48,7 @@ class Life:
         self.engine = engine
         self.folder = folder
         self.client = client
-        self._workload: tuple[str, Https] | None = None
+        self._workload: tuple[str, ApiTransport] | None = None
         self._begun = time.monotonic()
 
     @property
@@ -130,7 +130,7 @@ class Life:
         _, access = await self.kubeconfig()
         if self._workload is None or self._workload[0] != repr(access):
             await self.close()
-            self._workload = repr(access), Https(access)
+            self._workload = repr(access), ApiTransport(access)
         return Client(self._workload[1], field_manager="a-user")
 
     async def kubeconfig(self) -> tuple[bytes, Kubeconfig]:
@@ -216,7 +216,7 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def plane() -> AsyncIterator[Plane]:
+async def plane() -> AsyncIterator[ManagementPlane]:
     """A management plane in this process, which serves its network."""
     settings = Settings(serving=Serving(), inventory=True)
     async with management_plane(settings, clock=system_clock) as made:
@@ -224,7 +224,7 @@ async def plane() -> AsyncIterator[Plane]:
 
 
 @asynccontextmanager
-async def living(folder: Path, monkeypatch: Any) -> AsyncIterator[tuple[Life, Plane]]:
+async def living(folder: Path, monkeypatch: Any) -> AsyncIterator[tuple[Life, ManagementPlane]]:
     """An engine, a plane, and no cluster yet."""
     async with container_engine(folder) as engine:
         monkeypatch.setenv("DOCKER_HOST", engine.address)

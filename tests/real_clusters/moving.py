@@ -16,7 +16,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation, ConditionType
-from kapy.apps.all_in_one import Plane
+from kapy.apps.all_in_one import ManagementPlane
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, with_context
@@ -37,11 +37,11 @@ _TYPES: Final = {
 }
 
 
-async def move_to(life: Life, first: Plane, second: Plane) -> None:
+async def move_to(life: Life, first: ManagementPlane, second: ManagementPlane) -> None:
     """Another plane looks after the cluster, whose containers stay as they are."""
     containers = {one.id for one in await life.engine.containers()}
     machines = {one.metadata.name for one in await life.machines()}
-    await _move(_saved(life, "first", first.access), _saved(life, "second", second.access))
+    await _move(_saved(life, "first", first.kubeconfig), _saved(life, "second", second.kubeconfig))
     assert not (await first.client.list(Cluster)).items
     await _is_looked_after(life, second.client)
     assert {one.id for one in await life.engine.containers()} == containers
@@ -49,7 +49,7 @@ async def move_to(life: Life, first: Plane, second: Plane) -> None:
     life.done("moved to another plane")
 
 
-async def host_itself(life: Life, second: Plane) -> None:
+async def host_itself(life: Life, second: ManagementPlane) -> None:
     """The managers run in the cluster, which then scales itself, and loses one of the machines
     that they run on."""
     await build_image(life.engine)

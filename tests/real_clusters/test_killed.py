@@ -25,7 +25,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import ConditionType
 from kapy.client import kubeconfig_files
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig import KubeconfigError
 from kapy.clusterctl.machine_targets import machine_target
@@ -132,7 +132,7 @@ class Killed:
         transport = None
         try:
             access = kubeconfig_files.load([self._folder / "kubeconfig"], "")
-            transport = Https(access)
+            transport = ApiTransport(access)
             return await question(Client(transport, field_manager="test"))
         except (ApiError, KubeconfigError, Unreachable):
             return None

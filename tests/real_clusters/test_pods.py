@@ -18,7 +18,7 @@ import pytest
 
 from kapy.client import kubeconfig_files
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.clusterctl.waiting import holds, until
 from kapy.containers import Engine
 from kapy.kube import Document, Key
@@ -153,7 +153,7 @@ class Kapy:
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
         """A client of the plane."""
-        transport = Https(kubeconfig_files.load([self._kubeconfig], ""))
+        transport = ApiTransport(kubeconfig_files.load([self._kubeconfig], ""))
         try:
             yield Client(transport, field_manager="test")
         finally:

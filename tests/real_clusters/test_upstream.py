@@ -14,7 +14,7 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
+from kapy.apps.settings import ControllerConfig, ManagerName, Serving, Settings
 from kapy.containers import Engine
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.growing import create
@@ -33,7 +33,7 @@ async def looked_after(engine: Engine, folder: Path, *, by_upstream: bool) -> As
     settings = Settings(
         data=folder / "plane",
         serving=Serving(pki=folder / "pki"),
-        controlling=Controlling(without=ours if by_upstream else frozenset()),
+        controllers=ControllerConfig(disabled_managers=ours if by_upstream else frozenset()),
     )
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(management_plane(settings, clock=system_clock))

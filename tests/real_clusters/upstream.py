@@ -12,7 +12,7 @@ from typing import Final
 from aiodocker import Docker
 
 from kapy._aio.clock import system_clock
-from kapy.apps.all_in_one import Plane
+from kapy.apps.all_in_one import ManagementPlane
 from kapy.client.kubeconfig import Kubeconfig, with_context
 from kapy.containers import Engine
 from kapy.kube import Document
@@ -81,10 +81,12 @@ async def _commit(docker: Docker, image: str, script: str, changes: str) -> None
 
 
 @asynccontextmanager
-async def upstreams_manager(plane: Plane, engine: Engine, folder: Path) -> AsyncIterator[None]:
+async def upstreams_manager(
+    plane: ManagementPlane, engine: Engine, folder: Path
+) -> AsyncIterator[None]:
     """It looks after the plane's infrastructure while the context is open."""
-    assert plane.access is not None
-    _prepare(folder, plane.access)
+    assert plane.kubeconfig is not None
+    _prepare(folder, plane.kubeconfig)
     command = [str(program("upstream")), f"--webhook-cert-dir={folder}", "--webhook-port=0"]
     command += ["--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--health-addr=:0"]
     command += ["--leader-elect=false", "--skip-crd-migration-phases=StorageVersionMigration"]

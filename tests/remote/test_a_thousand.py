@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from random import Random
 
 from kapy._aio.clock import loop_clock
-from kapy.client.pacing import Paced
+from kapy.client.rate_limit import RateLimited
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
@@ -75,7 +75,7 @@ class Fleet:
 
     def dial(self, kubeconfig: Kubeconfig) -> Transport:
         number = int(kubeconfig.server.removeprefix("https://c").split(":")[0])
-        return Paced(self.servers[number], qps=20, burst=30)
+        return RateLimited(self.servers[number], qps=20, burst=30)
 
     async def look(self, machine: Key) -> Result:
         client = self.connections.client(Key("default", machine.name.partition("-")[0]))

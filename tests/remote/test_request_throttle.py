@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from kapy.client.pacing import Paced
+from kapy.client.rate_limit import RateLimited
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
 from kapy.kube import Key
@@ -77,7 +77,7 @@ async def test_at_a_cluster_that_is_asked_slowly_all_have_their_turn_up_to_a_len
     None
 ):
     server = Server(0.02)
-    patient = RequestThrottle(Paced(server, qps=20, burst=30), Random(1), lambda: None)
+    patient = RequestThrottle(RateLimited(server, qps=20, burst=30), Random(1), lambda: None)
     refused = 0
 
     async def ask() -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import Unreachable
@@ -46,7 +46,7 @@ async def life(
         transport or bench.transport, clock=bench.clock, field_manager="provider", random=Random(7)
     )
     add(runtime)
-    async with running(runtime=runtime.run):
+    async with run_services(runtime=runtime.run):
         yield runtime
 
 

@@ -16,7 +16,7 @@ import pytest_asyncio
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
 from kapy.apps.https.certificate import certificate_in
-from kapy.apps.https.serving import serving
+from kapy.apps.https.serving import serve
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
@@ -59,7 +59,7 @@ async def _in_process(_: Path) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def _webhooks(folder: Path) -> AsyncIterator[Client]:
     certificate = await certificate_in(folder, ["127.0.0.1"], lambda: datetime.now(UTC))  # noqa: TID251
-    async with serving(Webhooks(RULES), certificate) as (host, port):
+    async with serve(Webhooks(RULES), certificate) as (host, port):
         at = {
             "url": f"https://{host}:{port}",
             "caBundle": b64encode(certificate.ca).decode(),

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from kapy import conditions as conditions_of
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Label
@@ -91,7 +91,7 @@ async def stage(stacks: PaperStacks | None = None) -> AsyncIterator[Scene]:
     async with provider_bench(KINDS) as bench:
         hands = Hands(bench)
         add(bench.runtime, stacks)
-        async with bench.running(), running(hands=hands.work):
+        async with bench.running(), run_services(hands=hands.work):
             yield Scene(bench, stacks, hands)
 
 
@@ -359,7 +359,7 @@ async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> 
             hands = Hands(bench)
             await begin(bench)
             await bench.client.patch(STACKS, key("blue"), {"spec": {"replicas": 1}})
-            async with running(hands=hands.work):
+            async with run_services(hands=hands.work):
                 left = await short_lives(bench, partial(add, stacks=PaperStacks()), writes, 6)
                 async with life(bench, partial(add, stacks=PaperStacks())):
                     await Scene(bench, PaperStacks(), hands).settled(1)
@@ -375,7 +375,7 @@ async def test_on_a_bad_day_there_are_never_more_machines_than_there_may_be(seed
     async with provider_bench(KINDS) as bench:
         hands, stacks = Hands(bench), PaperStacks()
         faults = Faults(bench.transport, seed=seed)
-        async with life(bench, partial(add, stacks=stacks), faults), running(hands=hands.work):
+        async with life(bench, partial(add, stacks=stacks), faults), run_services(hands=hands.work):
             scene = Scene(bench, stacks, hands)
             await begin(bench)
             await scene.settled()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
@@ -113,7 +113,7 @@ async def playing() -> AsyncIterator[Scene]:
         machines = runtime.cache.informer(MACHINES)
         clusters.wake(cloud.controller, lambda _: [Key.of(one) for one in machines.list()])
         try:
-            async with bench.running(), running(connections=connections.run):
+            async with bench.running(), run_services(connections=connections.run):
                 infra = {
                     "apiVersion": PAPER_CLUSTERS.api_version,
                     "kind": PAPER_CLUSTERS.kind,

@@ -10,7 +10,7 @@ from random import Random
 from kapy import apps
 from kapy._aio.clock import loop_clock
 from kapy.api.kinds import KINDS
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.settings import Settings
 from kapy.kube import Document, yaml
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
@@ -30,7 +30,7 @@ def sample() -> list[Document]:
 
 
 @asynccontextmanager
-async def running(seed: int = 0) -> AsyncIterator[Plane]:
+async def running(seed: int = 0) -> AsyncIterator[ManagementPlane]:
     """A plane on the running loop's time."""
     async with management_plane(Settings(), clock=loop_clock(), random=Random(seed)) as plane:
         yield plane

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, Settings
 from kapy.engine.options import ManagerOptions
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
@@ -29,7 +29,7 @@ LASTS: Final = 20
 """Seconds that upstream's test extension takes to update a Machine."""
 IN_PLACE: Final = ("canupdatemachine", "canupdatemachineset", "updatemachine")
 _GATES: Final = replace(EMBEDDED_GATES, runtime_sdk=True, in_place_updates=True)
-_WITH_UPDATES: Final = Settings(controlling=Controlling(manager=ManagerOptions(gates=_GATES)))
+_WITH_UPDATES: Final = Settings(controllers=ControllerConfig(manager=ManagerOptions(gates=_GATES)))
 
 ELSEWHERE: Final = {
     "canupdatemachineset": "updates in place are not asked about",

@@ -15,7 +15,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.machine import Machine
 from kapy.apiserver.controllers.workloads import workloads
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manifests import apply_manifests, class_sample
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
@@ -45,7 +45,7 @@ OWNER = "owner.node.cluster.x-k8s.io"
 @asynccontextmanager
 async def cluster(
     *, control_planes: int = 1, workers: int = 2
-) -> AsyncIterator[tuple[Plane, Client]]:
+) -> AsyncIterator[tuple[ManagementPlane, Client]]:
     """A plane, and the workload cluster that it has made."""
     objects = class_sample()
     topology = next(one for one in objects if one["kind"] == "Cluster")["spec"]["topology"]
@@ -256,7 +256,7 @@ async def test_pods_wait_for_a_node_with_what_they_request() -> None:
         assert len({*nodes_of(await pods(client, "big"))} - {""}) == 3
 
 
-async def scale(running: Plane, **replicas: int) -> None:
+async def scale(running: ManagementPlane, **replicas: int) -> None:
     found = await running.client.get(Cluster.RESOURCE, CLUSTER)
     topology = deepcopy(found["spec"]["topology"])
     if "workers" in replicas:
@@ -381,7 +381,7 @@ async def images(client: Client) -> dict[str, str]:
     return found
 
 
-async def upgrade(running: Plane, version: str) -> None:
+async def upgrade(running: ManagementPlane, version: str) -> None:
     patch = {"spec": {"topology": {"version": version}}}
     await running.client.patch(Cluster.RESOURCE, CLUSTER, patch)
     await asyncio.sleep(200)
@@ -441,7 +441,7 @@ def rule(name: str, order: int) -> Document:
     }
 
 
-async def draining(running: Plane, holds: Callable[[str], bool]) -> list[str]:
+async def draining(running: ManagementPlane, holds: Callable[[str], bool]) -> list[str]:
     """The Deleting messages of Machines that are being drained, when all of them hold."""
     for _ in range(600):
         found = (await running.client.list(Machine, "default")).items

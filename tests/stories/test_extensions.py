@@ -19,8 +19,8 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.names import Annotation
-from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, Settings
 from kapy.client.client import Client
 from kapy.conditions import is_true, message_of
 from kapy.engine.options import ManagerOptions
@@ -36,7 +36,9 @@ from tests.stories.plane import own_kinds
 from tests.stories.test_upgrades import CLASS, MIDDLE, NEW, OLD, RECONCILED, upgrade
 
 OPEN = Settings(
-    controlling=Controlling(manager=ManagerOptions(gates=replace(EMBEDDED_GATES, runtime_sdk=True)))
+    controllers=ControllerConfig(
+        manager=ManagerOptions(gates=replace(EMBEDDED_GATES, runtime_sdk=True))
+    )
 )
 LIFE = (
     "BeforeClusterCreate",
@@ -52,7 +54,9 @@ LIFE = (
 
 
 @asynccontextmanager
-async def running_with(network: HookTransport, settings: Settings = OPEN) -> AsyncIterator[Plane]:
+async def running_with(
+    network: HookTransport, settings: Settings = OPEN
+) -> AsyncIterator[ManagementPlane]:
     """A plane with the RuntimeSDK gate open, and extensions that can be reached."""
     clock = loop_clock()
     async with management_plane(settings, clock=clock, random=Random(0), post=network) as found:
@@ -334,8 +338,8 @@ async def test_every_reconcile_of_a_topology_calls_the_extensions() -> None:
 async def test_a_resync_calls_the_extensions() -> None:
     """Whatever the period is, and although nothing has changed."""
     mutation = labelling()
-    manager = replace(OPEN.controlling.manager, sync_period=timedelta(minutes=2))
-    settings = replace(OPEN, controlling=replace(OPEN.controlling, manager=manager))
+    manager = replace(OPEN.controllers.manager, sync_period=timedelta(minutes=2))
+    settings = replace(OPEN, controllers=replace(OPEN.controllers, manager=manager))
     async with running_with(Network(ext=mutation), settings) as found:
         story = Story(found.client, own_kinds())
         await story.create([config("ext")])

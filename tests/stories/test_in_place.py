@@ -23,7 +23,7 @@ from kapy.api.machines import is_updating_in_place
 from kapy.api.names import Annotation, Label
 from kapy.apiserver.server import Server
 from kapy.apps.all_in_one import CONTROLLERS
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, Settings
 from kapy.client.intercept import Interceptor
 from kapy.conditions import get, is_true, message_of
 from kapy.engine.options import ManagerOptions
@@ -39,9 +39,11 @@ from tests.stories.plane import own_kinds, sample
 from tests.stories.test_extensions import discovered, running_with
 
 GATES: Final = replace(EMBEDDED_GATES, runtime_sdk=True, in_place_updates=True)
-OPEN: Final = Settings(controlling=Controlling(manager=ManagerOptions(gates=GATES)))
+OPEN: Final = Settings(controllers=ControllerConfig(manager=ManagerOptions(gates=GATES)))
 CLOSED: Final = Settings(
-    controlling=Controlling(manager=ManagerOptions(gates=replace(GATES, in_place_updates=False)))
+    controllers=ControllerConfig(
+        manager=ManagerOptions(gates=replace(GATES, in_place_updates=False))
+    )
 )
 WORKERS, CONTROL_PLANE = "capybara-md-0", "capybara-control-plane"
 MARKS: Final = (

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from kapy.apps.all_in_one import Plane
+from kapy.apps.all_in_one import ManagementPlane
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, EVENTS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
@@ -66,7 +66,7 @@ def recorded() -> dict[str, Any]:
     return {one.stem: json.loads(one.read_text()) for one in METRICS.glob("*.json")}
 
 
-async def play(plane: Plane, name: str) -> None:
+async def play(plane: ManagementPlane, name: str) -> None:
     """Do what was done in a recorded story."""
     kinds = own_kinds()
     story = Story(plane.client, [*kinds, NAMESPACES, SECRETS, CONFIG_MAPS])
@@ -89,7 +89,7 @@ async def test_a_fleet_tells_what_upstream_tells(recorded: dict[str, Any]) -> No
     assert _differing_families(recorded["metrics"], text) == []
 
 
-async def _later(plane: Plane) -> str:
+async def _later(plane: ManagementPlane) -> str:
     """What is told while there are clusters."""
     await asyncio.sleep(60)
     return plane.runtime.metrics.text().decode()

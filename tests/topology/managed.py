@@ -20,8 +20,8 @@ from kapy.kube.yaml import load
 from kapy.testing.frozen import freeze
 from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint
 from kapy.topology.desired import desired_state
+from kapy.topology.hook_cache import HookCache
 from kapy.topology.hook_calls import HookCalls
-from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
@@ -170,12 +170,12 @@ class Asked:
         self,
         current: ClusterState,
         hooks: LifecycleHooks | None = None,
-        memory: HookMemory | None = None,
+        memory: HookCache | None = None,
     ) -> None:
         self.current = current
         self.upgrades = UpgradeTracker.of(current.cluster)
         self.written: list[str] = []
-        self.calls = HookCalls(current.cluster, hooks, memory or HookMemory(), self._write)
+        self.calls = HookCalls(current.cluster, hooks, memory or HookCache(), self._write)
 
     async def _write(self, annotation: str) -> None:
         self.written.append(annotation)

@@ -28,8 +28,8 @@ from kapy.topology.builtins import (
     machine_deployment_builtins,
     machine_pool_builtins,
 )
-from kapy.topology.patches import patched
-from kapy.topology.patches.engine import applied
+from kapy.topology.patches import apply_patches
+from kapy.topology.patches.engine import apply_patch
 from kapy.topology.patches.external import MergePatch
 from kapy.topology.patches.inline import InlinePatch, calculated_value
 from kapy.topology.patches.item import Holder, Item
@@ -59,7 +59,7 @@ def _applied(record: Record, external: _Recorded | None) -> Iterator[str]:
     blueprint, desired = _blueprint(record), _state(record["desired"])
     before = json.dumps(_document(desired))
     try:
-        asyncio.run(patched(blueprint, desired, external=external))
+        asyncio.run(apply_patches(blueprint, desired, external=external))
     except KapyError as error:
         yield from _refused(record, error)
         yield from compared(json.loads(before), _document(desired))
@@ -264,7 +264,7 @@ def _apply_patch(record: Record) -> Iterator[str]:
         patch = fitting(json.loads(record["patch"])) if record["patch"] else {}
         merges = record["patchType"] == "JSONMergePatch"
         change = MergePatch(patch) if merges else compiled(patch)
-        out = applied(record["template"], change)
+        out = apply_patch(record["template"], change)
     except (KapyError, ValueError) as error:
         return _refused(record, error)
     return compared(fitting(record.get("out")), out)
@@ -319,7 +319,7 @@ def _generate(record: Record) -> Iterator[str]:
     for one in record["request"]["items"]:
         values = Values(shared, _variables(one))
         try:
-            for found in patch.generated(_item(one["holderReference"], one["object"]), values):
+            for found in patch.generate(_item(one["holderReference"], one["object"]), values):
                 patched = [_said(each) for each in found.operations]
                 out.append({"uid": one["uid"], "patchType": "JSONPatch", "patch": patched})
         except KapyError as error:

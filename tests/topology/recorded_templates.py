@@ -13,8 +13,8 @@ from kapy.kube import Document
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parsed
 from kapy.kube.sprig import functions
 from kapy.kube.template_work import FULL, Work
-from kapy.topology.patches.errors import NotThere, NoValue
-from kapy.topology.patches.templates import rendered_value, template_data
+from kapy.topology.patches.errors import MissingValue, NoValue
+from kapy.topology.patches.templates import render_value, template_data
 from kapy.topology.patches.variable_path import value_of
 from tests.oracle.topic import Record, Result, compared, replayed, result_of
 
@@ -45,7 +45,7 @@ def _render(variables: Document, record: Record) -> Iterator[str]:
     except CannotRender:
         given["execError"] = True
     try:
-        value = rendered_value(template, data, work=Work(FULL))
+        value = render_value(template, data, work=Work(FULL))
     except NoValue as error:
         given["error"] = record.get("error", str(error))
     else:
@@ -60,7 +60,7 @@ def _value(variables: Document, record: Record) -> Iterator[str]:
         value = value_of(variables, record["path"])
     except NoValue as error:
         said = record.get("error", str(error))
-        given |= {"error": said, "notFound": isinstance(error, NotThere)}
+        given |= {"error": said, "notFound": isinstance(error, MissingValue)}
     else:
         same = "raw" in record and not list(compared(json.loads(record["raw"]), value))
         given["raw"] = record["raw"] if same else json.dumps(value)

@@ -9,8 +9,8 @@ import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
+from kapy.topology.hook_cache import PLAN_SECONDS, HookCache
 from kapy.topology.hook_calls import HookCalls
-from kapy.topology.hook_memory import PLAN_SECONDS, HookMemory
 from kapy.topology.hooks import Answer, Hook, HookError, UpgradePlans, UpgradeSteps
 from kapy.topology.state import ClusterState
 from tests.topology.managed import Asked, blueprint, cluster, made, settled, topology, versions
@@ -94,7 +94,7 @@ class Life:
     def __init__(self, current: ClusterState, extension: Extension) -> None:
         self.current = current
         self.extension = extension
-        self.memory = HookMemory()
+        self.memory = HookCache()
 
     async def reconcile(self, *, reached: bool = True) -> list[str]:
         """What extensions are asked, and what is owed then. reached: whether all machines get what
@@ -203,7 +203,10 @@ async def test_an_answer_holds_what_comes_next_until_it_is_given_again(
     calls = story.asked.calls
     assert versions(story.current).items() >= stays.items()
     assert calls.is_blocked_by(hook)
-    assert calls.blocking("upgrade") == f"Following hooks are blocking upgrade: {hook}: not yet"
+    assert (
+        calls.blocking_message("upgrade")
+        == f"Following hooks are blocking upgrade: {hook}: not yet"
+    )
     assert calls.retry_after == 10
 
     await asyncio.sleep(4)
@@ -260,12 +263,12 @@ def calls(
     wanted: Cluster,
     extension: Extension | None,
     written: list[str],
-    memory: HookMemory | None = None,
+    memory: HookCache | None = None,
 ) -> HookCalls:
     async def write(annotation: str) -> None:
         written.append(annotation)
 
-    return HookCalls(wanted, extension, memory or HookMemory(), write)
+    return HookCalls(wanted, extension, memory or HookCache(), write)
 
 
 async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> None:
@@ -276,7 +279,7 @@ async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> Non
     assert await closed.before_cluster_upgrade(OLD, NEW, UpgradeSteps())
     assert await closed.after_cluster_upgrade(NEW, settled=True)
     assert await closed.before_cluster_delete()
-    await closed.owe(Hook.AFTER_CLUSTER_UPGRADE)
+    await closed.mark_pending(Hook.AFTER_CLUSTER_UPGRADE)
     assert written == []
     with pytest.raises(HookError, match='GenerateUpgradePlan extension "x" if RuntimeSDK'):
         await closed.upgrade_plan("x", OLD, OLD, NEW)
@@ -331,7 +334,7 @@ async def test_creation_and_deletion_are_asked_for() -> None:
 async def test_who_holds_is_asked_again_at_once_when_the_cluster_is_another(
     metadata: Document, again: bool
 ) -> None:
-    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookMemory()
+    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookCache()
     await calls(cluster(), extension, [], memory).before_cluster_delete()
     await asyncio.sleep(1)
     later = calls(cluster({"metadata": metadata}), extension, [], memory)
@@ -341,7 +344,7 @@ async def test_who_holds_is_asked_again_at_once_when_the_cluster_is_another(
 
 
 async def test_an_extension_that_writes_an_annotation_each_time_is_asked_once_a_second() -> None:
-    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookMemory()
+    extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookCache()
     for number in range(30):
         noted = cluster({"metadata": {"annotations": {"example.com/asked": f"{number}"}}})
         assert not await calls(noted, extension, [], memory).before_cluster_delete()
@@ -374,7 +377,7 @@ async def test_an_extension_plans_upgrades_and_is_asked_again_when_something_cha
     }
     current = settled(await made(topology(version=OLD)))
     current.cluster.spec.topology = cluster().spec.topology
-    extension, memory = Extension(absent=frozenset(Hook)), HookMemory()
+    extension, memory = Extension(absent=frozenset(Hook)), HookCache()
 
     async def plan() -> list[str]:
         asked = Asked(current, extension, memory)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapy.kube.version import parse_tolerant
-from kapy.topology.upgrade_plan import WORKERS_BEHIND, checked_plans, class_versions_plan
+from kapy.topology.upgrade_plan import WORKERS_BEHIND, check_plans, class_versions_plan
 
 minors = st.integers(25, 40)
 
@@ -29,7 +29,7 @@ def test_a_plan_of_a_class_takes_one_step_for_each_minor_version(
         assert [parse_tolerant(one).minor for one in plan[-steps:] if steps] == list(
             range(start + 1, start + steps + 1)
         )
-    workers = checked_plans(desired, current, current, plan, [])
+    workers = check_plans(desired, current, current, plan, [])
     went = [parse_tolerant(one).minor for one in (current, *workers)]
     assert all(0 <= b - a <= WORKERS_BEHIND for a, b in pairwise(went))
     assert not workers or workers[-1] == desired

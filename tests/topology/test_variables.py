@@ -10,7 +10,7 @@ from kapy.api.cluster_class_variables import ClusterClassStatusVariable
 from kapy.api.embedded import ClusterVariable
 from kapy.kube import Document
 from kapy.kube.model import decode
-from kapy.topology.variables import defaulted_variables, variable_value_errors
+from kapy.topology.variables import default_variables, variable_value_errors
 
 PATH = "spec.topology.variables"
 
@@ -42,7 +42,7 @@ def values(**given: Any) -> list[ClusterVariable]:
 
 
 def test_defaults_come_after_what_is_there() -> None:
-    found, errors = defaulted_variables(
+    found, errors = default_variables(
         values(sizes={"min": 1}, region="eu"), DEFINED, PATH, create=True
     )
     assert errors == []
@@ -54,7 +54,7 @@ def test_defaults_come_after_what_is_there() -> None:
 
 
 def test_overrides_are_not_made_up() -> None:
-    found, errors = defaulted_variables([], DEFINED, PATH, create=False)
+    found, errors = default_variables([], DEFINED, PATH, create=False)
     assert (found, errors) == ([], [])
 
 
@@ -95,6 +95,6 @@ def test_values_keep_to_their_definitions(
 def test_conflicting_definitions_give_no_values() -> None:
     torn = defined("cpu", {"type": "integer"})
     torn.definitions_conflict = True
-    found, errors = defaulted_variables(values(cpu=1), [torn], PATH, create=True)
+    found, errors = default_variables(values(cpu=1), [torn], PATH, create=True)
     assert found == []
     assert ["conflicting definitions" in one.detail for one in errors] == [True]

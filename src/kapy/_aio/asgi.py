@@ -10,11 +10,11 @@ Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-async def body_of(receive: Receive, most: int) -> bytes:
+async def read_body(receive: Receive, max_bytes: int) -> bytes:
     """A request's body, up to a little more than `most` bytes."""
     parts: list[bytes] = []
     size, more = 0, True
-    while more and size <= most:
+    while more and size <= max_bytes:
         event = await receive()
         part = event.get("body", b"")
         parts.append(part)
@@ -23,14 +23,14 @@ async def body_of(receive: Receive, most: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-async def reply(send: Send, status: int, kind: bytes, body: bytes) -> None:
+async def send_reply(send: Send, status: int, kind: bytes, body: bytes) -> None:
     """A whole answer. kind: its media type."""
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-async def live(receive: Receive, send: Send) -> None:
+async def run_lifespan(receive: Receive, send: Send) -> None:
     """Agree to everything that happens in an application's life, which needs nothing."""
     while True:
         event = await receive()

@@ -7,8 +7,8 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-_PIECE: Final = 1 << 16
-_MOST_UNREAD: Final = 1 << 24
+_CHUNK_BYTES: Final = 1 << 16
+_MAX_UNREAD: Final = 1 << 24
 
 
 class ByteStream(Protocol):
@@ -44,7 +44,7 @@ class Channel:
         self._news = asyncio.Event()
         self._told: Callable[[bytes], None] | None = None
 
-    def tell(self, listener: Callable[[bytes], None]) -> None:
+    def set_listener(self, listener: Callable[[bytes], None]) -> None:
         """Call a listener with what comes, instead of keeping it for a reader."""
         self._told = listener
 
@@ -56,9 +56,9 @@ class Channel:
             return
         self._came += data
         self._ended = self._ended or ended
-        if len(self._came) > _MOST_UNREAD:  # nothing holds the other side back
+        if len(self._came) > _MAX_UNREAD:  # nothing holds the other side back
             self._came.clear()
-            self._failure = ConnectionResetError(f"{_MOST_UNREAD} bytes came that nobody read")
+            self._failure = ConnectionResetError(f"{_MAX_UNREAD} bytes came that nobody read")
         self._news.set()
 
     def fail(self, failure: OSError) -> None:
@@ -98,13 +98,13 @@ class Tls:
 
     def __init__(
         self,
-        below: ByteStream,
+        stream: ByteStream,
         context: ssl.SSLContext,
         *,
         server_side: bool = False,
         server_hostname: str | None = None,
     ) -> None:
-        self._below = below
+        self._below = stream
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.session = context.wrap_bio(
             self._in, self._out, server_side=server_side, server_hostname=server_hostname
@@ -117,7 +117,7 @@ class Tls:
                 self.session.do_handshake()
             except ssl.SSLWantReadError:
                 self._flush()
-                await self._more()
+                await self._read_more()
             except ssl.SSLError:
                 self._flush()  # the alert that says why
                 raise
@@ -128,10 +128,10 @@ class Tls:
     async def read(self) -> bytes:
         while True:
             try:
-                return self.session.read(_PIECE)
+                return self.session.read(_CHUNK_BYTES)
             except ssl.SSLWantReadError:
                 self._flush()
-                await self._more()
+                await self._read_more()
             except ssl.SSLZeroReturnError:
                 return b""
 
@@ -147,7 +147,7 @@ class Tls:
         if self._out.pending:
             self._below.write(self._out.read())
 
-    async def _more(self) -> None:
+    async def _read_more(self) -> None:
         data = await self._below.read()
         if not data:
             raise ConnectionResetError("the other side hung up")

@@ -6,7 +6,7 @@ import resource
 from contextlib import suppress
 from typing import Final
 
-MOST: Final = 1 << 20
+DEFAULT_MAX: Final = 1 << 20
 """What counts where the system has no limit."""
 
 
@@ -26,4 +26,4 @@ def raise_descriptor_limit() -> int:
 def descriptor_limit() -> int:
     """How many descriptors this process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST if soft == resource.RLIM_INFINITY else min(soft, MOST)
+    return DEFAULT_MAX if soft == resource.RLIM_INFINITY else min(soft, DEFAULT_MAX)

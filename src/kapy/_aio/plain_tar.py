@@ -10,8 +10,8 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, Final
 
-LARGEST_HEADER: Final = 1 << 16
-MOST_MEMBERS: Final = 10_000
+MAX_HEADER_BYTES: Final = 1 << 16
+MAX_MEMBERS: Final = 10_000
 
 EXTENDED: Final = frozenset(
     (
@@ -31,8 +31,8 @@ class PlainInfo(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> PlainInfo:
         """A member of its block. Raises tarfile.ReadError for what no archive of ours has."""
         found = super().frombuf(buf, encoding, errors)
-        if found.type in EXTENDED and found.size > LARGEST_HEADER:
-            raise tarfile.ReadError(f"a header of the archive is larger than {LARGEST_HEADER}")
+        if found.type in EXTENDED and found.size > MAX_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of the archive is larger than {MAX_HEADER_BYTES}")
         return found
 
 
@@ -42,8 +42,8 @@ def members(archive: tarfile.TarFile) -> Iterator[tuple[tarfile.TarInfo, IO[byte
     Links, devices and folders are left out. Raises tarfile.TarError.
     """
     for number, member in enumerate(archive):
-        if number >= MOST_MEMBERS:
-            raise tarfile.ReadError(f"the archive has more than {MOST_MEMBERS} members")
+        if number >= MAX_MEMBERS:
+            raise tarfile.ReadError(f"the archive has more than {MAX_MEMBERS} members")
         if member.issparse():
             raise tarfile.ReadError(f"{member.name!r} is a sparse file")
         content = archive.extractfile(member) if member.isreg() else None

@@ -23,9 +23,9 @@ from kapy._aio.spdy_dictionary import DICTIONARY
 _VERSION: Final = 3
 _FIN: Final = 0x01
 _CONTROL: Final = 0x80000000
-_LARGEST_BLOCK: Final = 1 << 16
+_MAX_BLOCK_BYTES: Final = 1 << 16
 """Bytes of a control frame, and of the headers that it may be when it is inflated."""
-_PIECE: Final = 1 << 15
+_CHUNK_BYTES: Final = 1 << 15
 _CANCEL: Final = 5
 
 
@@ -45,7 +45,7 @@ class NotSpdy(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class StreamOpened:
     """The other side opened a stream. headers: names in lower case. ended: it sends nothing."""
 
     stream: int
@@ -54,7 +54,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class DataReceived:
     """Data of a stream. ended: nothing more comes."""
 
     stream: int
@@ -63,18 +63,18 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class StreamReset:
     """A stream was cut off by the other side."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
-class GoneAway:
+class GoAwayReceived:
     """The other side takes no more streams."""
 
 
-Event = Opened | Received | Reset | GoneAway
+Event = StreamOpened | DataReceived | StreamReset | GoAwayReceived
 
 
 class Session:
@@ -90,19 +90,19 @@ class Session:
     def open(self, headers: Mapping[str, str]) -> int:
         """Open a stream; its number."""
         stream, self._next = self._next, self._next + 2
-        block = stream.to_bytes(4, "big") + bytes(6) + self._compressed(headers)
+        block = stream.to_bytes(4, "big") + bytes(6) + self._compress_headers(headers)
         self._control(_Kind.SYN_STREAM, block)
         return stream
 
     def accept(self, stream: int) -> None:
         """Agree to a stream of the other side."""
-        self._control(_Kind.SYN_REPLY, stream.to_bytes(4, "big") + self._compressed({}))
+        self._control(_Kind.SYN_REPLY, stream.to_bytes(4, "big") + self._compress_headers({}))
 
     def send(self, stream: int, data: bytes, *, end: bool = False) -> None:
         """Send data. end: nothing more comes."""
-        for at in range(0, max(len(data), 1), _PIECE):
-            piece = data[at : at + _PIECE]
-            last = at + _PIECE >= len(data)
+        for at in range(0, max(len(data), 1), _CHUNK_BYTES):
+            piece = data[at : at + _CHUNK_BYTES]
+            last = at + _CHUNK_BYTES >= len(data)
             flags = _FIN if end and last else 0
             self._out += stream.to_bytes(4, "big")
             self._out += (flags << 24 | len(piece)).to_bytes(4, "big") + piece
@@ -122,8 +122,8 @@ class Session:
         self._in += data
         while len(self._in) >= 8:
             size = int.from_bytes(self._in[5:8], "big")
-            if self._in[0] & 0x80 and size > _LARGEST_BLOCK:
-                raise NotSpdy(f"a control frame is larger than {_LARGEST_BLOCK} bytes")
+            if self._in[0] & 0x80 and size > _MAX_BLOCK_BYTES:
+                raise NotSpdy(f"a control frame is larger than {_MAX_BLOCK_BYTES} bytes")
             if len(self._in) < 8 + size:
                 return
             head, body = bytes(self._in[:8]), bytes(self._in[8 : 8 + size])
@@ -135,7 +135,7 @@ class Session:
     def _frame(self, head: bytes, body: bytes) -> Event | None:
         first, flags = int.from_bytes(head[:4], "big"), head[4]
         if not first & _CONTROL:
-            return Received(first, body, bool(flags & _FIN))
+            return DataReceived(first, body, bool(flags & _FIN))
         if first >> 16 & 0x7FFF != _VERSION:
             raise NotSpdy("a frame is not of SPDY/3")
         try:
@@ -147,18 +147,20 @@ class Session:
         stream = int.from_bytes(body[:4], "big") & 0x7FFFFFFF
         match kind:
             case _Kind.SYN_STREAM:
-                return Opened(stream, self._headers(body[10:]), bool(flags & _FIN))
+                return StreamOpened(stream, self._decompress_headers(body[10:]), bool(flags & _FIN))
             case _Kind.SYN_REPLY | _Kind.HEADERS:
-                self._headers(body[4:])  # all blocks of a connection are one compressed text
-                return Received(stream, b"", ended=True) if flags & _FIN else None
+                self._decompress_headers(
+                    body[4:]
+                )  # all blocks of a connection are one compressed text
+                return DataReceived(stream, b"", ended=True) if flags & _FIN else None
             case _Kind.RST_STREAM:
-                return Reset(stream)
+                return StreamReset(stream)
             case _Kind.PING:
                 if (stream & 1) != (self._next & 1):  # the other side's own: it wants it back
                     self._control(_Kind.PING, body)
                 return None
             case _Kind.GOAWAY:
-                return GoneAway()
+                return GoAwayReceived()
             case _:
                 return None
 
@@ -166,15 +168,15 @@ class Session:
         self._out += (_CONTROL | _VERSION << 16 | kind).to_bytes(4, "big")
         self._out += len(body).to_bytes(4, "big") + body
 
-    def _compressed(self, headers: Mapping[str, str]) -> bytes:
+    def _compress_headers(self, headers: Mapping[str, str]) -> bytes:
         plain = len(headers).to_bytes(4, "big")
         for name, value in headers.items():
             for text in (name.lower(), value):
                 plain += len(text.encode()).to_bytes(4, "big") + text.encode()
         return self._deflate.compress(plain) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
 
-    def _headers(self, block: bytes) -> Mapping[str, str]:
-        plain = self._inflate.decompress(block, _LARGEST_BLOCK)
+    def _decompress_headers(self, block: bytes) -> Mapping[str, str]:
+        plain = self._inflate.decompress(block, _MAX_BLOCK_BYTES)
         if self._inflate.unconsumed_tail:
             raise IndexError("headers are too large")
         texts, at = [], 4

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Final, cast
 
 from kapy._aio.byte_streams import Channel
-from kapy._aio.spdy import NotSpdy, Opened, Received, Reset, Session
+from kapy._aio.spdy import DataReceived, NotSpdy, Session, StreamOpened, StreamReset
 
-MOST_STREAMS: Final = 1000
+MAX_STREAMS: Final = 1000
 
 
 class SpdyProtocol(asyncio.Protocol):
@@ -30,18 +30,18 @@ class SpdyProtocol(asyncio.Protocol):
         try:
             for event in self._session.receive(data):
                 match event:
-                    case Opened() if len(self._channels) >= MOST_STREAMS:
-                        raise NotSpdy(f"more than {MOST_STREAMS} streams are open")
-                    case Opened(stream, headers, ended):
+                    case StreamOpened() if len(self._channels) >= MAX_STREAMS:
+                        raise NotSpdy(f"more than {MAX_STREAMS} streams are open")
+                    case StreamOpened(stream, headers, ended):
                         self._session.accept(stream)
-                        channel = self._made(stream)
+                        channel = self._new_channel(stream)
                         if ended:
                             channel.feed(b"", ended=True)
-                        self.opened(headers, channel)
-                    case Received(stream, came, ended) if stream in self._channels:
+                        self.on_stream(headers, channel)
+                    case DataReceived(stream, came, ended) if stream in self._channels:
                         self._channels[stream].feed(came, ended=ended)
-                    case Reset(stream) if stream in self._channels:
-                        self._channels.pop(stream).fail(_cut_off())
+                    case StreamReset(stream) if stream in self._channels:
+                        self._channels.pop(stream).fail(_connection_lost_error())
         except NotSpdy:
             self.close()
         self._flush()
@@ -55,17 +55,17 @@ class SpdyProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._room.set()
-        failure = exc if isinstance(exc, OSError) else _cut_off()
+        failure = exc if isinstance(exc, OSError) else _connection_lost_error()
         for channel in self._channels.values():
             channel.fail(failure)
         self._channels.clear()
 
-    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+    def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
         """The other side opened a stream."""
 
     def open(self, headers: Mapping[str, str]) -> Channel:
         """Open a stream."""
-        channel = self._made(self._session.open(headers))
+        channel = self._new_channel(self._session.open(headers))
         self._flush()
         return channel
 
@@ -74,7 +74,7 @@ class SpdyProtocol(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _made(self, stream: int) -> Channel:
+    def _new_channel(self, stream: int) -> Channel:
         channel = self._channels[stream] = Channel(partial(self._send, stream), self._room.wait)
         return channel
 
@@ -88,5 +88,5 @@ class SpdyProtocol(asyncio.Protocol):
             self._transport.write(data)
 
 
-def _cut_off() -> OSError:
+def _connection_lost_error() -> OSError:
     return ConnectionResetError("the connection was cut off")

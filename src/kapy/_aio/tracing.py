@@ -30,7 +30,7 @@ class Span(Protocol):
         """Say one thing more."""
 
 
-class _Untold:
+class _NoSpan:
     """A span that nobody wants to know of."""
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class _Untold:
         return None
 
 
-_UNTOLD: Final = _Untold()
+_NO_SPAN: Final = _NoSpan()
 
 
 def is_on() -> bool:
@@ -68,17 +68,17 @@ def span(
     """
     api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
-        return _UNTOLD
+        return _NO_SPAN
     begun: AbstractContextManager[Span] = api.get_tracer(_NAME).start_as_current_span(
         name,
         kind=api.SpanKind[kind.upper()],
         attributes=attributes,
-        context=None if trace is None else _first(api, trace),
+        context=None if trace is None else _parent_context(api, trace),
     )
     return begun
 
 
-def _first(api: Any, trace: str) -> Any:
+def _parent_context(api: Any, trace: str) -> Any:
     """The context of a span that nobody tells of: all of its trace have it in common."""
     if not trace:
         return import_module("opentelemetry.context").Context()
@@ -92,7 +92,7 @@ def _first(api: Any, trace: str) -> Any:
     return api.set_span_in_context(api.NonRecordingSpan(context))
 
 
-def current() -> str:
+def current_trace_id() -> str:
     """The id of the trace that this is done in, "" for none."""
     api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
@@ -101,7 +101,7 @@ def current() -> str:
     return f"{context.trace_id:032x}" if context.is_valid else ""
 
 
-def carried() -> dict[str, str]:
+def propagation_headers() -> dict[str, str]:
     """Headers by which another program knows what it works for; none where nobody asks for
     spans."""
     headers: dict[str, str] = {}

@@ -18,7 +18,7 @@ from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission import Review, denied
-from kapy.apps.class_checks import class_defaults, class_findings, deletion_refusal
+from kapy.apps.class_checks import apply_class_defaults, deletion_refusal, validate_class_usage
 from kapy.client.client import Client
 from kapy.core.ipaddress.admission import claim_errors
 from kapy.kube import Document
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 
 
-class Rules:
+class AdmissionRules:
     """Defaulting and validation of our kinds.
 
     post: connects to extensions; None if extensions are not asked which hooks they serve.
@@ -45,7 +45,7 @@ class Rules:
         self._gates, self._post = gates, post
         self._client: Client | None = None
 
-    def read_through(self, client: Client) -> None:
+    def enable_reads(self, client: Client) -> None:
         """From now on, also run the checks that read other objects."""
         self._client = client
 
@@ -65,12 +65,14 @@ class Rules:
             document = await review.compute(work) if review.large else work()
         except CannotDefault as error:
             if error.errors:
-                raise _refusal(review.resource, review.name, error.errors, "default") from None
-            raise Forbidden(_denied("default", review.resource, str(error))) from None
+                raise _validation_error(
+                    review.resource, review.name, error.errors, "default"
+                ) from None
+            raise Forbidden(_denial_message("default", review.resource, str(error))) from None
         if self._client is not None and self._gates.cluster_topology:
-            document, errors = await class_defaults(self._client, review, document)
+            document, errors = await apply_class_defaults(self._client, review, document)
             if errors:
-                raise _refusal(review.resource, review.name, errors, "default")
+                raise _validation_error(review.resource, review.name, errors, "default")
         return document
 
     async def validate(self, review: Review) -> Sequence[str]:
@@ -80,7 +82,7 @@ class Rules:
             return ()
         if review.subresource:
             if problem := scale_problem(read(review.new, KubeadmControlPlane)):
-                raise Forbidden(_denied("validation-scale", resource, problem))
+                raise Forbidden(_denial_message("validation-scale", resource, problem))
             return ()
         work = partial(validate, review.new, review.old, gates=self._gates, dry_run=review.dry_run)
         errors = await review.compute(work) if review.large else work()
@@ -88,11 +90,11 @@ class Rules:
             errors += await claim_errors(self._client, read_whole(review.new, IPAddress))
         warnings: Sequence[str] = ()
         if self._client is not None and self._gates.cluster_topology:
-            more, warnings = await class_findings(self._client, review)
+            more, warnings = await validate_class_usage(self._client, review)
             errors += more
         if errors:
             review.warnings.extend(warnings)
-            raise _refusal(resource, review.name, errors)
+            raise _validation_error(resource, review.name, errors)
         if resource == ExtensionConfig.RESOURCE:
             return await self._deprecated_hooks(review)
         return warnings
@@ -100,12 +102,12 @@ class Rules:
     async def _deprecated_hooks(self, review: Review) -> Sequence[str]:
         if self._client is None or not self._gates.runtime_sdk:
             return ()
-        from kapy.apps.extensions.deprecations import told_deprecations  # all hooks
+        from kapy.apps.extensions.deprecations import deprecation_warnings  # all hooks
 
         assert review.new is not None
         old = None if review.old is None else read_whole(review.old, ExtensionConfig)
         new = read_whole(review.new, ExtensionConfig)
-        return await told_deprecations(new, old, self._client, self._post)
+        return await deprecation_warnings(new, old, self._client, self._post)
 
     async def _validate_deletion(self, review: Review) -> None:
         if self._client is None or not self._gates.cluster_topology:
@@ -113,21 +115,21 @@ class Rules:
         if problem := await deletion_refusal(self._client, review):
             resource = review.resource
             named = f'{resource.kind}.{resource.group} "{review.name}" is forbidden: {problem}'
-            raise Forbidden(_denied("validation", resource, named))
+            raise Forbidden(_denial_message("validation", resource, named))
 
 
-def _refusal(
-    resource: Resource, name: str, errors: Sequence[FieldError], what: str = "validation"
+def _validation_error(
+    resource: Resource, name: str, errors: Sequence[FieldError], action: str = "validation"
 ) -> ApiError:
     """Upstream's webhooks answer 422 with field errors, and 403 for plain errors."""
     if resource.group == IPAM_GROUP or is_closed(errors):
-        return Forbidden(_denied(what, resource, together(errors)))
+        return Forbidden(_denial_message(action, resource, together(errors)))
     # Webhooks of control planes tell the core group, and clients may read it.
     group = CLUSTER_GROUP if resource.group == CONTROL_PLANE_GROUP else resource.group
     refusal = Invalid.of(resource.kind, group, name, errors)
-    return Invalid(_denied(what, resource, str(refusal)), details=refusal.details)
+    return Invalid(_denial_message(action, resource, str(refusal)), details=refusal.details)
 
 
-def _denied(what: str, resource: Resource, why: str) -> str:
+def _denial_message(webhook: str, resource: Resource, reason: str) -> str:
     """A server's message about a denied request, with the name of upstream's webhook."""
-    return denied(f"{what}.{resource.kind.lower()}.{resource.group}", why)
+    return denied(f"{webhook}.{resource.kind.lower()}.{resource.group}", reason)

@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock, system_clock
-from kapy._aio.services import Service, running
+from kapy._aio.services import Service, run_services
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.controllers.expiry import Expiry
 from kapy.apiserver.controllers.kube_controller_manager import accompany
@@ -28,20 +28,20 @@ from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
 from kapy.apiserver.webhooks.service_lookup import ServiceLookup
-from kapy.apps.admission import Rules
-from kapy.apps.audit import audited
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.audit import write_audit_log
 from kapy.apps.built_in import add_statuses, install_inventory, install_pod
 from kapy.apps.built_in_pod import ManagerPod
 from kapy.apps.clock_watch import ClockWatch, steady_clock
+from kapy.apps.controller_rights import limit_rights
 from kapy.apps.controllers import add_controllers
-from kapy.apps.conversion import converted, either
-from kapy.apps.credentials import Credentials, credentials
+from kapy.apps.conversion import convert_documents, first_supported
+from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
-from kapy.apps.garbage import rarely_collected
-from kapy.apps.own_rights import limit
-from kapy.apps.service_places import ServicePlaces
+from kapy.apps.gc_tuning import collect_less_often
+from kapy.apps.service_addresses import ServiceAddresses
 from kapy.apps.settings import Serving, Settings
-from kapy.apps.starting import bounded, until_working
+from kapy.apps.start_waits import wait_until_working, wait_with_limit
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
@@ -60,8 +60,8 @@ CONTROLLERS: Final = User(
     "system:serviceaccount:kapy-system:kapy",
     ("system:serviceaccounts", "system:serviceaccounts:kapy-system", "system:authenticated"),
 )
-"""Who the controllers are to the API server. What they may is said by `own_rights`."""
-SPARE_KEYS: Final = 10
+"""Who the controllers are to the API server. What they may is said by `controller_rights`."""
+PREGENERATED_KEYS: Final = 10
 """RSA keys that are made in advance: two clusters' worth."""
 
 
@@ -70,7 +70,7 @@ class CannotListen(KapyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class ManagementPlane:
     """A running management plane.
 
     client: acts as the administrator, in process. access: the access for other programs, None if
@@ -81,8 +81,8 @@ class Plane:
     runtime: Runtime
     cluster_cache: ClusterCache
     client: Client
-    access: Kubeconfig | None = None
-    watch: ClockWatch | None = None
+    kubeconfig: Kubeconfig | None = None
+    clock_watch: ClockWatch | None = None
 
     @property
     def transport(self) -> Transport:
@@ -97,7 +97,7 @@ async def management_plane(
     clock: Clock,
     random: Random | None = None,
     post: HookTransport | None = None,
-) -> AsyncIterator[Plane]:
+) -> AsyncIterator[ManagementPlane]:
     """Run a plane while the context is open; it is ready when the context is entered.
 
     post: connects to runtime extensions, None for HTTPS.
@@ -107,9 +107,9 @@ async def management_plane(
     NotStarted, each with a message for users.
     """
     _check_data(settings)
-    places = ServicePlaces(settings.webhook_services)
-    way = _way(settings, post, places)
-    rules = Rules(settings.controlling.manager.gates, way)
+    places = ServiceAddresses(settings.webhook_services)
+    way = _transport_factory(settings, post, places)
+    rules = AdmissionRules(settings.controllers.manager.gates, way)
     server = Server.open(
         settings.data,
         clock=clock,
@@ -121,68 +121,70 @@ async def management_plane(
         services=settings.webhook_services,
     )
     places.lookup = ServiceLookup(server.store)
-    rules.read_through(Client(server.transport(ADMIN)))
+    rules.enable_reads(Client(server.transport(ADMIN)))
     try:
-        made = await _credentials(server, settings, clock)
+        credentials = await _credentials(server, settings, clock)
         async with AsyncExitStack() as stack:
-            stack.enter_context(audited(server, settings.audit, clock))
+            stack.enter_context(write_audit_log(server, settings.audit, clock))
             if settings.serving is not None:  # then the plane is what the process is there for
-                stack.enter_context(rarely_collected())
-            yield await _started(stack, server, settings, clock, random, way, made)
+                stack.enter_context(collect_less_often())
+            yield await _start(stack, server, settings, clock, random, way, credentials)
     finally:
         server.close()
 
 
-async def _started(
+async def _start(
     stack: AsyncExitStack,
     server: Server,
     settings: Settings,
     clock: Clock,
     random: Random | None,
     post: Callable[[], HookTransport],
-    made: Credentials | None,
-) -> Plane:
+    credentials: Credentials | None,
+) -> ManagementPlane:
     client = Client(server.transport(ADMIN), field_manager="kapy")
-    await stack.enter_async_context(running(server=server.run))
+    await stack.enter_async_context(run_services(server=server.run))
     # The server makes its namespaces in its first step.
     await asyncio.sleep(0)
-    async with bounded("the API server to take in the kinds of Cluster API"):
+    async with wait_with_limit("the API server to take in the kinds of Cluster API"):
         await install_definitions(client)
     await _install_kinds(client, settings.providers)
     if settings.inventory:
-        await install_inventory(client, settings.controlling.without)
+        await install_inventory(client, settings.controllers.disabled_managers)
     if settings.pods is not None:
         await _install_certificates(client)
     runtime = Runtime.on(
         server.transport(CONTROLLERS),
         clock=clock,
         random=random,
-        options=settings.controlling.manager,
+        options=settings.controllers.manager,
     )
     if settings.serving is not None:  # somebody may want a cluster any moment
-        runtime.private_keys.spare = SPARE_KEYS
-    _show_metrics(server, runtime)
-    _watch_health(server, runtime)
+        runtime.private_keys.spare = PREGENERATED_KEYS
+    _serve_metrics(server, runtime)
+    _add_health_checks(server, runtime)
     controllers = add_controllers(
         runtime,
-        settings.controlling,
+        settings.controllers,
         sockets=settings.serving is not None,
         post=post,
     )
-    own = _added(runtime, settings.providers)
-    limit(server, CONTROLLERS, settings, runtime)
+    own = _add_controllers_and_providers(runtime, settings.providers)
+    limit_rights(server, CONTROLLERS, settings, runtime)
     if controllers.calls is not None:
-        _show_calls(server, controllers.calls)
+        _serve_calls(server, controllers.calls)
     if settings.inventory:
         add_statuses(runtime)
-        if "infrastructure-dev" not in settings.controlling.without:
+        if "infrastructure-dev" not in settings.controllers.disabled_managers:
             server.pods = ManagerPod(controllers.in_memory)
             await install_pod(client, clock())
     access = None
-    if settings.serving is not None and made is not None:
-        access = await stack.enter_async_context(_served(server, settings.serving, made))
+    if settings.serving is not None and credentials is not None:
+        access = await stack.enter_async_context(
+            _serve_network(server, settings.serving, credentials)
+        )
     accompany(server, authority="" if access is None else access.certificate_authority.decode())
-    pods = await _pods(stack, server, settings, access, made, clock)
+    pods = await _pod_services(stack, server, settings, access, credentials, clock)
     watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
         "runtime": runtime.run,
@@ -193,41 +195,41 @@ async def _started(
     }
     if settings.serving is not None:
         services["clock"] = watch.run
-    watch.told.append(partial(_record_jump, server, runtime))
+    watch.told.append(partial(_record_clock_jump, server, runtime))
     watch.compare(server.store.last_written)
-    await stack.enter_async_context(running(**services))
-    await until_working(runtime)
+    await stack.enter_async_context(run_services(**services))
+    await wait_until_working(runtime)
     stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
-    return Plane(server, runtime, controllers.cluster_cache, client, access, watch)
+    return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch)
 
 
-async def _pods(
+async def _pod_services(
     stack: AsyncExitStack,
     server: Server,
     settings: Settings,
     access: Kubeconfig | None,
-    made: Credentials | None,
+    credentials: Credentials | None,
     clock: Clock,
 ) -> dict[str, Service]:
-    if settings.pods is None or settings.serving is None or access is None or made is None:
+    if settings.pods is None or settings.serving is None or access is None or credentials is None:
         return {}
     # Only planes that are there for long have Pods, and certificates for them.
     from kapy.apps.container_listener import ContainerListener
     from kapy.apps.pods import certificate_runtime, pod_services
 
-    listener = ContainerListener(server, settings.serving, made, clock)
+    listener = ContainerListener(server, settings.serving, credentials, clock)
     # It ends after the containers that use it.
-    await stack.enter_async_context(running(listener=listener.run))
+    await stack.enter_async_context(run_services(listener=listener.run))
     services = pod_services(server, settings, access, listener, clock)
     return {**services, "certificates": certificate_runtime(server, clock).run}
 
 
-def _record_jump(server: Server, runtime: Runtime, what: str) -> None:
+def _record_clock_jump(server: Server, runtime: Runtime, description: str) -> None:
     """Record a clock jump as an event about a namespace that every cluster has."""
     table = server.store.peek("namespaces")
     about = None if table is None else table.get("", "kube-system")
     if about is not None:
-        runtime.events.warning(about, "ClockJumped", what)
+        runtime.events.warning(about, "ClockJumped", description)
 
 
 # Most planes have no providers of somebody's own: what these need is imported with the first.
@@ -243,10 +245,10 @@ def _admission(providers: Sequence[Provider]) -> list[Admission]:
 
 def _conversion(providers: Sequence[Provider]) -> Convert:
     if not providers:
-        return converted
+        return convert_documents
     from kapy.sdk.admission_in_process import conversion
 
-    return either(converted, *(conversion(one.admission) for one in providers))
+    return first_supported(convert_documents, *(conversion(one.admission) for one in providers))
 
 
 async def _install_certificates(client: Client) -> None:
@@ -260,36 +262,38 @@ async def _install_kinds(client: Client, providers: Sequence[Provider]) -> None:
     for provider in providers:
         from kapy.apps.provider.installing import install_kinds
 
-        async with bounded(f"the API server to take in the kinds of {provider.label}"):
+        async with wait_with_limit(f"the API server to take in the kinds of {provider.label}"):
             await install_kinds(client, provider)
 
 
-def _added(runtime: Runtime, providers: Sequence[Provider]) -> dict[str, Service]:
+def _add_controllers_and_providers(
+    runtime: Runtime, providers: Sequence[Provider]
+) -> dict[str, Service]:
     services: dict[str, Service] = {}
     for provider in providers:
-        from kapy.apps.provider.adding import added
+        from kapy.apps.provider.controllers import add_provider
 
-        services.update(added(provider, runtime))
+        services.update(add_provider(provider, runtime))
     return services
 
 
-def _way(
-    settings: Settings, post: HookTransport | None, places: ServicePlaces
+def _transport_factory(
+    settings: Settings, post: HookTransport | None, places: ServiceAddresses
 ) -> Callable[[], HookTransport]:
     """The transport to extensions: the given one, else HTTPS."""
     if post is not None:
         return lambda: post
-    return lambda: _https(settings, places)
+    return lambda: _https_transport(settings, places)
 
 
-def _https(settings: Settings, places: ServicePlaces) -> HookTransport:
+def _https_transport(settings: Settings, places: ServiceAddresses) -> HookTransport:
     # aiohttp: only where there are extensions
-    from kapy.apps.extensions.posting import https
+    from kapy.apps.extensions.transport import https_transport
 
-    return https(settings.controlling.extensions, places)
+    return https_transport(settings.controllers.extensions, places)
 
 
-def _show_metrics(server: Server, runtime: Runtime) -> None:
+def _serve_metrics(server: Server, runtime: Runtime) -> None:
     """One metrics page for the API server, the controllers and the process."""
     from prometheus_client import ProcessCollector
 
@@ -298,7 +302,7 @@ def _show_metrics(server: Server, runtime: Runtime) -> None:
     server.metrics = runtime.metrics.registry.collect
 
 
-def _show_calls(server: Server, calls: ObservableTransport) -> None:
+def _serve_calls(server: Server, calls: ObservableTransport) -> None:
     """Stream calls of extensions as they happen, for `kapy hooks watch`."""
 
     from kapy.hooks.inspection import CALLS
@@ -309,7 +313,7 @@ def _show_calls(server: Server, calls: ObservableTransport) -> None:
     server.pages[CALLS] = page
 
 
-def _watch_health(server: Server, runtime: Runtime) -> None:
+def _add_health_checks(server: Server, runtime: Runtime) -> None:
     def informers() -> str | None:
         waiting = runtime.cache.unsynced()
         names = ", ".join(sorted(one.group_resource for one in waiting))
@@ -323,9 +327,11 @@ def _watch_health(server: Server, runtime: Runtime) -> None:
 
 
 @asynccontextmanager
-async def _served(server: Server, serving: Serving, made: Credentials) -> AsyncIterator[Kubeconfig]:
-    own = made.server
-    tls = server_context(own.certificate, own.key, client_ca=made.authority.certificate)
+async def _serve_network(
+    server: Server, serving: Serving, credentials: Credentials
+) -> AsyncIterator[Kubeconfig]:
+    own = credentials.server
+    tls = server_context(own.certificate, own.key, client_ca=credentials.authority.certificate)
     application = Application(server, Authentication(serving.tokens))
     async with AsyncExitStack() as stack:
         try:
@@ -334,10 +340,10 @@ async def _served(server: Server, serving: Serving, made: Credentials) -> AsyncI
             )
         except (OSError, OverflowError) as error:
             raise CannotListen(
-                f"cannot listen on {serving.host}:{serving.port} ({_reason(error)}); choose "
+                f"cannot listen on {serving.host}:{serving.port} ({_reason_of(error)}); choose "
                 "another port with --port, or stop the program that uses it"
             ) from None
-        yield _access(made, host, port)
+        yield _kubeconfig_of(credentials, host, port)
 
 
 def _check_data(settings: Settings) -> None:
@@ -357,10 +363,12 @@ async def _credentials(server: Server, settings: Settings, clock: Clock) -> Cred
     if serving is None:
         return None
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, credentials, serving, clock(), _known(server))
+    return await loop.run_in_executor(
+        None, issue_credentials, serving, clock(), _published_ca(server)
+    )
 
 
-def _known(server: Server) -> bytes:
+def _published_ca(server: Server) -> bytes:
     """The CA that the plane published in its namespaces, b"" for none."""
     table = server.store.peek("configmaps")
     found = None if table is None else table.get("kube-system", "kube-root-ca.crt")
@@ -368,16 +376,16 @@ def _known(server: Server) -> bytes:
     return str(data.get("ca.crt", "")).encode()
 
 
-def _reason(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     said = str(error.strerror if isinstance(error, OSError) else error)
     return said.rpartition(": ")[2]
 
 
-def _access(made: Credentials, host: str, port: int) -> Kubeconfig:
-    reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
+def _kubeconfig_of(credentials: Credentials, host: str, port: int) -> Kubeconfig:
+    url_host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
     return Kubeconfig(
-        server=f"https://{reached}:{port}",
-        certificate_authority=made.authority.certificate,
-        client_certificate=made.administrator.certificate,
-        client_key=made.administrator.key,
+        server=f"https://{url_host}:{port}",
+        certificate_authority=credentials.authority.certificate,
+        client_certificate=credentials.administrator.certificate,
+        client_key=credentials.administrator.key,
     )

@@ -12,26 +12,26 @@ from kapy.apps.settings import AuditLog
 
 
 @contextmanager
-def audited(server: Server, wanted: AuditLog | None, clock: Clock) -> Iterator[None]:
+def write_audit_log(server: Server, audit_log: AuditLog | None, clock: Clock) -> Iterator[None]:
     """Write the audit log of a server while the context is open; the server's `run` must end before
     that.
 
     Raises BadPolicy and CannotWrite, with messages for users.
     """
-    if wanted is None:
+    if audit_log is None:
         yield
         return
     from kapy.apiserver.audit.auditor import Auditor
     from kapy.apiserver.audit.log import STANDARD_OUTPUT, File, Log, Rotation, to_standard_output
     from kapy.apiserver.audit.policy import EVERYTHING, read_policy
 
-    policy = EVERYTHING if wanted.policy is None else read_policy(wanted.policy)
+    policy = EVERYTHING if audit_log.policy is None else read_policy(audit_log.policy)
     counts = server.plane.traffic.audit
     with ExitStack() as stack:
         write = to_standard_output
-        if wanted.path != STANDARD_OUTPUT:
-            rotation = Rotation(wanted.megabytes, wanted.days, wanted.backups)
-            file = File(Path(wanted.path).absolute(), rotation, clock)
+        if audit_log.path != STANDARD_OUTPUT:
+            rotation = Rotation(audit_log.megabytes, audit_log.days, audit_log.backups)
+            file = File(Path(audit_log.path).absolute(), rotation, clock)
             stack.callback(file.close)
             write = file.write
         log = Log(write, lost=counts.lose)

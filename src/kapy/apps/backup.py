@@ -32,10 +32,10 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 STORE: Final = "data/store.db"
 
-_NOT_KEPT: Final = ("store.db", "store.mark", "lock")
+_EXCLUDED: Final = ("store.db", "store.mark", "lock")
 """Beginnings of names in `data/`: the store is copied in another way, with a mark of its own when
 it is restored; a lock is nothing to keep."""
-_LEVEL: Final = 1  # a fifth of the size for a tenth of the time
+_COMPRESSION_LEVEL: Final = 1  # a fifth of the size for a tenth of the time
 
 
 class BackupFailed(KapyError):
@@ -66,8 +66,8 @@ class _Member:
     name: str
     content: bytes | Path
 
-    def proof(self) -> File:
-        with self.opened() as file:
+    def checksum(self) -> File:
+        with self.open() as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return File(self.size, digest)
 
@@ -76,7 +76,7 @@ class _Member:
         content = self.content
         return len(content) if isinstance(content, bytes) else content.stat().st_size
 
-    def opened(self) -> io.BytesIO | io.BufferedReader:
+    def open(self) -> io.BytesIO | io.BufferedReader:
         content = self.content
         return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
@@ -94,7 +94,7 @@ def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder.path) as scratch:
         copy = Path(scratch) / "store.db"
         state = copied(store, copy)
-        members = [_Member(STORE, copy), *_others(folder)]
+        members = [_Member(STORE, copy), *_keys_and_certificates(folder)]
         manifest = _manifest(state, members, now)
         _write(to, [_Member(MANIFEST, msgspec.json.encode(manifest)), *members], now)
     return manifest
@@ -103,17 +103,17 @@ def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
 def back_up_to(folder: Folder, path: Path, now: datetime) -> Manifest:
     """Write a backup to a file that only its owner can read; the file appears when it is
     complete."""
-    with _all_at_once(path) as file:
+    with _atomic_file(path) as file:
         return back_up(folder, file, now)
 
 
-def _others(folder: Folder) -> Iterator[_Member]:
+def _keys_and_certificates(folder: Folder) -> Iterator[_Member]:
     """The plane's keys and certificates."""
     for directory, name in ((folder.data, "data"), (folder.pki, "pki")):
         if not directory.is_dir():
             continue
         for path in sorted(directory.iterdir()):
-            if path.is_file() and not path.name.startswith((".", *_NOT_KEPT)):
+            if path.is_file() and not path.name.startswith((".", *_EXCLUDED)):
                 yield _Member(f"{name}/{path.name}", path.read_bytes())
 
 
@@ -125,24 +125,26 @@ def _manifest(state: State, members: list[_Member], now: datetime) -> Manifest:
         schema=state.schema,
         resource_version=str(state.revision),
         objects=state.objects,
-        files={one.name: one.proof() for one in members},
+        files={one.name: one.checksum() for one in members},
     )
 
 
 def _write(to: IO[bytes], members: list[_Member], now: datetime) -> None:
     with (
-        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=to) as packed,
+        gzip.GzipFile(
+            filename="", mode="wb", compresslevel=_COMPRESSION_LEVEL, fileobj=to
+        ) as packed,
         tarfile.open(fileobj=packed, mode="w|") as archive,
     ):
         for one in members:
             info = tarfile.TarInfo(one.name)
             info.size, info.mode, info.mtime = one.size, 0o600, int(now.timestamp())
-            with one.opened() as file:
+            with one.open() as file:
                 archive.addfile(info, file)
 
 
 @contextmanager
-def _all_at_once(path: Path) -> Iterator[IO[bytes]]:
+def _atomic_file(path: Path) -> Iterator[IO[bytes]]:
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
 
 
 @dataclass(frozen=True)
-class _BuiltIn:
+class _BuiltInProvider:
     """A built-in provider. prefix: the name prefix of its objects, as in upstream. manager: the
     manager whose controllers it runs."""
 
@@ -55,12 +55,12 @@ _NAMES: Final[tuple[tuple[str, ProviderType, str, ManagerName], ...]] = (
     ("docker", ProviderType.INFRASTRUCTURE, "capd", "infrastructure-dev"),
 )
 _BUILT_IN: Final = tuple(
-    _BuiltIn(Provider(name, of_type, ""), prefix, manager)
+    _BuiltInProvider(Provider(name, of_type, ""), prefix, manager)
     for name, of_type, prefix, manager in _NAMES
 )
-_MARK: Final[Mapping[str, str]] = {BUILT_IN: __version__}
-_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
-_WHY: Final = "runs inside this management plane, as long as the plane does"
+_BUILT_IN_MARK: Final[Mapping[str, str]] = {BUILT_IN: __version__}
+_TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+_STATUS_MESSAGE: Final = "runs inside this management plane, as long as the plane does"
 
 
 def labels(provider: str) -> dict[str, str]:
@@ -68,7 +68,7 @@ def labels(provider: str) -> dict[str, str]:
     return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider}
 
 
-def marked(crd: Document) -> Document:
+def with_provider_labels(crd: Document) -> Document:
     """The CRD of one of our kinds, marked as part of its provider and of this plane."""
     metadata = crd["metadata"]
     return {
@@ -76,7 +76,7 @@ def marked(crd: Document) -> Document:
         "metadata": {
             **metadata,
             "labels": {**metadata["labels"], CLUSTERCTL_LABEL: ""},
-            "annotations": {**metadata.get("annotations", {}), **_MARK},
+            "annotations": {**metadata.get("annotations", {}), **_BUILT_IN_MARK},
         },
     }
 
@@ -102,13 +102,13 @@ async def install_inventory(client: Client, without: Collection[ManagerName] = f
             await client.patch(PROVIDERS, Key.of(wanted), wanted)
 
 
-async def _install(client: Client, one: _BuiltIn) -> None:
+async def _install(client: Client, provider: _BuiltInProvider) -> None:
     """Write the objects of a provider. The Provider object is last, so its existence means that all
     are there."""
     for resource, document in (
-        (NAMESPACES, _namespace(one)),
-        (DEPLOYMENTS, _deployment(one)),
-        (PROVIDERS, _provider(one)),
+        (NAMESPACES, _namespace(provider)),
+        (DEPLOYMENTS, _deployment(provider)),
+        (PROVIDERS, _provider(provider)),
     ):
         with suppress(AlreadyExists):
             await client.create(resource, document)
@@ -123,12 +123,15 @@ async def install_pod(client: Client, now: datetime) -> None:
     selector = {"control-plane": "controller-manager", **of_infrastructure.labels}
     with suppress(AlreadyExists):
         await client.create(PODS, _pod(selector))
-        status = _pod_status(now.strftime(_TIME))
+        status = _pod_status(now.strftime(_TIME_FORMAT))
         await client.patch(PODS, POD, {"status": status}, subresource="status")
 
 
-async def _uninstall(client: Client, one: _BuiltIn) -> None:
-    for resource, wanted in ((PROVIDERS, _provider(one)), (DEPLOYMENTS, _deployment(one))):
+async def _uninstall(client: Client, provider: _BuiltInProvider) -> None:
+    for resource, wanted in (
+        (PROVIDERS, _provider(provider)),
+        (DEPLOYMENTS, _deployment(provider)),
+    ):
         with suppress(NotFound):
             there = await client.get(resource, Key.of(wanted))
             if BUILT_IN in (there["metadata"].get("annotations") or {}):
@@ -138,18 +141,20 @@ async def _uninstall(client: Client, one: _BuiltIn) -> None:
 def add_statuses(runtime: Runtime) -> Controller:
     """Keep the statuses of the built-in Deployments, even if somebody scales them."""
     deployments = runtime.cache.informer(DEPLOYMENTS)
-    controller = Controller("built-in", partial(_tell, runtime, deployments), concurrency=1)
+    controller = Controller(
+        "built-in", partial(_report_status, runtime, deployments), concurrency=1
+    )
     controller.watch(deployments, own_key)
     return runtime.add(controller, deployments)
 
 
-async def _tell(runtime: Runtime, deployments: Informer[Document], key: Key) -> Result:
+async def _report_status(runtime: Runtime, deployments: Informer[Document], key: Key) -> Result:
     document = deployments.raw(key)
     if document is None or BUILT_IN not in (document["metadata"].get("annotations") or {}):
         return DONE
-    now = runtime.clock().strftime(_TIME)
+    now = runtime.clock().strftime(_TIME_FORMAT)
     status = _status(document["metadata"].get("generation", 0), now)
-    if _without_times(document.get("status") or {}) != _without_times(status):
+    if _strip_times(document.get("status") or {}) != _strip_times(status):
         with suppress(Conflict, NotFound):  # what was written meanwhile comes, and is looked at
             await runtime.client.patch(DEPLOYMENTS, key, {"status": status}, subresource="status")
     return DONE
@@ -162,7 +167,7 @@ def _status(generation: int, now: str) -> Document:
             "type": of_type,
             "status": "True",
             "reason": reason,
-            "message": _WHY,
+            "message": _STATUS_MESSAGE,
             "lastTransitionTime": now,
             "lastUpdateTime": now,
         }
@@ -174,44 +179,46 @@ def _status(generation: int, now: str) -> Document:
     return {"observedGeneration": generation, **counts, "conditions": conditions}
 
 
-def _without_times(status: Document) -> Document:
+def _strip_times(status: Document) -> Document:
     conditions = status.get("conditions") or []
-    told = [{name: one.get(name) for name in ("type", "status", "reason")} for one in conditions]
-    return {**status, "conditions": told}
+    documents = [
+        {name: one.get(name) for name in ("type", "status", "reason")} for one in conditions
+    ]
+    return {**status, "conditions": documents}
 
 
-def _namespace(one: _BuiltIn) -> Document:
-    metadata = {"name": one.namespace, "labels": one.labels}
+def _namespace(provider: _BuiltInProvider) -> Document:
+    metadata = {"name": provider.namespace, "labels": provider.labels}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def _provider(one: _BuiltIn) -> Document:
+def _provider(provider: _BuiltInProvider) -> Document:
     return {
         "apiVersion": PROVIDERS.api_version,
         "kind": PROVIDERS.kind,
         "metadata": {
-            "name": one.provider.label,
-            "namespace": one.namespace,
-            "labels": {**one.labels, CORE_LABEL: "inventory"},
-            "annotations": dict(_MARK),
+            "name": provider.provider.label,
+            "namespace": provider.namespace,
+            "labels": {**provider.labels, CORE_LABEL: "inventory"},
+            "annotations": dict(_BUILT_IN_MARK),
         },
-        "providerName": one.provider.name,
-        "type": one.provider.type.value,
+        "providerName": provider.provider.name,
+        "type": provider.provider.type.value,
         "version": CLUSTER_API,
     }
 
 
-def _deployment(one: _BuiltIn) -> Document:
-    selector = {"control-plane": "controller-manager", **one.labels}
+def _deployment(provider: _BuiltInProvider) -> Document:
+    selector = {"control-plane": "controller-manager", **provider.labels}
     manager = {"name": "manager", "image": f"kapy:{__version__}"}
     return {
         "apiVersion": DEPLOYMENTS.api_version,
         "kind": DEPLOYMENTS.kind,
         "metadata": {
-            "name": f"{one.prefix}-controller-manager",
-            "namespace": one.namespace,
+            "name": f"{provider.prefix}-controller-manager",
+            "namespace": provider.namespace,
             "labels": selector,
-            "annotations": dict(_MARK),
+            "annotations": dict(_BUILT_IN_MARK),
         },
         "spec": {
             "replicas": 1,
@@ -232,7 +239,7 @@ def _pod(labels: dict[str, str]) -> Document:
             "name": POD.name,
             "namespace": POD.namespace,
             "labels": labels,
-            "annotations": dict(_MARK),
+            "annotations": dict(_BUILT_IN_MARK),
         },
         "spec": {"containers": [{"name": "manager", "image": f"kapy:{__version__}"}]},
     }

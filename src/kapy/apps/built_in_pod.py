@@ -19,7 +19,7 @@ from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory import InMemory
 
 POD: Final = Key("capd-system", "capd-controller-manager-0")
-_PIECE: Final = 1 << 16
+_CHUNK_BYTES: Final = 1 << 16
 
 
 class ManagerPod:
@@ -43,7 +43,7 @@ class ManagerPod:
         assert isinstance(stream, Channel)
         reader, writer = await asyncio.open_connection(*found[0].endpoint)
         try:
-            await _carry(reader, writer, stream)
+            await _relay(reader, writer, stream)
         finally:
             writer.close()
 
@@ -58,14 +58,14 @@ def _refusal(port: int, clusters: int) -> str:
     )
 
 
-async def _carry(
+async def _relay(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: Channel
 ) -> None:
     """Copy bytes in both directions until the cluster or the client closes the connection."""
 
     async def to_client() -> None:
         with suppress(OSError):
-            while data := await reader.read(_PIECE):
+            while data := await reader.read(_CHUNK_BYTES):
                 stream.write(data)
                 await stream.drain()
 

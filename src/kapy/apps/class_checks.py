@@ -15,7 +15,7 @@ from kapy.kube.field_errors import FieldError
 from kapy.kube.meta import read
 
 
-async def class_defaults(
+async def apply_class_defaults(
     client: Client, review: Review, document: Document
 ) -> tuple[Document, Sequence[FieldError]]:
     """A Cluster with the defaults of its class; other kinds are unchanged."""
@@ -24,7 +24,7 @@ async def class_defaults(
     return await topology_defaults(client, document, review.old)
 
 
-async def class_findings(
+async def validate_class_usage(
     client: Client, review: Review
 ) -> tuple[Sequence[FieldError], Sequence[str]]:
     """Errors and warnings for a Cluster by its class, or for a ClusterClass by its Clusters. There

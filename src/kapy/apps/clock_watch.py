@@ -17,12 +17,12 @@ from kapy._aio.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 30.0
+CHECK_SECONDS: Final = 30.0
 """How often the two clocks are compared. A timer: nothing tells that a clock was set."""
-DRIFT: Final = timedelta(seconds=10)
+TOLERANCE: Final = timedelta(seconds=10)
 """A difference between two looks that counts as a jump: more than what time servers correct."""
-BACK: Final = timedelta(minutes=1)
-AHEAD: Final = timedelta(days=90)
+MAX_BACKWARD: Final = timedelta(minutes=1)
+MAX_FORWARD: Final = timedelta(days=90)
 """How much earlier and later than the last write a plane may start without a report."""
 
 Steady = Callable[[], float]
@@ -52,42 +52,42 @@ class ClockWatch:
     def _now(self) -> tuple[float, datetime]:
         return self._steady(), self._clock()
 
-    def compare(self, written: datetime | None) -> None:
+    def compare(self, last_write: datetime | None) -> None:
         """Compare the clock with the time of the last write before this start, if there is one."""
-        if written is None:
+        if last_write is None:
             return
         now = self._clock()
-        passed = now - written
-        if passed < -BACK:
+        passed = now - last_write
+        if passed < -MAX_BACKWARD:
             self._report(
                 f"the clock says {now:%F %T} UTC, which is {_text(-passed)} before the last write "
-                f"({written:%F %T}): it was wrong then, or is wrong now"
+                f"({last_write:%F %T}): it was wrong then, or is wrong now"
             )
-        elif passed > AHEAD:
+        elif passed > MAX_FORWARD:
             self._report(
                 f"the clock says {now:%F %T} UTC, which is {_text(passed)} after the last write "
-                f"({written:%F %T}): see that the clock is right"
+                f"({last_write:%F %T}): see that the clock is right"
             )
 
     async def run(self) -> NoReturn:
         """Check the clocks regularly until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self.look()
+            await asyncio.sleep(CHECK_SECONDS)
+            self.check()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Report how far the clock jumped since the last check."""
         (steady, day), self._last = self._last, self._now()
         jump = (self._last[1] - day) - timedelta(seconds=self._last[0] - steady)
-        if abs(jump) >= DRIFT:
+        if abs(jump) >= TOLERANCE:
             way = "ahead" if jump > timedelta() else "back"
             self._report(f"the clock was set {_text(abs(jump))} {way}: {self._last[1]:%F %T} UTC")
 
-    def _report(self, what: str) -> None:
-        self.remark = what
-        _log.warning("%s", what)
+    def _report(self, description: str) -> None:
+        self.remark = description
+        _log.warning("%s", description)
         for told in self.told:
-            told(what)
+            told(description)
 
 
 def _text(duration: timedelta) -> str:

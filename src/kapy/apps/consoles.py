@@ -19,7 +19,10 @@ from kapy.providers.inmemory.console import SimulatedConsole
 from kapy.sdk import ConsoleUnavailable, MachineConsole
 
 GROUP: Final = "kapy.providers"
-_BUILT_IN: Final[Sequence[Callable[[], MachineConsole]]] = (ContainerConsole, SimulatedConsole)
+_BUILT_IN_CONSOLES: Final[Sequence[Callable[[], MachineConsole]]] = (
+    ContainerConsole,
+    SimulatedConsole,
+)
 log = logging.getLogger(__name__)
 
 
@@ -29,7 +32,7 @@ def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
     Raises ConsoleUnavailable, NoModule.
     """
     named = (provider_at(place).console for place in places)
-    for make in (*named, *_BUILT_IN, *_installed()):
+    for make in (*named, *_BUILT_IN_CONSOLES, *_installed_consoles()):
         if make is None:
             continue
         console = make()
@@ -43,7 +46,7 @@ def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
     )
 
 
-def _installed() -> Iterator[Callable[[], MachineConsole] | None]:
+def _installed_consoles() -> Iterator[Callable[[], MachineConsole] | None]:
     for one in entry_points(group=GROUP):
         try:
             yield provider_at(one.value).console

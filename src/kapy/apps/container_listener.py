@@ -12,7 +12,7 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
-from kapy.apps.credentials import CA_LIFE, Credentials
+from kapy.apps.credentials import CA_VALIDITY, Credentials
 from kapy.apps.settings import Serving
 from kapy.kube.pki import issue
 
@@ -22,7 +22,7 @@ its first container, and an engine that starts again makes its bridges anew."""
 NAMES: Final = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
-class _Asked(NamedTuple):
+class _ListenRequest(NamedTuple):
     host: str
     port: int
     answer: asyncio.Future[int]
@@ -31,24 +31,26 @@ class _Asked(NamedTuple):
 class ContainerListener:
     """Listens for containers, over TLS, on requested addresses, while `run` is running."""
 
-    def __init__(self, server: Server, serving: Serving, made: Credentials, clock: Clock) -> None:
+    def __init__(
+        self, server: Server, serving: Serving, credentials: Credentials, clock: Clock
+    ) -> None:
         self._server = server
         self._serving = serving
-        self._made = made
+        self._made = credentials
         self._clock = clock
-        self._asked: asyncio.Queue[_Asked] = asyncio.Queue()
+        self._asked: asyncio.Queue[_ListenRequest] = asyncio.Queue()
 
     async def run(self) -> None:
         """Listen until cancelled."""
         async with AsyncExitStack() as stack:
             while True:
-                asked = await self._asked.get()
+                request = await self._asked.get()
                 try:
-                    port = await self._listen(stack, asked.host, asked.port)
+                    port = await self._listen(stack, request.host, request.port)
                 except OSError as error:
-                    asked.answer.set_exception(error)
+                    request.answer.set_exception(error)
                 else:
-                    asked.answer.set_result(port)
+                    request.answer.set_result(port)
 
     async def listen(self, host: str, port: int) -> int:
         """Listen on an address, at the given port if it is free, else at another one; returns the
@@ -56,34 +58,34 @@ class ContainerListener:
 
         Raises OSError.
         """
-        asked = _Asked(host, port, asyncio.get_running_loop().create_future())
-        self._asked.put_nowait(asked)
-        return await asked.answer
+        request = _ListenRequest(host, port, asyncio.get_running_loop().create_future())
+        self._asked.put_nowait(request)
+        return await request.answer
 
     async def _listen(self, stack: AsyncExitStack, host: str, port: int) -> int:
         try:
-            sock = _bound(host, port)
+            sock = _bind(host, port)
         except OSError:
             if not port:
                 raise
-            sock = _bound(host, 0)
-        shown = issue(
+            sock = _bind(host, 0)
+        pair = issue(
             self._made.authority,
             "kapy",
             now=self._clock(),
             names=[host, *NAMES],
             usages=("server",),
-            valid=CA_LIFE,
+            valid=CA_VALIDITY,
             algorithm=self._serving.algorithm,
         )
         authority = self._made.authority.certificate
-        tls = server_context(shown.certificate, shown.key, client_ca=authority)
+        tls = server_context(pair.certificate, pair.key, client_ca=authority)
         application = Application(self._server, Authentication(self._serving.tokens))
         _, found = await stack.enter_async_context(listen(application, sock=sock, tls=tls))
         return int(found)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -14,7 +14,7 @@ from kapy.node_agent.containers.names import PLANE, POD_UID
 from kapy.node_agent.containers.network import read_used
 from kapy.node_agent.processes.records import memory_of
 
-PATIENCE: Final = 5.0
+TIMEOUT: Final = 5.0
 """Seconds that an engine gets to tell the memory of all containers."""
 
 
@@ -26,12 +26,12 @@ async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
         return found
     async with Engine(used.engine) as engine:
 
-        async def ask(one: Container) -> None:
+        async def ask(container: Container) -> None:
             with suppress(EngineError):  # it has ended meanwhile
-                found[one.labels.get(POD_UID, "")] += await _memory(engine, one)
+                found[container.labels.get(POD_UID, "")] += await _memory(engine, container)
 
         with suppress(EngineError, TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 there = await engine.containers({PLANE: str(plane)})
                 async with asyncio.TaskGroup() as group:
                     for one in there:
@@ -45,8 +45,8 @@ async def _memory(engine: Engine, container: Container) -> int:
 
     Raises EngineError.
     """
-    told = await engine.memory(container.id)
-    if told:
-        return told
+    memory = await engine.memory(container.id)
+    if memory:
+        return memory
     found = await engine.container(container.id)  # without a controller of memory
     return memory_of(found.pid) if found is not None and found.pid else 0

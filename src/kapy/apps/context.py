@@ -12,15 +12,15 @@ from kapy.client.kubeconfig import Kubeconfig, with_context, without_context
 from kapy.kube import Document
 
 
-def kubeconfig_path(given: str = "") -> Path:
+def kubeconfig_path(path: str = "") -> Path:
     """The file for contexts: the given one, $KUBECONFIG's, or `~/.kube/config`."""
-    if given:
-        return Path(given)
+    if path:
+        return Path(path)
     return kubeconfig_files.path_to_write(kubeconfig_files.paths(os.environ, Path.home()))
 
 
 @contextmanager
-def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]:
+def write_context(path: Path, name: str, access: Kubeconfig) -> Iterator[None]:
     """Write a kubeconfig context and make it current while this context manager is open.
 
     Afterwards the previous context becomes current again. Raises KubeconfigError.
@@ -37,17 +37,17 @@ def context_written(path: Path, name: str, access: Kubeconfig) -> Iterator[None]
         yield
     finally:
         kubeconfig_files.edit(
-            path, lambda document: _without(document, name, access.server, before)
+            path, lambda document: _without_context(document, name, access.server, before)
         )
 
 
 def forget_context(path: Path, name: str, server: str) -> None:
     """Remove the context of a plane that could not remove it itself. Raises KubeconfigError."""
     if path.exists():
-        kubeconfig_files.edit(path, lambda document: _without(document, name, server, ""))
+        kubeconfig_files.edit(path, lambda document: _without_context(document, name, server, ""))
 
 
-def _without(document: Document, name: str, server: str, before: str) -> Document:
+def _without_context(document: Document, name: str, server: str, before: str) -> Document:
     if _server(document, name) != server:
         return document  # somebody else has the name by now
     changed = without_context(document, name)

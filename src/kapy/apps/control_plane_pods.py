@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Protocol
 
-from kapy.apps.dialing import InsteadOf, reached
+from kapy.apps.transports import UrlOverride, with_url_override
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
@@ -15,7 +15,7 @@ from kapy.providers.inmemory import InMemory
 from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 
 
-class Pods(Protocol):
+class ControlPlaneAccess(Protocol):
     """Reaches the etcd members and API servers of control plane machines."""
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
@@ -25,14 +25,14 @@ class Pods(Protocol):
         """The expiry time of an API server's certificate."""
 
 
-class ControlPlanePods:
+class PodAccess:
     """Reaches clusters of the in-memory provider in process, and all others over sockets.
 
     instead_of: returns the URL at which a remote server is reached.
     """
 
     def __init__(
-        self, runtime: Runtime, in_memory: InMemory, instead_of: InsteadOf, *, sockets: bool
+        self, runtime: Runtime, in_memory: InMemory, instead_of: UrlOverride, *, sockets: bool
     ) -> None:
         self._runtime = runtime
         self._instead_of = instead_of
@@ -40,18 +40,18 @@ class ControlPlanePods:
         self._sockets = sockets
 
     @cached_property
-    def _far(self) -> PodsOverNetwork:
+    def _remote(self) -> PodsOverNetwork:
         return PodsOverNetwork(self._runtime)
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
         """The etcd member on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
-            return self._far.etcd(cluster, reached(self._instead_of, access), node)
+            return self._remote.etcd(cluster, with_url_override(self._instead_of, access), node)
         return self._in_memory.etcd_dial(cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
         """The expiry time of the API server's certificate on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
-            there = reached(self._instead_of, access)
-            return await self._far.certificate_expiry(there, node)
+            there = with_url_override(self._instead_of, access)
+            return await self._remote.certificate_expiry(there, node)
         return await self._in_memory.certificate_expiry(access, node)

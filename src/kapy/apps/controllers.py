@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.services import Service
-from kapy.apps.control_plane_pods import ControlPlanePods
+from kapy.apps.control_plane_pods import PodAccess
 from kapy.apps.control_planes import add_kubeadm_control_planes
 from kapy.apps.core_controllers import add_core
-from kapy.apps.dialing import over_network, reached
-from kapy.apps.doors import extension_doors, services_of
+from kapy.apps.extension_clients import extension_clients, services_of
 from kapy.apps.migrated_kinds import add_migration
-from kapy.apps.settings import Controlling, ManagerName
+from kapy.apps.settings import ControllerConfig, ManagerName
+from kapy.apps.transports import over_network, with_url_override
 from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker import Host
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MANAGERS: Final[frozenset[ManagerName]] = frozenset(
     ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 )
-_REACHING: Final = _MANAGERS
+_WORKLOAD_CLIENTS: Final = _MANAGERS
 """Who asks workload clusters anything."""
 
 
@@ -54,7 +54,7 @@ class Controllers:
 
 
 def add_controllers(
-    runtime: Runtime, told: Controlling, *, sockets: bool, post: Callable[[], HookTransport]
+    runtime: Runtime, config: ControllerConfig, *, sockets: bool, post: Callable[[], HookTransport]
 ) -> Controllers:
     """Add all controllers. Raises NoPort.
 
@@ -65,28 +65,32 @@ def add_controllers(
     instead_of = host.published.instead_of
     in_memory = InMemory(
         clock=runtime.clock,
-        elsewhere=(lambda one: over_network(reached(instead_of, one))) if sockets else None,
-        host=told.workload_host,
+        elsewhere=(lambda one: over_network(with_url_override(instead_of, one)))
+        if sockets
+        else None,
+        host=config.workload_host,
     )
     cluster_cache = ClusterCache(runtime, dial=in_memory.dial)
     in_memory.subscribe(cluster_cache.trigger_probe)
-    pods = ControlPlanePods(runtime, in_memory, instead_of, sockets=sockets)
-    doors = extension_doors(runtime, told, post, reconciled="core" not in told.without)
-    if "core" not in told.without:
-        add_core(runtime, cluster_cache, told, doors)
-    if "bootstrap-kubeadm" not in told.without:
-        add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
-    if "control-plane-kubeadm" not in told.without:
-        add_kubeadm_control_planes(runtime, cluster_cache, told, doors, pods)
-    add_migration(runtime, told, _MANAGERS - told.without)
-    services: dict[str, Service] = services_of(doors)
-    if not told.without.issuperset(_REACHING):
+    pods = PodAccess(runtime, in_memory, instead_of, sockets=sockets)
+    clients = extension_clients(
+        runtime, config, post, reconciled="core" not in config.disabled_managers
+    )
+    if "core" not in config.disabled_managers:
+        add_core(runtime, cluster_cache, config, clients)
+    if "bootstrap-kubeadm" not in config.disabled_managers:
+        add_bootstrap(runtime, cluster_cache, token_life=config.token_life)
+    if "control-plane-kubeadm" not in config.disabled_managers:
+        add_kubeadm_control_planes(runtime, cluster_cache, config, clients, pods)
+    add_migration(runtime, config, _MANAGERS - config.disabled_managers)
+    services: dict[str, Service] = services_of(clients)
+    if not config.disabled_managers.issuperset(_WORKLOAD_CLIENTS):
         services["connections"] = cluster_cache.run
-    if "infrastructure-dev" not in told.without:
+    if "infrastructure-dev" not in config.disabled_managers:
         add_in_memory(runtime, in_memory)
         services.update(add_docker(runtime, WorkloadClusters(runtime, cluster_cache), host))
-    if sockets and "infrastructure-dev" not in told.without:
+    if sockets and "infrastructure-dev" not in config.disabled_managers:
         in_memory.listen()
         services["workload clusters"] = in_memory.serve
-    calls = None if doors is None else doors.called.calls
+    calls = None if clients is None else clients.extensions.calls
     return Controllers(cluster_cache, services, in_memory, calls)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kapy.apiserver.plane import Convert
 
 
-def converted(
+def convert_documents(
     documents: Sequence[Document],
     api_version: str,
     definition: Callable[[str], Document | None],
@@ -42,7 +42,7 @@ def converted(
         raise ConversionFailed(str(error)) from None
 
 
-def either(*ways: Convert) -> Convert:
+def first_supported(*ways: Convert) -> Convert:
     """The first of several converters that supports a kind."""
 
     def convert(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kapy.apps.doors import Doors
-from kapy.apps.settings import Controlling
+from kapy.apps.extension_clients import ExtensionClients
+from kapy.apps.settings import ControllerConfig
 from kapy.core.cluster.controller import add_to as add_clusters
 from kapy.core.clusterclass.controller import add_to as add_cluster_classes
 from kapy.core.clusterresourceset.controller import add_to as add_cluster_resource_sets
@@ -25,27 +25,30 @@ if TYPE_CHECKING:
 
 
 def add_core(
-    runtime: Runtime, cluster_cache: ClusterCache, told: Controlling, doors: Doors | None
+    runtime: Runtime,
+    cluster_cache: ClusterCache,
+    config: ControllerConfig,
+    clients: ExtensionClients | None,
 ) -> None:
     """Add the controllers of core."""
-    gates = told.manager.gates
-    updates = None if doors is None else doors.updates
-    add_clusters(runtime, cluster_cache, grace=told.connection_grace)
+    gates = config.manager.gates
+    updates = None if clients is None else clients.in_place
+    add_clusters(runtime, cluster_cache, grace=config.connection_grace)
     machines = add_machines(
         runtime,
         cluster_cache,
         gates=gates,
-        synced=SyncedMetadata(told.machine_labels, told.machine_annotations),
-        grace=told.conditions_grace,
+        synced=SyncedMetadata(config.machine_labels, config.machine_annotations),
+        grace=config.conditions_grace,
         updates=updates,
     )
-    checks = told.preflight_checks if gates.machine_set_preflight_checks else ()
+    checks = config.preflight_checks if gates.machine_set_preflight_checks else ()
     add_machine_sets(runtime, cluster_cache, preflight=checks)
     deployments = add_machine_deployments(runtime, cluster_cache, updates=updates)
     if gates.machine_pool:
         add_machine_pools(runtime, cluster_cache)
     if gates.cluster_topology:
-        _add_topologies(runtime, cluster_cache, None if doors is None else doors.called)
+        _add_topologies(runtime, cluster_cache, None if clients is None else clients.extensions)
     add_machine_health_checks(runtime, cluster_cache)
     add_cluster_resource_sets(runtime, cluster_cache)
     add_resource_set_bindings(runtime, cluster_cache)

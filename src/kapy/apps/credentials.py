@@ -30,9 +30,9 @@ from kapy.kube.pki import (
 
 _log = logging.getLogger(__name__)
 
-LIFE: Final = timedelta(days=365)
-CA_LIFE: Final = timedelta(days=3650)
-_REPLACE: Final = (
+CERTIFICATE_VALIDITY: Final = timedelta(days=365)
+CA_VALIDITY: Final = timedelta(days=3650)
+_REPLACE_HINT: Final = (
     "have a new one made with `kapy up --replace-keys` (kubeconfigs written before do not work "
     "with it)"
 )
@@ -53,7 +53,7 @@ class Credentials:
     administrator: KeyPair = field(repr=False)
 
 
-def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credentials:
+def issue_credentials(serving: Serving, now: datetime, published_ca: bytes = b"") -> Credentials:
     """Certificates for a plane that listens as `serving` says (generates keys: call it in a
     thread).
 
@@ -61,14 +61,14 @@ def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credenti
     start, so that they match the address and never expire soon. known: the CA that the plane's
     store has recorded, PEM, b"" for none. Raises UnusableCredentials.
     """
-    authority = _authority(serving, now, known)
+    authority = _authority(serving, now, published_ca)
     server = issue(
         authority,
         "kapy",
         now=now,
         names=_names(serving.host),
         usages=("server",),
-        valid=CA_LIFE,  # a process may live for long
+        valid=CA_VALIDITY,  # a process may live for long
         algorithm=serving.algorithm,
     )
     administrator = issue(
@@ -76,13 +76,13 @@ def credentials(serving: Serving, now: datetime, known: bytes = b"") -> Credenti
         ADMINISTRATOR,
         now=now,
         organizations=(SUPERUSERS,),
-        valid=LIFE,
+        valid=CERTIFICATE_VALIDITY,
         algorithm=serving.algorithm,
     )
     return Credentials(authority, server, administrator)
 
 
-def _authority(serving: Serving, now: datetime, known: bytes) -> KeyPair:
+def _authority(serving: Serving, now: datetime, published_ca: bytes) -> KeyPair:
     """Read or create the CA. It is only replaced at the user's request. Raises
     UnusableCredentials."""
     if now < EARLIEST:
@@ -95,15 +95,15 @@ def _authority(serving: Serving, now: datetime, known: bytes) -> KeyPair:
     certificate, key = serving.pki / "ca.crt", serving.pki / "ca.key"
     try:
         if not certificate.exists() and not key.exists():
-            if known and not serving.replace_keys:
+            if published_ca and not serving.replace_keys:
                 raise UnusableCredentials(
                     f"the certificate authority in {serving.pki} is missing, but the plane had "
-                    f"one: put ca.crt and ca.key back, or {_REPLACE}"
+                    f"one: put ca.crt and ca.key back, or {_REPLACE_HINT}"
                 )
         elif not serving.replace_keys:
             if key.exists() and not certificate.exists():
-                _complete(certificate, key.read_bytes(), known, serving, now)
-            return _kept_authority(certificate, key, now)
+                _complete_authority(certificate, key.read_bytes(), published_ca, serving, now)
+            return _load_authority(certificate, key, now)
         serving.pki.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (certificate, key):
             if path.exists():
@@ -125,56 +125,60 @@ def _new_authority(serving: Serving, now: datetime, key: bytes | None = None) ->
     return new_ca("kapy", now=now, algorithm=serving.algorithm, key=key, since=EARLIEST)
 
 
-def _complete(certificate: Path, key: bytes, known: bytes, serving: Serving, now: datetime) -> None:
+def _complete_authority(
+    certificate: Path, key: bytes, published_ca: bytes, serving: Serving, now: datetime
+) -> None:
     """Write the certificate that a key lacks: the recorded one, or a new one if the first start was
     interrupted."""
     with suppress(InvalidPem):
-        if not known:
-            known = _new_authority(serving, now, key).certificate
-        if belongs_together(KeyPair(known, key)):
-            write_private(certificate, known)
+        if not published_ca:
+            published_ca = _new_authority(serving, now, key).certificate
+        if belongs_together(KeyPair(published_ca, key)):
+            write_private(certificate, published_ca)
 
 
-def _kept_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
+def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
     """The existing CA. Raises UnusableCredentials, OSError."""
     folder = certificate.parent
     for path in (certificate, key):
         if not path.exists():
             raise UnusableCredentials(
                 f"{path.name} of the certificate authority in {folder} is missing: put it back, or "
-                f"{_REPLACE}"
+                f"{_REPLACE_HINT}"
             )
     found = KeyPair(certificate.read_bytes(), key.read_bytes())
     try:
-        together, told = belongs_together(found), facts(found.certificate)
+        together, ca_facts = belongs_together(found), facts(found.certificate)
     except InvalidPem:
         raise UnusableCredentials(
             f"the certificate authority in {folder} cannot be read: restore ca.crt and ca.key, or "
-            f"{_REPLACE}"
+            f"{_REPLACE_HINT}"
         ) from None
     if not together:
         raise UnusableCredentials(
-            f"ca.crt and ca.key in {folder} do not belong together: restore them, or {_REPLACE}"
+            f"ca.crt and ca.key in {folder} do not belong together: restore them, or "
+            f"{_REPLACE_HINT}"
         )
-    if told.not_after <= now:
+    if ca_facts.not_after <= now:
         raise UnusableCredentials(
-            f"the certificate authority in {folder} is good until {told.not_after:%F %T} UTC, and "
+            f"the certificate authority in {folder} is good until {ca_facts.not_after:%F %T} UTC, "
+            "and "
             f"the clock of this machine says {now:%F %T}: set the clock, or, if that is the time, "
-            f"{_REPLACE}"
+            f"{_REPLACE_HINT}"
         )
-    if told.not_after <= now + LIFE:
+    if ca_facts.not_after <= now + CERTIFICATE_VALIDITY:
         _log.warning(
             "the certificate authority in %s ends at %s UTC; before that, %s",
             folder,
-            f"{told.not_after:%F %T}",
-            _REPLACE,
+            f"{ca_facts.not_after:%F %T}",
+            _REPLACE_HINT,
         )
-    if told.not_before > now:  # made by an earlier version while the clock was ahead
+    if ca_facts.not_before > now:  # made by an earlier version while the clock was ahead
         _log.warning(
             "the certificate authority in %s begins at %s UTC only, as the clock was wrong when it "
             "was made: its certificate is written again, with the same key",
             folder,
-            f"{told.not_before:%F %T}",
+            f"{ca_facts.not_before:%F %T}",
         )
         found = backdated(found, EARLIEST)
         write_private(certificate, found.certificate)

@@ -6,7 +6,7 @@ from typing import Final
 
 from kapy.api.crds import crds
 from kapy.api.names import Annotation
-from kapy.apps.built_in import marked
+from kapy.apps.built_in import with_provider_labels
 from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
@@ -19,23 +19,25 @@ _DEFAULTS: Final[Document] = {"conversion": {"strategy": "None"}}
 async def install_definitions(client: Client) -> None:
     """Create the CRDs that are missing, update those of another version of this program."""
     there = {Key.of(one): one for one in (await client.list(CRDS)).items}
-    for crd in map(marked, crds()):
+    for crd in map(with_provider_labels, crds()):
         stored = there.get(Key.of(crd))
         if stored is None:
-            await client.create(CRDS, _migrated(crd))
-        elif stored["spec"] != {**_DEFAULTS, **crd["spec"]} or not _is_marked(stored, crd):
+            await client.create(CRDS, _as_migrated(crd))
+        elif stored["spec"] != {**_DEFAULTS, **crd["spec"]} or not _has_provider_labels(
+            stored, crd
+        ):
             metadata = apply(stored["metadata"], crd["metadata"])
             await client.update(CRDS, {**stored, "metadata": metadata, "spec": crd["spec"]})
 
 
-def _migrated(crd: Document) -> Document:
+def _as_migrated(crd: Document) -> Document:
     """A new CRD, as migrated: in its first generation it has no objects to migrate."""
     metadata = crd["metadata"]
     annotations = {**metadata["annotations"], Annotation.CRD_MIGRATION_OBSERVED_GENERATION: "1"}
     return {**crd, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _is_marked(stored: Document, crd: Document) -> bool:
+def _has_provider_labels(stored: Document, crd: Document) -> bool:
     """Whether the labels and annotations exist by which clusterctl recognizes the owner of the
     CRD."""
     metadata, wanted = stored["metadata"], crd["metadata"]

@@ -21,7 +21,7 @@ SAMPLE: Final = "docker-cluster.yaml"
 VERSION: Final = "v1.36.1"
 """Of Kubernetes in the sample: the newest whose node image is known by its digest."""
 NETWORK_FILE: Final = "/kind/manifests/default-cni.yaml"
-PODS: Final = "192.168.0.0/16"
+POD_CIDR: Final = "192.168.0.0/16"
 
 
 class NoNetwork(KapyError):
@@ -29,7 +29,7 @@ class NoNetwork(KapyError):
 
 
 async def docker_sample(
-    engine: Engine, version: str, tell: Callable[[str], None]
+    engine: Engine, version: str, report: Callable[[str], None]
 ) -> Sequence[Document]:
     """The objects of the sample, for a Kubernetes version. tell: receives the progress of pulls.
 
@@ -37,7 +37,7 @@ async def docker_sample(
     """
     image = node_image(version).name
     for one in (image, image_of("", "")):
-        await engine.ensure_image(one, tell)
+        await engine.ensure_image(one, report)
     network = await _network(engine, image)
     text = (files("kapy.apps") / "samples" / SAMPLE).read_text(encoding="utf-8")
     objects = read_manifests(text.replace(f"version: {VERSION}", f"version: {version}"), SAMPLE)
@@ -60,6 +60,8 @@ async def _network(engine: Engine, image: str) -> str:
             "the objects with --file, with a ClusterResourceSet for a network of your own"
         ) from None
     try:
-        return parsed(template.decode("utf-8"), name="default-cni").rendered({"PodSubnet": PODS})
+        return parsed(template.decode("utf-8"), name="default-cni").rendered(
+            {"PodSubnet": POD_CIDR}
+        )
     except (BadTemplate, CannotRender, UnicodeDecodeError) as error:
         raise NoNetwork(f"{NETWORK_FILE} of image {image} cannot be used: {error}") from None

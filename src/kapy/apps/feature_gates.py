@@ -9,14 +9,14 @@ from typing import Final
 
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 
-_WORDS: Final = {"RuntimeSDK": "runtime_sdk"}
+_FIELD_NAMES: Final = {"RuntimeSDK": "runtime_sdk"}
 NAMES: Final = {
     **{
         "".join(word.capitalize() for word in one.name.split("_")): one.name
         for one in fields(FeatureGates)
-        if one.name not in _WORDS.values()
+        if one.name not in _FIELD_NAMES.values()
     },
-    **_WORDS,
+    **_FIELD_NAMES,
 }
 """Fields of FeatureGates by the names that upstream gives them."""
 ALPHA: Final = "AllAlpha"

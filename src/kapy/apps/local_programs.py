@@ -53,22 +53,22 @@ async def plane_folder_if_any(client: Client) -> Path | None:
 
 
 @contextmanager
-def local_programs(
+def allow_local_programs(
     folder: Path, commands: Mapping[str, Command]
 ) -> Iterator[Callable[[Sequence[Components]], None]]:
     """While the context is open, programs can be assigned to providers that are being installed. If
     it fails, the previous assignments are restored. Raises CannotRun."""
-    wanted = {label: _absolute(command) for label, command in commands.items()}
+    wanted = {label: _absolute_command(command) for label, command in commands.items()}
     before = list(programs.read(folder))
 
-    def prepare(queued: Sequence[Components]) -> None:
+    def prepare(components: Sequence[Components]) -> None:
         found = [
             one
-            for each in queued
+            for each in components
             if each.provider.label in wanted
             for one in _programs(each.provider.label, each.objects, wanted)
         ]
-        known = {each.provider.label for each in queued}
+        known = {each.provider.label for each in components}
         for label in wanted.keys() - known:
             raise CannotRun(
                 f"{label} is not one of the providers that are installed now "
@@ -100,7 +100,7 @@ async def programs_of(client: Client, folder: Path) -> dict[str, str]:
 async def run_instead(client: Client, folder: Path, label: str, command: Command) -> list[Key]:
     """Run a program in place of an installed provider's image; returns its Deployments. Raises
     CannotRun, ApiError."""
-    wanted = {label: _absolute(command)}
+    wanted = {label: _absolute_command(command)}
     selector = f"{PROVIDER_LABEL}={label}"
     there = (await client.list(DEPLOYMENTS, labels=selector)).items
     if any(BUILT_IN in (one["metadata"].get("annotations") or {}) for one in there):
@@ -119,7 +119,7 @@ async def run_instead(client: Client, folder: Path, label: str, command: Command
 
 
 def _programs(
-    label: str, objects: Sequence[Document], wanted: Mapping[str, Command]
+    label: str, objects: Sequence[Document], commands: Mapping[str, Command]
 ) -> Iterator[Program]:
     """The programs for the containers of a provider."""
     for one in objects:
@@ -129,10 +129,10 @@ def _programs(
         name = MANAGER if MANAGER in containers else containers[0]
         if MANAGER in containers or len(containers) == 1:
             meta = one["metadata"]
-            yield Program(meta["namespace"], meta["name"], name, wanted[label])
+            yield Program(meta["namespace"], meta["name"], name, commands[label])
 
 
-def _absolute(command: Command) -> Command:
+def _absolute_command(command: Command) -> Command:
     """A command with the absolute path of its program. Raises CannotRun."""
     name = command[0]
     found = shutil.which(name)

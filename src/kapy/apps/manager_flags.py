@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.apps.feature_gates import feature_gates
-from kapy.apps.settings import Controlling, ExtensionCalls
+from kapy.apps.settings import ControllerConfig, ExtensionCalls
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
@@ -34,7 +34,7 @@ LONGEST_EXTENSION_TIMEOUT: Final = timedelta(seconds=30)
 SHORTEST_CONDITIONS_GRACE: Final = timedelta(minutes=2)
 
 
-class BadFlag(ValueError):
+class InvalidFlag(ValueError):
     """An invalid value of a flag; the message is a sentence about it."""
 
 
@@ -83,13 +83,13 @@ def count(texts: Sequence[str]) -> int:
     return int(texts[-1])
 
 
-def _each(texts: Sequence[str]) -> list[str]:
+def _split(texts: Sequence[str]) -> list[str]:
     return [one.strip() for text in texts for one in text.split(",") if one.strip()]
 
 
 def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
     found = []
-    for one in _each(texts):
+    for one in _split(texts):
         try:
             found.append(compiled(one))
         except BadPattern as error:
@@ -98,15 +98,15 @@ def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
 
 
 def _checks(texts: Sequence[str]) -> tuple[str, ...]:
-    for one in _each(texts):
+    for one in _split(texts):
         if one not in PREFLIGHT_CHECKS:
             known = ", ".join(PREFLIGHT_CHECKS)
             raise ValueError(f"there is no preflight check {one!r} (there are {known})")
-    return tuple(_each(texts))
+    return tuple(_split(texts))
 
 
 def _phases(texts: Sequence[str]) -> frozenset[Phase]:
-    found = _each(texts)
+    found = _split(texts)
     for one in found:
         if one not in (*PHASES, "All"):
             known = ", ".join(PHASES)
@@ -120,16 +120,16 @@ def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
     return partial(feature_gates, texts)
 
 
-_MANAGERS: Final[frozenset[Manager]] = frozenset(
+_CORE_MANAGERS: Final[frozenset[Manager]] = frozenset(
     ("core", "kubeadm-bootstrap", "kubeadm-control-plane", "docker")
 )
-_EVERY: Final[frozenset[Manager]] = _MANAGERS | {"provider"}
+_EVERY_MANAGER: Final[frozenset[Manager]] = _CORE_MANAGERS | {"provider"}
 _CORE: Final[frozenset[Manager]] = frozenset(("core",))
 _BOOTSTRAP: Final[frozenset[Manager]] = frozenset(("kubeadm-bootstrap",))
 _CONTROL_PLANE: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
 _DOCKER: Final[frozenset[Manager]] = frozenset(("docker",))
 _OWNERS: Final[Mapping[str, frozenset[Manager]]] = {
-    "clustercache": _MANAGERS,
+    "clustercache": _CORE_MANAGERS,
     "kubeadmconfig": _BOOTSTRAP,
     "kubeadmcontrolplane": _CONTROL_PLANE,
     "devcluster": _DOCKER,
@@ -138,24 +138,26 @@ _OWNERS: Final[Mapping[str, frozenset[Manager]]] = {
 }
 
 FLAGS: Final = (
-    Flag("namespace", text, "", "Namespace to work in; all where none is named.", _EVERY),
+    Flag("namespace", text, "", "Namespace to work in; all where none is named.", _EVERY_MANAGER),
     Flag(
         "watch-filter",
         text,
         "",
         "Value of the label cluster.x-k8s.io/watch-filter of the objects to work on; all where "
         "none is named.",
-        _EVERY,
+        _EVERY_MANAGER,
     ),
     Flag(
         "feature-gates",
         _gates,
         "",
         "Features to turn on or off: NAME=true,NAME=false; may be repeated.",
-        _EVERY,
+        _EVERY_MANAGER,
         several=True,
     ),
-    Flag("sync-period", length, "10m0s", "How often everything is looked at again.", _EVERY),
+    Flag(
+        "sync-period", length, "10m0s", "How often everything is looked at again.", _EVERY_MANAGER
+    ),
     Flag(
         "remote-connection-grace-period",
         length,
@@ -221,7 +223,7 @@ FLAGS: Final = (
         "",
         "Phases of the migration of objects whose CRDs have changed that are not run: "
         "StorageVersionMigration, CleanupManagedFields, All; commas between.",
-        _MANAGERS,
+        _CORE_MANAGERS,
         several=True,
     ),
     Flag("bootstrap-token-ttl", length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),
@@ -229,11 +231,11 @@ FLAGS: Final = (
         Flag(
             f"{name}-concurrency",
             count,
-            str(most),
+            str(max_bytes),
             f"Keys that the {name} controller works on at a time.",
             _OWNERS.get(name, _CORE),
         )
-        for name, most in CONCURRENCY.items()
+        for name, max_bytes in CONCURRENCY.items()
     ),
 )
 
@@ -243,23 +245,23 @@ def flags_of(*managers: Manager) -> list[Flag]:
     return [flag for flag in FLAGS if flag.of & frozenset(managers)]
 
 
-def controlling(
-    given: Mapping[str, Sequence[str]], *, gates: FeatureGates = DEFAULT_GATES
-) -> Controlling:
+def controller_config(
+    texts: Mapping[str, Sequence[str]], *, gates: FeatureGates = DEFAULT_GATES
+) -> ControllerConfig:
     """Parse the texts of flags to settings; missing flags have their defaults.
 
     gates: the default feature gates. Raises BadFlag with the name of the flag.
     """
-    found = {flag.name: read_flag(flag, given.get(flag.name) or (flag.default,)) for flag in FLAGS}
+    found = {flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,)) for flag in FLAGS}
     connection = found["remote-connection-grace-period"]
     conditions = found["remote-conditions-grace-period"]
-    _check_graces(connection, conditions)
+    _check_grace_periods(connection, conditions)
     calls = ExtensionCalls(
-        longest=found["runtime-extension-max-timeout"],
+        max_timeout=found["runtime-extension-max-timeout"],
         certificate=found["runtime-extension-client-cert-file"],
         key=found["runtime-extension-client-key-file"],
     )
-    _check_pair(calls)
+    _check_certificate_pair(calls)
     opened = found["feature-gates"](gates)
     manager = ManagerOptions(
         namespace=found["namespace"],
@@ -268,7 +270,7 @@ def controlling(
         concurrency={name: found[f"{name}-concurrency"] for name in CONCURRENCY},
         gates=opened,
     )
-    return Controlling(
+    return ControllerConfig(
         manager=manager,
         connection_grace=connection,
         conditions_grace=conditions,
@@ -286,26 +288,26 @@ def read_flag(flag: Flag, texts: Sequence[str]) -> Any:
     try:
         return flag.read(texts)
     except ValueError as error:
-        raise BadFlag(f"--{flag.name}: {error}") from None
+        raise InvalidFlag(f"--{flag.name}: {error}") from None
 
 
-def _check_pair(calls: ExtensionCalls) -> None:
+def _check_certificate_pair(calls: ExtensionCalls) -> None:
     if (calls.certificate is None) != (calls.key is None):
-        raise BadFlag(
+        raise InvalidFlag(
             "--runtime-extension-client-cert-file and --runtime-extension-client-key-file belong "
             "together: say both, or none"
         )
 
 
-def _check_graces(connection: timedelta, conditions: timedelta) -> None:
+def _check_grace_periods(connection: timedelta, conditions: timedelta) -> None:
     """The grace period of conditions must not be shorter than that of the connection."""
     if conditions <= connection:
-        raise BadFlag(
+        raise InvalidFlag(
             f"--remote-conditions-grace-period ({duration.text(conditions)}) must be greater than "
             f"--remote-connection-grace-period ({duration.text(connection)})"
         )
     if conditions < SHORTEST_CONDITIONS_GRACE:
-        raise BadFlag(
+        raise InvalidFlag(
             f"--remote-conditions-grace-period ({duration.text(conditions)}) must be at least "
             f"{duration.text(SHORTEST_CONDITIONS_GRACE)}"
         )

@@ -63,22 +63,22 @@ def read_manifests(text: str, source: str) -> list[Document]:
         items = document.get("items") if document.get("kind") == "List" else [document]
         if not isinstance(items, list):
             raise BadManifest(f"{where} is a List without items")
-        objects += (_checked(item, where) for item in items)
+        objects += (_check_object(item, where) for item in items)
     if not objects:
         raise BadManifest(f"{source} holds no objects")
     return objects
 
 
-def _checked(document: Any, where: str) -> Document:
+def _check_object(document: Any, location: str) -> Document:
     if not isinstance(document, dict):
-        raise BadManifest(f"{where} has an item that is not an object")
+        raise BadManifest(f"{location} has an item that is not an object")
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str) or not document[field]:
-            raise BadManifest(f"{where} has no {field}")
+            raise BadManifest(f"{location} has no {field}")
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not name:
-        raise BadManifest(f"{where} ({document['kind']}) has no metadata.name")
+        raise BadManifest(f"{location} ({document['kind']}) has no metadata.name")
     return document
 
 
@@ -88,7 +88,7 @@ async def apply_manifests(client: Client, objects: Sequence[Document]) -> list[D
     Returns the objects as stored. Raises UnknownKind and the server's ApiErrors.
     """
     kinds = Kinds(client)
-    placed = [(resource, _placed(one, resource)) for one in objects for resource in
+    placed = [(resource, _with_namespace(one, resource)) for one in objects for resource in
               [await kinds.of(one)]]  # fmt: skip
     made = {one["metadata"]["name"] for one in objects if one["kind"] == "Namespace"}
     for resource, document in placed:
@@ -108,7 +108,7 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
     The server accepts a Cluster without its class, since the class may be created later, and the
     Cluster waits. Raises MissingClass.
     """
-    given = {_named(one) for one in objects if one["kind"] == "ClusterClass"}
+    given = {_key_of(one) for one in objects if one["kind"] == "ClusterClass"}
     for cluster in objects:
         key = _class_of(cluster)
         if key is None or key in given:
@@ -117,7 +117,7 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
             await client.get(ClusterClass.RESOURCE, key)
         except NotFound:
             raise MissingClass(
-                f"Cluster {_named(cluster)} is made of ClusterClass {key}, which is neither among "
+                f"Cluster {_key_of(cluster)} is made of ClusterClass {key}, which is neither among "
                 "the objects nor on the plane; give its file, too, with another -f"
             ) from None
 
@@ -133,15 +133,15 @@ def _class_of(document: Document) -> Key | None:
         name, namespace = reference.get("name"), reference.get("namespace")
     else:
         name, namespace = topology.get("class"), topology.get("classNamespace")
-    return Key(namespace or _named(document).namespace, name) if name else None
+    return Key(namespace or _key_of(document).namespace, name) if name else None
 
 
-def _named(document: Document) -> Key:
+def _key_of(document: Document) -> Key:
     metadata = document["metadata"]
     return Key(metadata.get("namespace") or "default", metadata["name"])
 
 
-def _placed(document: Document, resource: Resource) -> Document:
+def _with_namespace(document: Document, resource: Resource) -> Document:
     metadata = document["metadata"]
     if not resource.namespaced or metadata.get("namespace"):
         return document

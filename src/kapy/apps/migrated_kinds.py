@@ -12,7 +12,7 @@ from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP
 from kapy.apps.components.rules import READ
-from kapy.apps.settings import Controlling, ManagerName
+from kapy.apps.settings import ControllerConfig, ManagerName
 from kapy.kube.names import CRDS, Resource
 from kapy.sdk.provider import Right
 
@@ -66,30 +66,30 @@ def migration_rights(name: str) -> Iterator[Right]:
     yield Right(CRDS.group, own, ("patch",), tuple(names))
 
 
-def kinds_of(names: Iterable[str], gates: FeatureGates) -> dict[str, bool]:
+def migrated_kinds(names: Iterable[str], gates: FeatureGates) -> dict[str, bool]:
     """The CRDs whose objects these managers migrate, and whether through the status subresource."""
     return {
         resource.group_resource: through_status
         for name in names
         for resource, through_status in resources_of(name)
-        if _is_on(resource, gates)
+        if _is_enabled(resource, gates)
     }
 
 
-def add_migration(runtime: Runtime, told: Controlling, names: Collection[str]) -> None:
+def add_migration(runtime: Runtime, config: ControllerConfig, names: Collection[str]) -> None:
     """Add the migration of the kinds of these managers to a runtime."""
     from kapy.engine.crd_migration.controller import add_crd_migration
 
-    kinds = kinds_of(names, told.manager.gates)
+    kinds = migrated_kinds(names, config.manager.gates)
     # Controllers of these managers watch CRDs with their schemas anyway.
     watches = not {"core", "control-plane-kubeadm"}.isdisjoint(names)
     if kinds:
         add_crd_migration(
-            runtime, kinds, skipped=told.skipped_migration_phases, metadata=not watches
+            runtime, kinds, skipped=config.skipped_migration_phases, metadata=not watches
         )
 
 
-def _is_on(resource: Resource, gates: FeatureGates) -> bool:
+def _is_enabled(resource: Resource, gates: FeatureGates) -> bool:
     """Whether the feature that a kind belongs to is on."""
     if resource.kind == "ClusterClass":
         return gates.cluster_topology

@@ -11,14 +11,14 @@ from typing import Final
 
 from kapy.kube.errors import KapyError
 
-_OURS: Final = str(Path(__file__).parents[1])
+_OWN_PACKAGES: Final = str(Path(__file__).parents[1])
 
 
 class NoModule(KapyError):
     """A module cannot be imported; the message gives the reason."""
 
 
-def module_at(name: str, what: str) -> ModuleType:
+def module_at(name: str, expected: str) -> ModuleType:
     """A module, searched in the current folder first. what: the object expected in it. Raises
     NoModule."""
     here = str(Path.cwd())
@@ -30,18 +30,18 @@ def module_at(name: str, what: str) -> ModuleType:
         if error.name is not None and name.startswith(error.name):
             raise NoModule(
                 f"there is no module {error.name} in {here} or among installed packages; say "
-                f"where the {what} is with MODULE:NAME"
+                f"where the {expected} is with MODULE:NAME"
             ) from None
         raise NoModule(f"{name} needs {error.name}, which is not installed") from None
     except (ImportError, SyntaxError) as error:
         raise NoModule(f"{name} cannot be imported: {error}") from None
     except Exception as error:
         # It is somebody else's code, and can break with anything.
-        raise NoModule(f"{name} cannot be imported: {_told(error)}") from None
+        raise NoModule(f"{name} cannot be imported: {_error_location(error)}") from None
 
 
-def _told(error: Exception) -> str:
+def _error_location(error: Exception) -> str:
     """The error, and its location in code outside kapy."""
     frames = extract_tb(error.__traceback__)
-    last = next(one for one in reversed(frames) if not one.filename.startswith(_OURS))
+    last = next(one for one in reversed(frames) if not one.filename.startswith(_OWN_PACKAGES))
     return f"{error} ({type(error).__name__} in {last.filename}, line {last.lineno})"

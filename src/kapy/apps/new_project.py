@@ -16,7 +16,7 @@ from kapy.kube.errors import KapyError
 
 _WORD: Final = re.compile(r"@([a-z_]+)@")
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LONGEST_NAME: Final = 40
+_MAX_NAME_LENGTH: Final = 40
 _TEMPLATE: Final = ".in"
 
 
@@ -27,11 +27,11 @@ class CannotMake(KapyError):
 def check_name(name: str) -> None:
     """Check the project name, which becomes part of names of Namespaces, Services and packages.
     Raises CannotMake."""
-    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+    if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
         raise CannotMake(
             f'"{name}" cannot be the name of a project: it has to be of lower case letters, digits '
             f"and hyphens, begin with a letter, end with none of the hyphens, and have "
-            f"{_LONGEST_NAME} characters at most"
+            f"{_MAX_NAME_LENGTH} characters at most"
         )
 
 
@@ -41,25 +41,27 @@ def make_project(
     """Write the files of all templates; returns their relative paths. Raises CannotMake."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotMake(f"{folder} is there already; name a new folder with --folder")
-    files = {Path(_filled(name, words)): one for some in templates for name, one in _files(some)}
+    files = {
+        Path(_fill_template(name, words)): one for some in templates for name, one in _files(some)
+    }
     try:
         for name, template in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_filled(template.read_text("utf-8"), words), "utf-8")
+            path.write_text(_fill_template(template.read_text("utf-8"), words), "utf-8")
     except OSError as error:
         raise CannotMake(f"{folder} cannot be written: {error.strerror or error}") from None
     return sorted(files)
 
 
-def _files(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+def _files(folder: Traversable, parent: str = "") -> Iterator[tuple[str, Traversable]]:
     for one in folder.iterdir():
-        name = f"{above}{re.sub('^dot-', '.', one.name)}"
+        name = f"{parent}{re.sub('^dot-', '.', one.name)}"
         if one.is_dir():
             yield from _files(one, f"{name}/")
         elif name.endswith(_TEMPLATE):
             yield name.removesuffix(_TEMPLATE), one
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
+def _fill_template(text: str, words: Mapping[str, str]) -> str:
     return _WORD.sub(lambda found: words[found[1]], text)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kapy.apps.context import forget_context
-from kapy.apps.presence import NoPlane, Presence, claimed, is_claimed, last_presence, presence_of
+from kapy.apps.pidfile import NoPlane, PlaneRecord, claim, is_claimed, last_plane, running_plane
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 
@@ -20,7 +20,7 @@ State = Literal["running", "starting", "stopped", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PlaneState:
     """A plane that has a folder.
 
     name: as `--name` has it. since: when it began to run, or has stopped, RFC 3339; "" where nobody
@@ -35,7 +35,7 @@ class Known:
     server: str = ""
 
 
-def planes_in(base: Path) -> Iterator[Known]:
+def planes_in(base: Path) -> Iterator[PlaneState]:
     """The planes whose folders are in one, by name. Raises nothing for what cannot be read."""
     paths: list[Path] = []
     with suppress(OSError):
@@ -44,43 +44,43 @@ def planes_in(base: Path) -> Iterator[Known]:
         folder = Folder(path)
         try:
             if is_plane(folder):
-                yield known(folder)
+                yield plane_state(folder)
         except (OSError, KapyError):
-            yield Known(path.name, folder, "unreadable")
+            yield PlaneState(path.name, folder, "unreadable")
 
 
 def is_plane(folder: Folder) -> bool:
     """Whether a plane was ever started in a folder: files of it may be lost or damaged."""
-    return any(os.path.lexists(path) for path in (_lock(folder), folder.last, folder.state)) or (
-        (folder.data / "store.db").is_file()
-    )
+    return any(
+        os.path.lexists(path) for path in (_lock(folder), folder.last_record, folder.running_record)
+    ) or ((folder.data / "store.db").is_file())
 
 
 def _lock(folder: Folder) -> Path:
     return folder.path / "plane.lock"
 
 
-def known(folder: Folder) -> Known:
+def plane_state(folder: Folder) -> PlaneState:
     """What is known of the plane of a folder. Raises UnusableFolder."""
-    name, presence = folder.path.name, presence_of(folder)
-    if presence is not None:
-        return Known(name, folder, "running", presence.started, presence.version, presence.server)
+    name, record = folder.path.name, running_plane(folder)
+    if record is not None:
+        return PlaneState(name, folder, "running", record.started, record.version, record.server)
     if is_claimed(folder):
-        return Known(name, folder, "starting")
-    last = last_presence(folder)
+        return PlaneState(name, folder, "starting")
+    last = last_plane(folder)
     version = "" if last is None else last.version
-    return Known(name, folder, "stopped", _ended(folder), version)
+    return PlaneState(name, folder, "stopped", _end_time(folder), version)
 
 
-def _ended(folder: Folder) -> str:
+def _end_time(folder: Folder) -> str:
     try:
-        seconds = folder.last.stat().st_mtime
+        seconds = folder.last_record.stat().st_mtime
     except OSError:
         return ""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-OWN: Final = (
+OWN_FILES: Final = (
     "data",
     "data.replaced",
     "pki",
@@ -100,7 +100,7 @@ OWN: Final = (
 def size_of(folder: Folder) -> int:
     """Bytes that a plane has on disk."""
     total = 0
-    for own in OWN:
+    for own in OWN_FILES:
         path = folder.path / own
         for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
             with suppress(OSError):
@@ -118,11 +118,11 @@ def delete_plane(folder: Folder) -> list[str]:
         raise NoPlane(f"there is no management plane in {folder.path}")
     if not _lock(folder).is_file():  # no plane can hold it
         _remove(_lock(folder))
-    with claimed(folder, for_restore=True):
-        stale = _left_behind(folder)
+    with claim(folder, for_restore=True):
+        stale = _stale_record(folder)
         if stale is not None:
             forget_context(Path(stale.kubeconfig), stale.context, stale.server)
-        for name in OWN:
+        for name in OWN_FILES:
             _remove(folder.path / name)
     rest = sorted(os.listdir(folder.path))
     if not rest:
@@ -130,9 +130,9 @@ def delete_plane(folder: Folder) -> list[str]:
     return rest
 
 
-def _left_behind(folder: Folder) -> Presence | None:
+def _stale_record(folder: Folder) -> PlaneRecord | None:
     """The plane that was killed: nobody has taken its presence, and its context, away."""
-    return last_presence(folder) if folder.state.exists() else None
+    return last_plane(folder) if folder.running_record.exists() else None
 
 
 def _remove(path: Path) -> None:

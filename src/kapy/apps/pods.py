@@ -48,7 +48,7 @@ def pod_services(
     from kapy.node_agent.pod_access import PodAccess
 
     assert settings.pods is not None
-    place = _place(settings.pods, access)
+    place = _node_environment(settings.pods, access)
 
     def workload(pod: Document) -> str:
         return agent.workload_of(pod)
@@ -60,7 +60,7 @@ def pod_services(
     return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
 
 
-def _place(folder: Path, access: Kubeconfig) -> Place:
+def _node_environment(folder: Path, access: Kubeconfig) -> Place:
     from kapy.node_agent.agent import Place
 
     parts = urlsplit(access.server)

@@ -16,15 +16,17 @@ _KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 
 @contextmanager
-def host_access_allowed(folder: Path, say: Say) -> Iterator[Callable[[Sequence[Components]], None]]:
+def allow_host_access(
+    folder: Path, report: Say
+) -> Iterator[Callable[[Sequence[Components]], None]]:
     """While the context is open, what is about to be installed can be allowed what it asks for;
     when it fails, what was allowed before is so again. folder: of the plane."""
     before = list(host_access.read(folder))
     changed = False
 
-    def prepare(queued: Sequence[Components]) -> None:
+    def prepare(components: Sequence[Components]) -> None:
         nonlocal changed
-        found = [one for each in queued for one in _report_host_access(each, say)]
+        found = [one for each in components for one in _report_host_access(each, report)]
         if any(one.access for one in found) or before:
             changed = True
             host_access.allow(folder, found)
@@ -37,14 +39,14 @@ def host_access_allowed(folder: Path, say: Say) -> Iterator[Callable[[Sequence[C
         raise
 
 
-def _report_host_access(components: Components, say: Say) -> Iterator[Allowed]:
+def _report_host_access(components: Components, report: Say) -> Iterator[Allowed]:
     for one in components.objects:
         if one.get("kind") not in _KINDS:
             continue
         meta, spec = one["metadata"], one["spec"]["template"]["spec"]
         access = tuple(host_access.access_of(spec))
         if access:
-            say(
+            report(
                 f"Warning: {components.provider.label} gets access to this machine where its "
                 "images run as containers",
                 workload=f"{meta.get('namespace', '')}/{meta['name']}",

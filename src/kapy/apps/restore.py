@@ -25,7 +25,7 @@ from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.lock import held
 from kapy.apiserver.store.mark import read_mark
 from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
-from kapy.apps.presence import claimed, unfinished
+from kapy.apps.pidfile import claim, unfinished_restore
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 from kapy.kube.foreign_json import decoded
@@ -33,7 +33,7 @@ from kapy.kube.foreign_json import decoded
 _NAMES: Final = re.compile(r"(data|pki)/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MANIFEST_LIMIT: Final = 2**20
 _CHUNK: Final = 2**20
-_DAMAGED: Final = "{} in the backup is not as it was written: damaged"
+_DAMAGED_BACKUP: Final = "{} in the backup is not as it was written: damaged"
 
 
 class UnusableBackup(KapyError):
@@ -50,30 +50,30 @@ def restore(folder: Folder, source: IO[bytes], *, force: bool = False) -> tuple[
     Nothing is changed before all of the backup is proved. force: replace the data that are there.
     Raises PlaneRuns, HasData, UnusableBackup, StoreError.
     """
-    with claimed(folder, for_restore=True):
-        if not force and (folder.data.exists() or unfinished(folder).exists()):
+    with claim(folder, for_restore=True):
+        if not force and (folder.data.exists() or unfinished_restore(folder).exists()):
             raise HasData(
                 f"{folder.path} holds the data of a plane; --force replaces them (they are kept "
                 "as data.replaced), or choose another --name or --data-dir"
             )
         with held(folder.data) if folder.data.exists() else nullcontext():
-            incoming = _emptied(folder.path / ".restoring")
+            incoming = _empty_folder(folder.path / ".restoring")
             try:
-                manifest = _unpacked(source, incoming)
-                state = renewed(incoming / STORE, _served(folder))
+                manifest = _unpack(source, incoming)
+                state = renewed(incoming / STORE, _last_revision(folder))
                 _swap(folder, incoming)
             finally:
                 shutil.rmtree(incoming, ignore_errors=True)
     return manifest, state
 
 
-def _emptied(path: Path) -> Path:
+def _empty_folder(path: Path) -> Path:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700)
     return path
 
 
-def _served(folder: Folder) -> int:
+def _last_revision(folder: Folder) -> int:
     """The last revision that is known to have been given out here."""
     store, mark = folder.data / "store.db", read_mark(folder.data)
     marked = 0 if mark is None else mark.revision
@@ -83,7 +83,7 @@ def _served(folder: Folder) -> int:
     return marked
 
 
-def _unpacked(source: IO[bytes], to: Path) -> Manifest:
+def _unpack(source: IO[bytes], to: Path) -> Manifest:
     """Write the members below `to`, each proved. Raises UnusableBackup."""
     try:
         with tarfile.open(fileobj=source, mode="r|*", tarinfo=PlainInfo) as archive:
@@ -95,7 +95,7 @@ def _unpacked(source: IO[bytes], to: Path) -> Manifest:
                 if proof is None or not member.isreg() or member.issparse():
                     raise UnusableBackup(f"the backup holds {member.name!r}, which does not belong")
                 if member.size != proof.size:
-                    raise UnusableBackup(_DAMAGED.format(member.name))
+                    raise UnusableBackup(_DAMAGED_BACKUP.format(member.name))
                 content = archive.extractfile(member)
                 assert content is not None
                 _write(to / member.name, content, proof)
@@ -152,15 +152,15 @@ def _write(path: Path, content: IO[bytes], proof: File) -> None:
         file.flush()
         os.fsync(file.fileno())
     if (size, digest.hexdigest()) != (proof.size, proof.sha256):
-        raise UnusableBackup(_DAMAGED.format(path.name))
+        raise UnusableBackup(_DAMAGED_BACKUP.format(path.name))
 
 
 def _swap(folder: Folder, incoming: Path) -> None:
     """Put what is new where it belongs. What the backup has nothing of stays."""
-    marker = unfinished(folder)
+    marker = unfinished_restore(folder)
     shutil.rmtree(marker, ignore_errors=True)
     incoming.rename(marker)
-    _settle(folder.path)
+    _sync_directory(folder.path)
     for there in (folder.pki, folder.data):
         new = marker / there.name
         if not new.exists():
@@ -170,12 +170,12 @@ def _swap(folder: Folder, incoming: Path) -> None:
             shutil.rmtree(kept, ignore_errors=True)
             there.rename(kept)
         new.rename(there)
-        _settle(there)
-    _settle(folder.path)
+        _sync_directory(there)
+    _sync_directory(folder.path)
     shutil.rmtree(marker)
 
 
-def _settle(directory: Path) -> None:
+def _sync_directory(directory: Path) -> None:
     """Let renames survive a loss of power."""
     handle = os.open(directory, os.O_RDONLY)
     try:

@@ -59,7 +59,7 @@ async def running_pods(
         if BUILT_IN in (pod["metadata"].get("annotations") or {}):
             continue
         label = _provider(pod, providers)
-        found.append(_of(pod, label, versions.get(label, ""), folder, memory or {}))
+        found.append(_running_pod(pod, label, versions.get(label, ""), folder, memory or {}))
     return found
 
 
@@ -73,7 +73,7 @@ def _provider(pod: Document, providers: dict[tuple[str, str], str]) -> str:
     return str((meta.get("labels") or {}).get(PROVIDER_LABEL, ""))
 
 
-def _of(
+def _running_pod(
     pod: Document, label: str, version: str, folder: Path, memory: Mapping[str, int]
 ) -> RunningPod:
     meta, status = pod["metadata"], pod.get("status") or {}

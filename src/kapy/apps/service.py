@@ -21,13 +21,13 @@ from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 
 STOP_SECONDS: Final = 60
-_KEPT: Final = (
+_KEPT_VARIABLES: Final = (
     "PATH", "LANG", "LC_ALL", "TZ", "KAPY_HOME", "KUBECONFIG", "DOCKER_HOST", "CONTAINER_HOST",
     "XDG_CONFIG_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
     "no_proxy",
 )  # fmt: skip
 """Variables of the terminal that the service gets. None of them is a credential."""
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]")
+_PLAIN_CHARACTER: Final = re.compile(r"[A-Za-z0-9_.-]")
 
 
 class NoSupervisor(KapyError):
@@ -35,7 +35,7 @@ class NoSupervisor(KapyError):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServicePlan:
     """The plane that is to run. command: the whole of it, with the arguments of `kapy up`."""
 
     name: str
@@ -44,7 +44,7 @@ class Plan:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-class State(NamedTuple):
+class ServiceState(NamedTuple):
     """The state of a service. detail: more in one sentence, "" for nothing."""
 
     installed: bool
@@ -52,14 +52,14 @@ class State(NamedTuple):
     detail: str = ""
 
 
-class Done(NamedTuple):
+class CompletedCommand(NamedTuple):
     """A command that has ended."""
 
     code: int
-    said: str
+    output: str
 
 
-Run = Callable[[Sequence[str]], Done]
+Run = Callable[[Sequence[str]], CompletedCommand]
 
 
 class Supervisor(Protocol):
@@ -69,7 +69,7 @@ class Supervisor(Protocol):
         """The file of a plane's service."""
         ...
 
-    def text(self, plan: Plan) -> bytes:
+    def text(self, plan: ServicePlan) -> bytes:
         """The content of that file."""
         ...
 
@@ -81,7 +81,7 @@ class Supervisor(Protocol):
         """End it, and do not start it at boot any more. Raises NoSupervisor."""
         ...
 
-    def state(self, name: str) -> State:
+    def state(self, name: str) -> ServiceState:
         """The state of a plane's service."""
         ...
 
@@ -98,17 +98,17 @@ def supervisor(environ: Mapping[str, str], home: Path) -> Supervisor:
     )
 
 
-def planned(
+def service_plan(
     name: str, folder: Folder, arguments: Sequence[str], environ: Mapping[str, str]
-) -> Plan:
+) -> ServicePlan:
     """The plan of a plane that `kapy up` runs with these arguments."""
     own = ("--name", name) if name else ()
     command = (sys.executable, "-m", "kapy.cli.main", "up", *own, *arguments)
-    kept = {key: environ[key] for key in _KEPT if environ.get(key)}
-    return Plan(name, folder, command, kept)
+    kept = {key: environ[key] for key in _KEPT_VARIABLES if environ.get(key)}
+    return ServicePlan(name, folder, command, kept)
 
 
-def run_command(command: Sequence[str]) -> Done:
+def run_command(command: Sequence[str]) -> CompletedCommand:
     """Run a command of the supervisor. Raises NoSupervisor."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -117,7 +117,7 @@ def run_command(command: Sequence[str]) -> Done:
             f"{command[0]} cannot be run ({error}): services need systemd or launchd on this "
             "machine; `kapy service install --print` prints the unit for another supervisor"
         ) from None
-    return Done(done.returncode, (done.stdout + done.stderr).strip())
+    return CompletedCommand(done.returncode, (done.stdout + done.stderr).strip())
 
 
 class Systemd:
@@ -129,14 +129,14 @@ class Systemd:
 
     def unit(self, name: str) -> str:
         """The name of a plane's unit."""
-        return f"kapy{'-' + _escaped(name) if name else ''}.service"
+        return f"kapy{'-' + _escape(name) if name else ''}.service"
 
     def path(self, name: str) -> Path:
         return self._folder / self.unit(name)
 
-    def text(self, plan: Plan) -> bytes:
+    def text(self, plan: ServicePlan) -> bytes:
         environment = [
-            f"Environment={_quoted(f'{key}={value}', dollars=False)}"
+            f"Environment={_quote(f'{key}={value}', dollars=False)}"
             for key, value in sorted(plan.environment.items())
         ]
         log = str(plan.folder.log).replace("%", "%%")
@@ -149,7 +149,7 @@ class Systemd:
             "",
             "[Service]",
             "Type=exec",
-            f"ExecStart={' '.join(map(_quoted, plan.command))}",
+            f"ExecStart={' '.join(map(_quote, plan.command))}",
             *environment,
             "Restart=on-failure",
             "RestartSec=5",
@@ -169,7 +169,7 @@ class Systemd:
         self._control("daemon-reload")
         self._control("enable", self.unit(name))
         self._control("restart", self.unit(name))
-        done = Done(1, "")
+        done = CompletedCommand(1, "")
         with suppress(NoSupervisor):
             done = self._run(("loginctl", "enable-linger"))
         if done.code == 0:
@@ -182,22 +182,23 @@ class Systemd:
     def stop(self, name: str) -> None:
         self._control("disable", "--now", self.unit(name))
 
-    def state(self, name: str) -> State:
+    def state(self, name: str) -> ServiceState:
         if not self.path(name).exists():
-            return State(installed=False, active=False)
+            return ServiceState(installed=False, active=False)
         try:
-            told = self._run(("systemctl", "--user", "is-active", self.unit(name))).said
+            output = self._run(("systemctl", "--user", "is-active", self.unit(name))).output
         except NoSupervisor as error:
-            return State(installed=True, active=False, detail=str(error))
-        return State(
-            installed=True, active=told == "active", detail="" if told == "active" else told
+            return ServiceState(installed=True, active=False, detail=str(error))
+        return ServiceState(
+            installed=True, active=output == "active", detail="" if output == "active" else output
         )
 
     def _control(self, *arguments: str) -> None:
         done = self._run(("systemctl", "--user", *arguments))
         if done.code != 0:
             raise NoSupervisor(
-                f"systemctl --user {' '.join(arguments)} failed: {done.said or done.code}; is this "
+                f"systemctl --user {' '.join(arguments)} failed: {done.output or done.code}; is "
+                "this "
                 "a session of a user with systemd (`systemctl --user status`)? "
                 "`kapy service install --print` prints the unit for another supervisor"
             )
@@ -215,12 +216,12 @@ class Launchd:
 
     def label(self, name: str) -> str:
         """The label of a plane's agent."""
-        return f"io.x-k8s.cluster.kapy{'.' + _escaped(name) if name else ''}"
+        return f"io.x-k8s.cluster.kapy{'.' + _escape(name) if name else ''}"
 
     def path(self, name: str) -> Path:
         return self._folder / f"{self.label(name)}.plist"
 
-    def text(self, plan: Plan) -> bytes:
+    def text(self, plan: ServicePlan) -> bytes:
         return plistlib.dumps(
             {
                 "Label": self.label(plan.name),
@@ -245,32 +246,34 @@ class Launchd:
         if self.state(name).active:
             self._control("bootout", f"{self._domain}/{self.label(name)}")
 
-    def state(self, name: str) -> State:
+    def state(self, name: str) -> ServiceState:
         if not self.path(name).exists():
-            return State(installed=False, active=False)
+            return ServiceState(installed=False, active=False)
         done = self._run(("launchctl", "print", f"{self._domain}/{self.label(name)}"))
-        active = done.code == 0 and "state = running" in done.said
-        return State(installed=True, active=active, detail="" if active else "not running")
+        active = done.code == 0 and "state = running" in done.output
+        return ServiceState(installed=True, active=active, detail="" if active else "not running")
 
     def _control(self, *arguments: str) -> None:
         done = self._run(("launchctl", *arguments))
         if done.code != 0:
             raise NoSupervisor(
-                f"launchctl {' '.join(arguments)} failed: {done.said or done.code}; is this a "
+                f"launchctl {' '.join(arguments)} failed: {done.output or done.code}; is this a "
                 "session of a user who has logged in on the screen?"
             )
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """A name as `systemd-escape` makes it."""
     escaped = "".join(
-        one if _PLAIN.fullmatch(one) else "".join(f"\\x{byte:02x}" for byte in one.encode())
+        one
+        if _PLAIN_CHARACTER.fullmatch(one)
+        else "".join(f"\\x{byte:02x}" for byte in one.encode())
         for one in name
     )
     return f"\\x2e{escaped[1:]}" if escaped.startswith(".") else escaped
 
 
-def _quoted(word: str, *, dollars: bool = True) -> str:
+def _quote(word: str, *, dollars: bool = True) -> str:
     """A word of a command line or a setting, as systemd reads it."""
     text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return f'"{text.replace("$", "$$") if dollars else text}"'

@@ -81,13 +81,13 @@ class ExtensionCalls:
     extensions are shown, None for nothing.
     """
 
-    longest: timedelta = timedelta(seconds=30)
+    max_timeout: timedelta = timedelta(seconds=30)
     certificate: Path | None = None
     key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Controlling:
+class ControllerConfig:
     """What the controllers are told.
 
     connection_grace, conditions_grace: silence of a workload cluster after which a Cluster says
@@ -108,7 +108,7 @@ class Controlling:
     machine_annotations: tuple[Regexp, ...] = ()
     token_life: timedelta = timedelta(minutes=15)
     extensions: ExtensionCalls = field(default_factory=ExtensionCalls)
-    without: frozenset[ManagerName] = frozenset()
+    disabled_managers: frozenset[ManagerName] = frozenset()
     workload_host: str = ""
     skipped_migration_phases: frozenset[Phase] = frozenset()
 
@@ -136,7 +136,7 @@ class Settings:
     limits: Limits | None = None
     audit: AuditLog | None = None
     webhook_services: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
-    controlling: Controlling = field(default_factory=Controlling)
+    controllers: ControllerConfig = field(default_factory=ControllerConfig)
     inventory: bool = False
     pods: Path | None = None
     run_pods: RunPods = "processes"
@@ -179,12 +179,12 @@ class Folder:
         return self.node / "containers.json"
 
     @property
-    def state(self) -> Path:
+    def running_record(self) -> Path:
         """Who runs the plane and where it listens, while it runs."""
         return self.path / "plane.json"
 
     @property
-    def last(self) -> Path:
+    def last_record(self) -> Path:
         """The same of the plane that has stopped last."""
         return self.path / "plane.last.json"
 

@@ -26,7 +26,7 @@ _HIDDEN: Final[dict[str, Sequence[re.Pattern[str]]]] = {
 }
 
 
-class Warned(Interceptor):
+class WarningPrinter(Interceptor):
     """A transport that prints each warning of its answers once. hidden: a name in SETS."""
 
     __slots__ = ("_hidden", "_seen", "_show")
@@ -41,10 +41,10 @@ class Warned(Interceptor):
         reply = await self.transport(request)
         for text in _WARNING.findall(reply.headers.get("warning", "")):
             sentence = re.sub(r"\\(.)", r"\1", text)
-            if sentence not in self._seen and not self._hides(sentence):
+            if sentence not in self._seen and not self._is_hidden(sentence):
                 self._seen.add(sentence)
                 self._show(f"[API Server Warning] {sentence}")
         return reply
 
-    def _hides(self, sentence: str) -> bool:
+    def _is_hidden(self, sentence: str) -> bool:
         return any(one.fullmatch(sentence) for one in self._hidden)

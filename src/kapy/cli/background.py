@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kapy.apps.presence import PlaneRuns, Presence, is_claimed, presence_of
+from kapy.apps.pidfile import PlaneIsRunning, PlaneRecord, is_claimed, running_plane
 from kapy.apps.settings import Folder
-from kapy.cli.plane_options import Options
-from kapy.cli.stopping import Asked, told_to_stop
+from kapy.cli.plane_options import PlaneOptions
+from kapy.cli.signals import StopRequest, handle_stop_signals
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
 
 READY: Final = b"ready"
-SILENCE: Final = 300.0
+SILENCE_SECONDS: Final = 300.0
 """Seconds that a starting plane may say nothing: it tells of every wait after a few."""
-STEP: Final = 15.0
+SILENCE_REPORT_SECONDS: Final = 15.0
 """Seconds of silence after which that is told."""
-PATIENCE: Final = 10.0
+STOP_TIMEOUT: Final = 10.0
 """Seconds that a plane has to end when nobody waits for it any more."""
 
 
@@ -39,29 +39,29 @@ class DidNotStart(KapyError):
 
 
 @asynccontextmanager
-async def in_background(options: Options) -> AsyncIterator[tuple[Client, Presence]]:
+async def open_background_plane(options: PlaneOptions) -> AsyncIterator[tuple[Client, PlaneRecord]]:
     """Start a plane and wait until it is ready; yields a client of it. The plane is not stopped
     afterwards.
 
     Raises PlaneRuns, DidNotStart.
     """
-    # `begun` does without a client, whose imports take long.
+    # `start_plane` does without a client, whose imports take long.
     from kapy.client import kubeconfig_files
     from kapy.client.client import Client
-    from kapy.client.https import Https
+    from kapy.client.https import ApiTransport
 
     folder = options.folder
     assert folder is not None
-    presence = await begun(folder, list(_arguments(options, folder)))
-    access = kubeconfig_files.load([Path(presence.kubeconfig)], presence.context)
-    transport = Https(access)
+    record = await start_plane(folder, list(_arguments(options, folder)))
+    access = kubeconfig_files.load([Path(record.kubeconfig)], record.context)
+    transport = ApiTransport(access)
     try:
-        yield Client(transport, field_manager="kapy"), presence
+        yield Client(transport, field_manager="kapy"), record
     finally:
         await transport.aclose()
 
 
-async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
+async def start_plane(folder: Folder, arguments: Sequence[str]) -> PlaneRecord:
     """Start a plane in the folder with these arguments of `kapy up`; returns when it is ready.
 
     The plane's progress is printed. Ctrl-C and SIGTERM stop it while it is not ready. Raises
@@ -69,34 +69,34 @@ async def begun(folder: Folder, arguments: Sequence[str]) -> Presence:
     """
     folder.make()
     if is_claimed(folder):
-        raise PlaneRuns(
+        raise PlaneIsRunning(
             f"a management plane runs in {folder.path} already; `kapy down` stops it, "
             "`kapy status` tells more"
         )
-    with told_to_stop() as asked:
-        async with asked.beginning("the management plane"):
-            is_ready = await _started(arguments, folder)
-    presence = presence_of(folder)
-    if not is_ready or presence is None:
+    with handle_stop_signals() as stop:
+        async with stop.start("the management plane"):
+            is_ready = await _start(arguments, folder)
+    record = running_plane(folder)
+    if not is_ready or record is None:
         raise DidNotStart(_last_words(folder.log))
-    return presence
+    return record
 
 
-async def _started(arguments: Sequence[str], folder: Folder) -> bool:
+async def _start(arguments: Sequence[str], folder: Folder) -> bool:
     """Start the process; returns whether it became ready, otherwise it has ended."""
-    process, channel = _spawned(arguments, folder)
+    process, channel = _spawn(arguments, folder)
     try:
-        is_ready = await _heard(channel, folder)
+        is_ready = await _print_progress(channel, folder)
     except BaseException:
         process.terminate()
-        _see_end(process)
+        _wait_for_end(process)
         raise
     if not is_ready:
-        _see_end(process)  # its last words come after the end of the channel
+        _wait_for_end(process)  # its last words come after the end of the channel
     return is_ready
 
 
-def _spawned(
+def _spawn(
     arguments: Sequence[str], folder: Folder
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """The process, and the channel on which it reports its progress.
@@ -124,18 +124,18 @@ def _spawned(
     return process, here
 
 
-async def _heard(channel: socket.socket, folder: Folder) -> bool:
+async def _print_progress(channel: socket.socket, folder: Folder) -> bool:
     """Print the progress from the channel until the process is ready (True) or ends."""
     reader, writer = await asyncio.open_unix_connection(sock=channel)
     silent = 0.0
     try:
         while True:
             try:
-                async with asyncio.timeout(STEP):
+                async with asyncio.timeout(SILENCE_REPORT_SECONDS):
                     line = await reader.readline()
             except TimeoutError:
-                silent += STEP
-                _tell_of_silence(silent, folder)
+                silent += SILENCE_REPORT_SECONDS
+                _report_silence(silent, folder)
                 continue
             if not line or line.rstrip() == READY:
                 return bool(line)
@@ -145,9 +145,9 @@ async def _heard(channel: socket.socket, folder: Folder) -> bool:
         writer.close()
 
 
-def _tell_of_silence(seconds: float, folder: Folder) -> None:
+def _report_silence(seconds: float, folder: Folder) -> None:
     """Report a process that is silent; raises DidNotStart after too long."""
-    if seconds >= SILENCE:
+    if seconds >= SILENCE_SECONDS:
         raise DidNotStart(
             f"the management plane said nothing for {seconds:.0f} s and was ended; its log is "
             f"{folder.log}"
@@ -159,18 +159,19 @@ def _tell_of_silence(seconds: float, folder: Folder) -> None:
     )
 
 
-def _see_end(process: subprocess.Popen[bytes]) -> None:
+def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
     """Wait for a process to end, and kill it after a short while."""
     try:
-        process.wait(PATIENCE)
+        process.wait(STOP_TIMEOUT)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
 
 @contextmanager
-def relayed(handed: int | None, asked: Asked) -> Iterator[Callable[[], None]]:
-    """Report the start's progress to the parent process, in the process that `begun` has started.
+def relay_progress(handed: int | None, stop: StopRequest) -> Iterator[Callable[[], None]]:
+    """Report the start's progress to the parent process, in the process that `start_plane` has
+    started.
 
     The returned function reports that the plane is ready. If the parent process ends before, a stop
     is requested: nobody knows of this plane.
@@ -179,14 +180,14 @@ def relayed(handed: int | None, asked: Asked) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     loop = asyncio.get_running_loop()
-    log = logging.getLogger("kapy.apps.starting")
+    log = logging.getLogger("kapy.apps.start_waits")
     with socket.socket(fileno=handed) as channel:
         handler = _Relay(channel)
         log.addHandler(handler)
 
         def alone() -> None:
             loop.remove_reader(channel)
-            asked.set()
+            stop.set()
 
         def forget() -> None:
             log.removeHandler(handler)
@@ -217,7 +218,7 @@ class _Relay(logging.Handler):
             self._channel.sendall(" ".join(record.getMessage().split()).encode() + b"\n")
 
 
-def _arguments(options: Options, folder: Folder) -> Iterator[str]:
+def _arguments(options: PlaneOptions, folder: Folder) -> Iterator[str]:
     yield from ("--data-dir", str(folder.path), "--bind-address", options.host)
     if options.name:
         yield from ("--name", options.name)

@@ -9,8 +9,8 @@ import click
 
 from kapy._aio.clock import system_clock
 from kapy.apps.backup import back_up, back_up_to
+from kapy.cli.daemon import data_dir_option, name_option, resolve_data_dir
 from kapy.cli.flags import command
-from kapy.cli.running import data_dir_option, meant_folder, name_option
 
 
 @command()
@@ -22,7 +22,7 @@ def backup(file: str, name: str, data_dir: str) -> None:
 
     The file holds private keys and Secrets.
     """
-    folder = meant_folder(name, data_dir)
+    folder = resolve_data_dir(name, data_dir)
     if file == "-":
         if sys.stdout.isatty():
             raise click.UsageError("a backup is no text: redirect standard output, or name a file")

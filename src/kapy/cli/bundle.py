@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from kapy.cli.configured import config
 from kapy.cli.flags import command
+from kapy.cli.load_config import load_config
+from kapy.cli.progress import ProgressSteps, run_with_steps
 from kapy.cli.provider_flags import provider_flags
-from kapy.cli.working import Steps, finished
 from kapy.clusterctl.provider import ProviderType
 
 
@@ -49,9 +49,9 @@ def create(
     from kapy.clusterctl.bundle.gathering import gathered
     from kapy.clusterctl.install.asked import Asked
 
-    bundle = finished(
-        lambda say: gathered(
-            Asked(names), config(), say, cert_manager=cert_manager, digests=image_digests
+    bundle = run_with_steps(
+        lambda steps: gathered(
+            Asked(names), load_config(), steps, cert_manager=cert_manager, digests=image_digests
         ),
         again="nothing was written; what was downloaded is kept for the next time",
     )
@@ -89,11 +89,11 @@ def load(file: Path, to: Path | None, image_repository: str) -> None:
     bundle = opened(file)
     usual = config_folders(os.environ)[0]
     folder = (to or usual / "repository").absolute()
-    steps = Steps()
+    steps = ProgressSteps()
     unpack(bundle, folder, steps)
     steps.end()
-    told = settings(bundle, str(folder), image_repository=image_repository)
-    path = configure(told, usual / "clusterctl.yaml", folder / "clusterctl.yaml")
+    configuration = settings(bundle, str(folder), image_repository=image_repository)
+    path = configure(configuration, usual / "clusterctl.yaml", folder / "clusterctl.yaml")
     click.echo(f"{folder}: {', '.join(map(str, bundle.releases))}")
     if path.parent == usual:
         click.echo(f"{path} names it")
@@ -119,8 +119,8 @@ def push(file: Path, place: str, image_repository: str) -> None:
     from kapy.kube import yaml
 
     bundle = opened(file)
-    finished(
-        lambda say: loading.push(bundle, place, config(), say),
+    run_with_steps(
+        lambda steps: loading.push(bundle, place, load_config(), steps),
         again="run the same command again: what is there already is not sent again",
     )
     click.echo(

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.client_options import open_async_client
 from kapy.cli.columns import columns
 from kapy.cli.flags import command
-from kapy.cli.reaching import reached_async
-from kapy.cli.working import Steps, finished, management
+from kapy.cli.progress import ProgressSteps, management_flags, run_with_steps
 
 if TYPE_CHECKING:
     from kapy.clusterctl.certificates.listing import Kept
     from kapy.kube import Key
 
-_HEADS = ("PROVIDER", "NAMESPACE", "SECRET", "IS", "ENDS")
+_COLUMNS = ("PROVIDER", "NAMESPACE", "SECRET", "IS", "ENDS")
 _NONE = "No certificates of kapy's own are in this cluster; cert-manager renews its own by itself."
 
 
 @command("list")
-@management
+@management_flags
 def list_(kubeconfig: str, kubeconfig_context: str) -> None:
     """List the certificates that kapy issued for the webhooks of providers."""
-    found = finished(partial(_list, kubeconfig, kubeconfig_context), again="nothing was changed")
+    found = run_with_steps(
+        partial(_list, kubeconfig, kubeconfig_context), again="nothing was changed"
+    )
     if not found:
         click.echo(_NONE)
         return
@@ -38,20 +40,20 @@ def list_(kubeconfig: str, kubeconfig_context: str) -> None:
         )
         for one in found
     ]
-    click.echo(columns([_HEADS, *rows]), nl=False)
+    click.echo(columns([_COLUMNS, *rows]), nl=False)
 
 
-async def _list(kubeconfig: str, context: str, _: Steps) -> list[Kept]:
+async def _list(kubeconfig: str, context: str, _: ProgressSteps) -> list[Kept]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.certificates.listing import certificates_in
 
-    async with reached_async(kubeconfig, context, "") as there:
+    async with open_async_client(kubeconfig, context, "") as there:
         return await certificates_in(there.client, now=system_clock())
 
 
 @command()
 @click.option("--all", "anew", is_flag=True, help="Also what is good still.")
-@management
+@management_flags
 def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
     """Make certificates anew that have used two thirds of their life.
 
@@ -59,16 +61,16 @@ def renew(*, anew: bool, kubeconfig: str, kubeconfig_context: str) -> None:
     stops working while managers take up their new certificates.
     """
     work = partial(_renew, kubeconfig, kubeconfig_context, anew=anew)
-    renewed = finished(work, again="run the same command again")
+    renewed = run_with_steps(work, again="run the same command again")
     for key in renewed:
         click.echo(f"renewed {key}")
     if not renewed:
         click.echo("Nothing is due; --all renews what is good, too.")
 
 
-async def _renew(kubeconfig: str, context: str, _: Steps, *, anew: bool) -> list[Key]:
+async def _renew(kubeconfig: str, context: str, _: ProgressSteps, *, anew: bool) -> list[Key]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.certificates.own import renew
 
-    async with reached_async(kubeconfig, context, "") as there:
+    async with open_async_client(kubeconfig, context, "") as there:
         return await renew(there.client, now=system_clock(), anew=anew)

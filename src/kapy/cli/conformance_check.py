@@ -49,10 +49,10 @@ def check(path: Path, output: str, fail_on: str) -> int:
     """
     from kapy.testing.conformance.check import check_releases
 
-    return printed(check_releases(path), output, fail_on)
+    return print_reports(check_releases(path), output, fail_on)
 
 
-def printed(reports: Sequence[Report], output: str, fail_on: str) -> int:
+def print_reports(reports: Sequence[Report], output: str, fail_on: str) -> int:
     """Print reports; returns the exit code for their findings."""
     from kapy.testing.conformance.findings import worst_of
     from kapy.testing.conformance.reports import FORMATS

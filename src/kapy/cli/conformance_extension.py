@@ -29,11 +29,11 @@ def extension(url: str, ca: Path | None) -> int:
     """
     import asyncio
 
-    from kapy.apps.extension_server.wanted import check_url
+    from kapy.apps.extension_server.configured_extensions import check_url
 
     check_url(url)
     authority = b64encode(ca.read_bytes()).decode("ascii") if ca else ""
-    findings = asyncio.run(_judged(url, authority))
+    findings = asyncio.run(_run_checks(url, authority))
     for one in findings:
         who = f"{one.handler}: " if one.handler else ""
         click.echo(f"{'kept  ' if one.kept else 'BROKEN'}  {who}{one.rule}")
@@ -44,7 +44,7 @@ def extension(url: str, ca: Path | None) -> int:
     return 2 if broken else 0
 
 
-async def _judged(url: str, authority: str) -> list[Finding]:
+async def _run_checks(url: str, authority: str) -> list[Finding]:
     from kapy.api.extension_config import ClientConfig
     from kapy.hooks.catalog import installed
     from kapy.hooks.https import HttpsTransport

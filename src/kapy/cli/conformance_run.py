@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.cli.conformance_check import fail_on, output_option, printed
+from kapy.cli.conformance_check import fail_on, output_option, print_reports
 from kapy.cli.flags import command
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ TERMINATED = 143
 
 
 @dataclass(frozen=True)
-class Told:
+class RunOptions:
     """The user's options of the run. seconds: quiet, and within. seeds: of runs with fault
     injection."""
 
@@ -141,12 +141,12 @@ def run(
     release = _only(releases_at(path), path)
     values = dict(map(_variable, variables))
     context = RunContext(parallel, lambda line: click.echo(line, err=True))
-    told = Told((quiet, within), range(faults), context)
-    way, judge = _chosen(program, in_process, kubeconfig, told)
+    options = RunOptions((quiet, within), range(faults), context)
+    way, judge = _choose_launcher(program, in_process, kubeconfig, options)
     provider = _provider_under_test(release, way, values, examples)
     with _report_leftovers(context):
         behaviour = judge(provider)
-    code = printed([merge_reports(check_release(release), behaviour)], output, fail_on)
+    code = print_reports([merge_reports(check_release(release), behaviour)], output, fail_on)
     return REMAINS if behaviour.leftovers else code
 
 
@@ -156,29 +156,29 @@ def _only(releases: list[Any], path: Path) -> Any:
     return releases[0]
 
 
-def _variable(told: str) -> tuple[str, str]:
-    name, is_there, value = told.partition("=")
+def _variable(text: str) -> tuple[str, str]:
+    name, is_there, value = text.partition("=")
     if not is_there or not name:
-        raise click.BadParameter(f"{told!r} is not NAME=VALUE", param_hint="--variable")
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--variable")
     return name, value
 
 
 def _provider_under_test(
-    release: Any, way: Launcher, values: dict[str, str], examples: Path | None
+    release: Any, launcher: Launcher, values: dict[str, str], examples: Path | None
 ) -> ProviderUnderTest:
     from kapy.testing.conformance.core_controllers import with_core_controllers
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.release_provider import provider_of_release
 
     given = [file for one in releases_at(examples) for file in one.files] if examples else []
-    return with_core_controllers(provider_of_release(release, way, values, given))
+    return with_core_controllers(provider_of_release(release, launcher, values, given))
 
 
-def _chosen(
+def _choose_launcher(
     program: tuple[str, ...],
     in_process: str,
     kubeconfig: Path | None,
-    told: Told,
+    options: RunOptions,
 ) -> tuple[Launcher, Callable[[ProviderUnderTest], Report]]:
     """The way in which the provider runs, and the matching judge of its behaviour."""
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
@@ -186,7 +186,7 @@ def _chosen(
             "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "
             "--kubeconfig FILE"
         )
-    if kubeconfig and told.seeds:
+    if kubeconfig and options.seeds:
         raise click.UsageError(
             "--faults needs an API server of its own: name a program, or use --in-process"
         )
@@ -197,7 +197,7 @@ def _chosen(
     from kapy.testing.conformance.provider_under_test import REAL
     from kapy.testing.conformance.run import run_checks
 
-    timeouts, context = REAL.with_overrides(*told.seconds), told.context
+    timeouts, context = REAL.with_overrides(*options.seconds), options.context
     if program:
         from kapy.testing.conformance.command import Command
 
@@ -207,10 +207,10 @@ def _chosen(
                 BEHAVIOUR,
                 clock=system_clock,
                 timeouts=timeouts,
-                seeds=told.seeds,
+                seeds=options.seeds,
                 context=context,
             )
-            return asyncio.run(_stoppable(run))
+            return asyncio.run(_end_on_sigterm(run))
 
         return Command(program), really
     if in_process:
@@ -219,8 +219,8 @@ def _chosen(
 
         def virtually(provider: ProviderUnderTest) -> Report:
             with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                run = run_checks(provider, BEHAVIOUR, seeds=told.seeds, context=context)
-                return runner.run(_stoppable(run))
+                run = run_checks(provider, BEHAVIOUR, seeds=options.seeds, context=context)
+                return runner.run(_end_on_sigterm(run))
 
         return InProcess(added_by(in_process)), virtually
     assert kubeconfig is not None
@@ -231,12 +231,12 @@ def _chosen(
 
     def there(provider: ProviderUnderTest) -> Report:
         run = run_checks_on_remote_cluster(provider, BEHAVIOUR, access, timeouts, context)
-        return asyncio.run(_stoppable(run))
+        return asyncio.run(_end_on_sigterm(run))
 
     return AlreadyRunning(), there
 
 
-async def _stoppable(run: Coroutine[Any, Any, Report]) -> Report:
+async def _end_on_sigterm(run: Coroutine[Any, Any, Report]) -> Report:
     """Let SIGTERM end a run as Ctrl-C does: created objects are removed first."""
     import asyncio
     import signal

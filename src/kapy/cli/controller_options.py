@@ -11,8 +11,8 @@ import click
 
 from kapy.api.features import FeatureGates
 from kapy.apps.feature_gates import notices
-from kapy.apps.manager_flags import BadFlag, Flag, controlling, flags_of
-from kapy.apps.settings import EMBEDDED_GATES, Controlling, ManagerName
+from kapy.apps.manager_flags import Flag, InvalidFlag, controller_config, flags_of
+from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, ManagerName
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,18 +33,20 @@ def controller_options(command: F) -> F:
     return command
 
 
-def controlling_of(given: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATES) -> Controlling:
+def controller_config_of(
+    values: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATES
+) -> ControllerConfig:
     """The settings of the controllers. gates: the default feature gates. Raises
     click.UsageError."""
-    texts = {flag.name: texts_of(flag, given) for flag in _FLAGS}
+    texts = {flag.name: texts_of(flag, values) for flag in _FLAGS}
     try:
-        told = controlling(texts, gates=gates)
-    except BadFlag as error:
+        config = controller_config(texts, gates=gates)
+    except InvalidFlag as error:
         raise click.UsageError(str(error)) from None
-    for sentence in notices(told.manager.gates):
+    for sentence in notices(config.manager.gates):
         click.echo(sentence, err=True)
     host = os.environ.get("POD_IP", "")
-    return replace(told, without=frozenset(given["without"]), workload_host=host)
+    return replace(config, disabled_managers=frozenset(values["without"]), workload_host=host)
 
 
 def flag_option(flag: Flag) -> Callable[[F], F]:
@@ -61,9 +63,9 @@ def flag_option(flag: Flag) -> Callable[[F], F]:
     )
 
 
-def texts_of(flag: Flag, given: Mapping[str, Any]) -> tuple[str, ...]:
+def texts_of(flag: Flag, values: Mapping[str, Any]) -> tuple[str, ...]:
     """The given texts of a flag."""
-    value = given[flag.name.replace("-", "_")]
+    value = values[flag.name.replace("-", "_")]
     if flag.several:
         return tuple(value)
     return () if value is None else (str(value),)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kapy.cli.flags import command
-from kapy.cli.generated import write_text
+from kapy.cli.generated_output import write_text
 
 
 @command(missing="accepts at most 1 arg(s)")
@@ -41,7 +41,7 @@ def convert(source: str | None, output: str, to_version: str, *, complete: bool)
     )
     text = _read(source)
     result = converted(text, to_version, source or "standard input", complete=complete)
-    write_text(result.text, output, told="failed to write output file")
+    write_text(result.text, output, error_prefix="failed to write output file")
     for loss in result.losses:
         click.echo(f"Warning: {loss}; --complete keeps it", err=True)
     click.echo(
@@ -59,7 +59,7 @@ def _read(source: str | None) -> str:
     try:
         return Path(source).read_bytes().decode("utf-8", "surrogateescape")
     except (OSError, ValueError) as error:
-        why = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
         raise ClusterctlError(
-            f'failed to read input file "{source}": open {source}: {why}'
+            f'failed to read input file "{source}": open {source}: {reason}'
         ) from None

@@ -33,16 +33,16 @@ def crds(names: Sequence[str], output: str, *, stored_only: bool) -> None:
     from kapy.api import crds as definitions
 
     shape = definitions.stored_only if stored_only else definitions.for_kubernetes
-    found = [shape(one) for one in _named(definitions.crds(), names)]
-    click.echo(_printed(found, output), nl=False)
+    found = [shape(one) for one in _select(definitions.crds(), names)]
+    click.echo(_print_crds(found, output), nl=False)
 
 
-def _named(crds: Sequence[Document], names: Sequence[str]) -> list[Document]:
+def _select(crds: Sequence[Document], names: Sequence[str]) -> list[Document]:
     if not names:
         return list(crds)
     wanted = {name.lower(): name for name in names}
-    found = [one for one in crds if _called(one) & wanted.keys()]
-    unknown = wanted.keys() - {name for one in found for name in _called(one)}
+    found = [one for one in crds if _names_of(one) & wanted.keys()]
+    unknown = wanted.keys() - {name for one in found for name in _names_of(one)}
     if unknown:
         kinds = ", ".join(one["spec"]["names"]["kind"] for one in crds)
         raise click.UsageError(
@@ -51,14 +51,14 @@ def _named(crds: Sequence[Document], names: Sequence[str]) -> list[Document]:
     return found
 
 
-def _called(crd: Document) -> set[str]:
+def _names_of(crd: Document) -> set[str]:
     spec = crd["spec"]
     names = spec["names"]
     called = {crd["metadata"]["name"], spec["group"], names["kind"], names["plural"]}
     return {one.lower() for one in (*called, names["singular"], *names.get("shortNames", ()))}
 
 
-def _printed(crds: Sequence[Document], output: str) -> str:
+def _print_crds(crds: Sequence[Document], output: str) -> str:
     if output == "name":
         return "".join(f"{one['metadata']['name']}\n" for one in crds)
     if output == "json":

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from kapy.cli.client_options import kubeconfig_of, open_async_client
 from kapy.cli.flags import command
 from kapy.cli.machine_options import machine_options
-from kapy.cli.reaching import access_to, reached_async
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kapy.clusterctl.debug import Collected, Collecting
     from kapy.sdk import MachineConsole
 
-ANSWER: Final = 15.0
+ANSWER_TIMEOUT: Final = 15.0
 """Seconds for an answer of the workload cluster, which may be the one that is broken."""
 
 
@@ -67,7 +67,7 @@ def collect(
     through the archive before you give it to others.
     """
     from kapy._aio.clock import system_clock
-    from kapy.cli.machine_logs import beginning
+    from kapy.cli.machine_logs import start_time
     from kapy.clusterctl.debug import Collecting
     from kapy.kube.duration import parse
 
@@ -78,35 +78,37 @@ def collect(
         raise click.UsageError(f"invalid --timeout: {error}") from None
     how = Collecting(
         consoles=_consoles(providers),
-        dial=_dialed,
+        dial=_workload_client,
         now=now,
-        plane_logs=_plane_logs(access_to(kubeconfig, kubeconfig_context).server),
+        plane_logs=_plane_logs(kubeconfig_of(kubeconfig, kubeconfig_context).server),
         within=within,
         most=max_size << 20,
-        since=beginning(since, "", now),
+        since=start_time(since, "", now),
     )
     path = Path(output_file or f"kapy-debug-{cluster}-{now:%Y%m%d-%H%M%S}.tar.gz")
     if path.exists():
         raise FileExists(f"{path} is there already: name another file with --output-file")
     place = (kubeconfig, kubeconfig_context, namespace)
-    _tell(path, asyncio.run(_write(cluster, place, path, how)))
+    _print_summary(path, asyncio.run(_write(cluster, place, path, how)))
 
 
-async def _write(name: str, place: tuple[str, str, str], path: Path, how: Collecting) -> Collected:
+async def _write(
+    name: str, place: tuple[str, str, str], path: Path, settings: Collecting
+) -> Collected:
     from kapy.clusterctl.atomic_file import atomic_write
     from kapy.clusterctl.debug import collect as collected
 
-    async with reached_async(*place) as there:
+    async with open_async_client(*place) as there:
         with atomic_write(path) as file:
             os.fchmod(file.fileno(), 0o600)
-            return await collected(there.client, Key(there.namespace, name), file, how)
+            return await collected(there.client, Key(there.namespace, name), file, settings)
 
 
-def _tell(path: Path, found: Collected) -> None:
-    for one in found.missing:
+def _print_summary(path: Path, collected: Collected) -> None:
+    for one in collected.missing:
         click.echo(f"not in it: {one}", err=True)
     size = path.stat().st_size / 1e6
-    click.echo(f"wrote {path} ({len(found.files)} files, {size:.1f} MB)")
+    click.echo(f"wrote {path} ({len(collected.files)} files, {size:.1f} MB)")
     click.echo("Secrets were left out as far as they were recognized; look through it before you")
     click.echo("give it to others.")
 
@@ -121,13 +123,13 @@ def _consoles(providers: Sequence[str]) -> Callable[[Document], MachineConsole]:
 
 
 @asynccontextmanager
-async def _dialed(kubeconfig: str) -> AsyncIterator[Client]:
+async def _workload_client(kubeconfig: str) -> AsyncIterator[Client]:
     """A client of a workload cluster by its kubeconfig."""
     from kapy.client.client import Client
-    from kapy.client.https import Https
+    from kapy.client.https import ApiTransport
     from kapy.client.kubeconfig import parse
 
-    transport = Https(parse(kubeconfig), timeout=ANSWER, most=256 << 20)
+    transport = ApiTransport(parse(kubeconfig), timeout=ANSWER_TIMEOUT, max_bytes=256 << 20)
     try:
         yield Client(transport)
     finally:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kapy.cli.client_options import open_async_client
 from kapy.cli.flags import command
+from kapy.cli.progress import ProgressSteps, management_flags, run_with_steps
 from kapy.cli.provider_flags import NAMES, provider_flags
-from kapy.cli.reaching import reached_async
-from kapy.cli.working import Steps, finished, management
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Delete the providers' namespaces too, with everything in them.",
 )
-@management
+@management_flags
 def delete(
     *,
     names: Mapping[ProviderType, Sequence[str]],
@@ -55,11 +55,11 @@ def delete(
 
     again = "run the same command again: it goes on where it was"
     work = partial(_delete, Deletion(names, **asked), kubeconfig, kubeconfig_context)
-    finished(work, again=again)
+    run_with_steps(work, again=again)
 
 
-async def _delete(asked: Deletion, kubeconfig: str, context: str, say: Steps) -> None:
+async def _delete(request: Deletion, kubeconfig: str, context: str, steps: ProgressSteps) -> None:
     from kapy.clusterctl.delete import delete
 
-    async with reached_async(kubeconfig, context, "") as there:
-        await delete(there.client, asked, say=say)
+    async with open_async_client(kubeconfig, context, "") as there:
+        await delete(there.client, request, say=steps)

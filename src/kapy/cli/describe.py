@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.client_options import ConnectedClient, client_options, open_async_client, open_client
 from kapy.cli.flags import command
 from kapy.cli.output import terminal_width
-from kapy.cli.reaching import Reached, reached, reached_async, reaching
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 
@@ -31,7 +31,7 @@ class NoCluster(KapyError):
 
 
 @dataclass(frozen=True)
-class Picture:
+class OutputFormat:
     """The output format of a tree: a table, or one of the forms of `-o`."""
 
     output: str
@@ -41,7 +41,7 @@ class Picture:
 
 @command(missing="please specify a cluster name")
 @click.argument("cluster", metavar="NAME")
-@reaching
+@client_options
 @click.option(
     "--show-conditions",
     default="",
@@ -101,40 +101,46 @@ def cluster(
     )
     place = (kubeconfig, kubeconfig_context, namespace)
     wanted = sys.stdout.isatty() if waiting is None else waiting
-    picture = Picture(output or "", wants_color(color), wanted)
+    output_format = OutputFormat(output or "", wants_color(color), wanted)
     if watch:
-        _watch(cluster, place, options, picture)
+        _watch(cluster, place, options, output_format)
     else:
-        run(_once(cluster, place, options, picture))
+        run_without_loop(_print_once(cluster, place, options, output_format))
 
 
-async def _once(name: str, place: tuple[str, str, str], options: Options, picture: Picture) -> None:
-    with reached(*place) as there:
-        _, text = await _drawn(there.client, Key(there.namespace, name), options, picture)
+async def _print_once(
+    name: str, place: tuple[str, str, str], options: Options, output_format: OutputFormat
+) -> None:
+    with open_client(*place) as there:
+        _, text = await _draw(there.client, Key(there.namespace, name), options, output_format)
     click.echo(text, nl=False, color=True)
 
 
-def _watch(name: str, place: tuple[str, str, str], options: Options, picture: Picture) -> None:
+def _watch(
+    name: str, place: tuple[str, str, str], options: Options, output_format: OutputFormat
+) -> None:
     import asyncio
 
     async def main() -> None:
-        async with reached_async(*place) as there:
-            await _redrawn(there, name, options, picture)
+        async with open_async_client(*place) as there:
+            await _redraw(there, name, options, output_format)
 
     asyncio.run(main())
 
 
-async def _redrawn(there: Reached, name: str, options: Options, picture: Picture) -> None:
+async def _redraw(
+    connected: ConnectedClient, name: str, options: Options, output_format: OutputFormat
+) -> None:
     import asyncio
 
     from kapy.clusterctl.describe.changes import follow, resources_of
 
-    key = Key(there.namespace, name)
+    key = Key(connected.namespace, name)
     changed = asyncio.Event()
-    tree, text = await _drawn(there.client, key, options, picture)
+    tree, text = await _draw(connected.client, key, options, output_format)
     async with asyncio.TaskGroup() as group:
-        resources = await resources_of(there.client, tree)
-        group.create_task(follow(there.client, key, resources, changed))
+        resources = await resources_of(connected.client, tree)
+        group.create_task(follow(connected.client, key, resources, changed))
         while True:
             # On a terminal the picture stays in its place; elsewhere one follows the other.
             click.clear()
@@ -142,25 +148,27 @@ async def _redrawn(there: Reached, name: str, options: Options, picture: Picture
             changed.clear()
             await asyncio.sleep(REDRAWS)
             await changed.wait()
-            _, text = await _drawn(there.client, key, options, picture)
+            _, text = await _draw(connected.client, key, options, output_format)
 
 
-async def _drawn(client: Client, key: Key, options: Options, picture: Picture) -> tuple[Node, str]:
+async def _draw(
+    client: Client, key: Key, options: Options, output_format: OutputFormat
+) -> tuple[Node, str]:
     from kapy.clusterctl.describe import EVERYTHING, ClientSource, discover
 
     source = ClientSource(client)
     try:
         tree = await discover(source, key, options)
-        whole = await discover(source, key, EVERYTHING) if picture.waiting else tree
+        whole = await discover(source, key, EVERYTHING) if output_format.waiting else tree
     except NotFound as error:
         raise NoCluster(
             f"{error} in namespace {key.namespace}; `kubectl get clusters -A` lists the "
             "clusters that there are"
         ) from None
-    return tree, _printer(picture)(tree, whole)
+    return tree, _printer(output_format)(tree, whole)
 
 
-def _printer(picture: Picture) -> Callable[[Node, Node], str]:
+def _printer(output_format: OutputFormat) -> Callable[[Node, Node], str]:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.describe import as_document, table, waits, waits_table
 
@@ -168,10 +176,10 @@ def _printer(picture: Picture) -> Callable[[Node, Node], str]:
 
     def tabular(tree: Node, whole: Node) -> str:
         width = terminal_width()
-        below = f"\n{waits_table(waits(whole), now, width=width)}" if picture.waiting else ""
-        return table(tree, now=now, color=picture.color, width=width) + below
+        below = f"\n{waits_table(waits(whole), now, width=width)}" if output_format.waiting else ""
+        return table(tree, now=now, color=output_format.color, width=width) + below
 
-    match picture.output:
+    match output_format.output:
         case "json":
             return lambda tree, _: json.dumps(as_document(tree), indent=2) + "\n"
         case "dot":
@@ -185,9 +193,9 @@ def _printer(picture: Picture) -> Callable[[Node, Node], str]:
     return tabular
 
 
-def wants_color(asked: bool | None) -> bool:
+def wants_color(flag: bool | None) -> bool:
     """Whether output is coloured: by the flag, but never with NO_COLOR; by default on a
     terminal."""
     if os.environ.get("NO_COLOR"):
         return False
-    return sys.stdout.isatty() if asked is None else asked
+    return sys.stdout.isatty() if flag is None else flag

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from kapy.cli.flags import command
-from kapy.cli.machine_options import machine_options, opened
+from kapy.cli.machine_options import machine_options, open_console
 
 
 @command("exec", missing="please specify a Machine name")
@@ -43,8 +43,8 @@ def exec_machine(
             "you must specify at least one command for the machine: kapy exec NAME -- COMMAND"
         )
     if tty and not (stdin and sys.stdin.isatty()):
-        why = "input is not a terminal" if stdin else "it needs --stdin"
-        click.echo(f"Unable to use a TTY - {why}", err=True)
+        reason = "input is not a terminal" if stdin else "it needs --stdin"
+        click.echo(f"Unable to use a TTY - {reason}", err=True)
         tty = False
     place = (kubeconfig, kubeconfig_context, namespace)
     return asyncio.run(_run(machine, list(words), place, providers, stdin=stdin, tty=tty))
@@ -59,15 +59,15 @@ async def _run(
     stdin: bool,
     tty: bool,
 ) -> int:
-    from kapy.cli.terminal import raw_terminal, terminal_sizes, typed_input, write_to
+    from kapy.cli.terminal import raw_terminal, read_input, terminal_sizes, unbuffered_writer
     from kapy.sdk import CommandStreams
 
-    async with opened(name, place, providers) as (console, target):
+    async with open_console(name, place, providers) as (console, target):
         with raw_terminal(enabled=tty):
             streams = CommandStreams(
-                output=write_to(sys.stdout.buffer),
-                errors=write_to(sys.stderr.buffer),
-                input=typed_input() if stdin else None,
+                output=unbuffered_writer(sys.stdout.buffer),
+                errors=unbuffered_writer(sys.stderr.buffer),
+                input=read_input() if stdin else None,
                 tty=tty,
                 sizes=terminal_sizes() if tty else None,
             )

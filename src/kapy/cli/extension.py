@@ -13,17 +13,17 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 import msgspec
 
-from kapy.cli.flags import command, typed
+from kapy.cli.flags import command, original_arguments
 
 if TYPE_CHECKING:
     from kapy.apps.https.certificate import Certificate
     from kapy.hooks.application import Application
 
-_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
+_ALL_ADDRESSES: Final = frozenset({"0.0.0.0", "::"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ServeOptions:
     """The command line's options for serving an extension.
 
     plane: where the plane that started this process reads the manifest. The plane closes standard
@@ -115,28 +115,30 @@ def serve(
         asyncio.run(_reload(place, host, port))
         return
     log_to_stderr(int(log_calls))
-    told = _kept_from_prints() if for_plane else None
+    stream = _reserve_stdout() if for_plane else None
     application = application_at(place)
     folder = Path(tls_dir or ".kapy-extension")
-    wish = Wish(host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, told)
+    options = ServeOptions(
+        host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, stream
+    )
     # Not on uvloop: TLS with answers as short as these takes a fifth less without it.
-    asyncio.run(_serve(application, wish))
+    asyncio.run(_serve(application, options))
 
 
 async def _reload(place: str, host: str, port: int) -> None:
     """Serve with the same arguments, in a new process for each state of the source."""
-    from kapy.apps.extension_server.reloading import reloaded, source_folder
-    from kapy.cli.stopping import GivenUp, told_to_stop
+    from kapy.apps.extension_server.reloading import run_with_reload, source_folder
+    from kapy.cli.signals import StartCancelled, handle_stop_signals
 
-    given = [one for one in typed() if not one.startswith("--reload")]
+    given = [one for one in original_arguments() if not one.startswith("--reload")]
     if port == 0:  # the same one for every process
         given += ["--port", str(_free_port(host))]
     command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *given)
     folder = source_folder(place)
     _say(f"looking for changes of Python files below {folder}")
-    with told_to_stop() as asked, suppress(GivenUp):
-        async with asked.beginning("it"):
-            await reloaded(command, folder, _say)
+    with handle_stop_signals() as stop, suppress(StartCancelled):
+        async with stop.start("it"):
+            await run_with_reload(command, folder, _say)
 
 
 def _say(text: str) -> None:
@@ -152,70 +154,74 @@ def _free_port(host: str) -> int:
         return int(one.getsockname()[1])
 
 
-async def _serve(application: Application, wish: Wish) -> None:
-    from kapy.apps.extension_server.answering import answering
-    from kapy.cli.stopping import told_to_stop
+async def _serve(application: Application, options: ServeOptions) -> None:
+    from kapy.apps.extension_server.serving import serve_extension
+    from kapy.cli.signals import handle_stop_signals
 
-    host = wish.host
-    called = wish.names or (host,)
-    names = {*called, host, "localhost"} - _EVERYWHERE
+    host = options.host
+    called = options.names or (host,)
+    names = {*called, host, "localhost"} - _ALL_ADDRESSES
     async with AsyncExitStack() as stack:
-        certificate = await _certificate(stack, wish, names)
+        certificate = await _certificate(stack, options, names)
         _, bound = await stack.enter_async_context(
-            answering(application, certificate, host=host, port=wish.port, client_ca=wish.client_ca)
+            serve_extension(
+                application, certificate, host=host, port=options.port, client_ca=options.client_ca
+            )
         )
         url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
-        if wish.register_as:
-            _print_manifest(wish, url, certificate)
-        if wish.plane is None:
-            _tell(application, url, wish)
-        with told_to_stop() as asked:
-            await asked.wait()
+        if options.register_as:
+            _print_manifest(options, url, certificate)
+        if options.plane is None:
+            _report_ready(application, url, options)
+        with handle_stop_signals() as stop:
+            await stop.wait()
 
 
-def _kept_from_prints() -> IO[bytes]:
+def _reserve_stdout() -> IO[bytes]:
     """Reserve standard output for the plane: prints of a module go to its log."""
     plane = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return plane
 
 
-async def _certificate(stack: AsyncExitStack, wish: Wish, names: set[str]) -> Certificate:
+async def _certificate(
+    stack: AsyncExitStack, options: ServeOptions, names: set[str]
+) -> Certificate:
     from kapy._aio.clock import system_clock
     from kapy.apps.https.certificate import certificate_in
 
-    if not wish.secret:
-        return await certificate_in(wish.folder, sorted(names), system_clock)
+    if not options.secret:
+        return await certificate_in(options.folder, sorted(names), system_clock)
     from random import Random
 
-    from kapy.apps.https.shared import SharedCertificate
+    from kapy.apps.https.shared_certificate import SharedCertificate
     from kapy.hooks.clusters import management_cluster
     from kapy.kube import Key
 
-    namespace, _, name = wish.secret.partition("/")
+    namespace, _, name = options.secret.partition("/")
     if not namespace or not name:
-        raise click.UsageError(f'--tls-secret is "{wish.secret}", not NAMESPACE/NAME')
-    client = await stack.enter_async_context(management_cluster(wish.kubeconfig))
+        raise click.UsageError(f'--tls-secret is "{options.secret}", not NAMESPACE/NAME')
+    client = await stack.enter_async_context(management_cluster(options.kubeconfig))
     shared = SharedCertificate(client, Key(namespace, name), names, system_clock, Random())
     await shared.make_valid()
     return shared
 
 
-def _tell(application: Application, url: str, wish: Wish) -> None:
+def _report_ready(application: Application, url: str, options: ServeOptions) -> None:
     for one in application.extension.routes:
         click.echo(f"{one.hook.name}: {one.name}", err=True)
-    where = f"the Secret {wish.secret}" if wish.secret else str(wish.folder)
+    where = f"the Secret {options.secret}" if options.secret else str(options.folder)
     click.echo(f"serving at {url} with a certificate in {where}; Ctrl-C ends it", err=True)
 
 
-def _print_manifest(wish: Wish, url: str, certificate: Certificate) -> None:
+def _print_manifest(options: ServeOptions, url: str, certificate: Certificate) -> None:
     from kapy.apps.extension_server.manifest import extension_config
     from kapy.kube.yaml import dump
 
-    found = extension_config(wish.register_as, url, certificate.ca, secret=wish.secret)
-    if wish.plane is None:
+    found = extension_config(options.register_as, url, certificate.ca, secret=options.secret)
+    if options.plane is None:
         click.echo(dump(found), nl=False)
         sys.stdout.flush()
         return
-    with wish.plane as plane:
+    with options.plane as plane:
         plane.write(msgspec.json.encode(found) + b"\n")

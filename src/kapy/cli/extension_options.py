@@ -10,7 +10,11 @@ from typing import Any, TypeVar
 import click
 
 from kapy.api.features import FeatureGates
-from kapy.apps.extension_server.wanted import BadExtension, Wanted, wanted
+from kapy.apps.extension_server.configured_extensions import (
+    BadExtension,
+    ConfiguredExtension,
+    parse_extension,
+)
 from kapy.apps.settings import EMBEDDED_GATES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,11 +41,13 @@ def extension_options(command: F) -> F:
     return command
 
 
-def extensions_of(given: Mapping[str, Any]) -> Sequence[Wanted]:
+def extensions_of(values: Mapping[str, Any]) -> Sequence[ConfiguredExtension]:
     """The configured extensions. Raises click.UsageError."""
-    ca = given["extension_ca"]
+    ca = values["extension_ca"]
     try:
-        found = [wanted(one, ca.read_bytes() if ca else b"") for one in given["extensions"]]
+        found = [
+            parse_extension(one, ca.read_bytes() if ca else b"") for one in values["extensions"]
+        ]
     except BadExtension as error:
         raise click.UsageError(f"--extension: {error}") from None
     names = [one.name for one in found]
@@ -53,6 +59,6 @@ def extensions_of(given: Mapping[str, Any]) -> Sequence[Wanted]:
     return found
 
 
-def gates_for(given: Mapping[str, Any]) -> FeatureGates:
+def gates_for(values: Mapping[str, Any]) -> FeatureGates:
     """The default feature gates, with RuntimeSDK enabled if there are extensions."""
-    return replace(EMBEDDED_GATES, runtime_sdk=bool(given["extensions"]))
+    return replace(EMBEDDED_GATES, runtime_sdk=bool(values["extensions"]))

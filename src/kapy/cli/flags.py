@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _CONFIG: Final = "kapy.cli.config"
 _VERBOSITY: Final = "kapy.cli.verbosity"
-_TYPED: Final = "kapy.cli.typed"
+_ORIGINAL_ARGUMENTS: Final = "kapy.cli.typed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ def persistent() -> Persistent:
     return Persistent(meta.get(_CONFIG, ""), meta.get(_VERBOSITY))
 
 
-def typed() -> Sequence[str]:
+def original_arguments() -> Sequence[str]:
     """The original arguments of the called command."""
-    given: Sequence[str] = click.get_current_context().meta[_TYPED]
+    given: Sequence[str] = click.get_current_context().meta[_ORIGINAL_ARGUMENTS]
     return given
 
 
@@ -69,15 +69,15 @@ class Command(click.Command):
         """The parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
-            from kapy.cli.completing import add_completion
+            from kapy.cli.completers import add_completion
 
             add_completion(params)
         return params
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_TYPED] = tuple(args)
+        ctx.meta[_ORIGINAL_ARGUMENTS] = tuple(args)
         try:
-            return super().parse_args(ctx, self._as_click_has_it(ctx, args))
+            return super().parse_args(ctx, self._normalize_arguments(ctx, args))
         except click.MissingParameter as error:
             if self._missing and isinstance(error.param, click.Argument):
                 raise WithHelp(self._missing, ctx) from None
@@ -89,7 +89,7 @@ class Command(click.Command):
                 raise WithHelp(self._missing, ctx) from None
             raise
 
-    def _as_click_has_it(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def _normalize_arguments(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Normalize arguments for click: without values of switches, and without the `=` of
         `-n=herd`.
 
@@ -107,7 +107,7 @@ class Command(click.Command):
             for name in one.opts
             if not name.startswith("--")
         }
-        plain = [given for one in args[:end] for given in _plain(one, switches, short)]
+        plain = [given for one in args[:end] for given in _normalize_argument(one, switches, short)]
         return [*plain, *args[end:]]
 
 
@@ -116,7 +116,7 @@ def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any
     return click.command(name, cls=Command, **more)
 
 
-def _plain(
+def _normalize_argument(
     argument: str, switches: Mapping[str, click.Option], short: Collection[str]
 ) -> list[str]:
     name, equals, value = argument.partition("=")
@@ -124,15 +124,15 @@ def _plain(
         return [name, value]
     if not equals or name not in switches:
         return [argument]
-    if value.lower() not in _TRUTHS:
+    if value.lower() not in _BOOLEANS:
         raise click.UsageError(f'invalid argument "{value}" for "{name}" flag: say true or false')
-    if _TRUTHS[value.lower()]:
+    if _BOOLEANS[value.lower()]:
         return [name]
     # A switch that is off already has no word for it.
     return list(switches[name].secondary_opts[:1])
 
 
-_TRUTHS: Final = {
+_BOOLEANS: Final = {
     "1": True, "t": True, "true": True, "0": False, "f": False, "false": False,
 }  # fmt: skip
 
@@ -152,15 +152,15 @@ def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
 def strings(*names: str, help: str) -> Callable[[F], F]:
     """A flag with multiple values, repeated or comma-separated."""
 
-    def split(_: object, __: object, given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(part for one in given for part in one.split(",") if part)
+    def split(_: object, __: object, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part for one in values for part in one.split(",") if part)
 
     return click.option(*names, multiple=True, callback=split, metavar="strings", help=help)
 
 
-def persistent_flags(given: list[click.Parameter]) -> list[click.Parameter]:
+def persistent_flags(parameters: list[click.Parameter]) -> list[click.Parameter]:
     """`--config` and `-v`; no `-v` if the command defines its own."""
-    taken = {name for one in given for name in (*one.opts, *one.secondary_opts)}
+    taken = {name for one in parameters for name in (*one.opts, *one.secondary_opts)}
     return [one for one in _flags() if not taken.intersection(one.opts)]
 
 
@@ -169,7 +169,7 @@ def _flags() -> list[click.Option]:
         click.Option(
             ["--config"],
             expose_value=False,
-            callback=partial(_keep, _CONFIG),
+            callback=partial(_store, _CONFIG),
             help="Configuration file or its URL; usually cluster-api/clusterctl.yaml below "
             "$XDG_CONFIG_HOME.",
         ),
@@ -177,13 +177,13 @@ def _flags() -> list[click.Option]:
             ["-v", "--v"],
             type=_Verbosity(),
             expose_value=False,
-            callback=partial(_keep, _VERBOSITY),
+            callback=partial(_store, _VERBOSITY),
             help="Log level; it overrides CLUSTERCTL_LOG_LEVEL.",
         ),
     ]
 
 
-def _keep(name: str, ctx: click.Context, _: click.Parameter, value: Any) -> None:
+def _store(name: str, ctx: click.Context, _: click.Parameter, value: Any) -> None:
     if value is not None:
         ctx.meta[name] = value
 

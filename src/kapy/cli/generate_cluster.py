@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kapy.cli.configured import config
 from kapy.cli.flags import command
-from kapy.cli.generated import finished, write
+from kapy.cli.generated_output import run_generator, write
+from kapy.cli.load_config import load_config
 
 if TYPE_CHECKING:
-    from kapy.cli.reaching import Reached
+    from kapy.cli.client_options import ConnectedClient
     from kapy.clusterctl.config import Config
     from kapy.clusterctl.templates.generate import Reach, Source
     from kapy.clusterctl.templates.options import TemplateOptions
@@ -85,22 +85,22 @@ def cluster(
         place,
         (from_config_map, from_config_map_namespace, from_config_map_key),
     )
-    wishes = TemplateOptions(name, target_namespace, kubernetes_version, control_planes, workers)
-    settings = config()
-    with _reaching(kubeconfig, kubeconfig_context) as reach:
-        template = finished(
+    options = TemplateOptions(name, target_namespace, kubernetes_version, control_planes, workers)
+    settings = load_config()
+    with _client_factory(kubeconfig, kubeconfig_context) as reach:
+        template = run_generator(
             cluster_template_of(
                 source,
-                wishes,
+                options,
                 settings,
                 reach,
                 list_only=list_variables,
                 check_contract=bool(kubeconfig),
             ),
-            near=not kubeconfig and _is_near(source, settings),
+            near=not kubeconfig and _is_local(source, settings),
         )
     if list_variables:
-        click.echo(_listed(template.variables, wishes))
+        click.echo(_list_variables(template.variables, options))
     else:
         write(template.objects, write_to)
 
@@ -124,7 +124,7 @@ def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str,
     return sources[0] if sources else FromRepository()
 
 
-def _is_near(source: Source, settings: Config) -> bool:
+def _is_local(source: Source, settings: Config) -> bool:
     """Whether a template is a local file, so that no server is needed."""
     from kapy.clusterctl.provider import ProviderType
     from kapy.clusterctl.repository import is_near
@@ -142,22 +142,22 @@ def _is_near(source: Source, settings: Config) -> bool:
 
 
 @contextmanager
-def _reaching(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
+def _client_factory(kubeconfig: str, kubeconfig_context: str) -> Iterator[Reach]:
     """Connects to the management cluster on first use, once."""
     with ExitStack() as connections:
 
         @cache
-        def reach() -> Reached:
-            from kapy.cli.reaching import reached
+        def reach() -> ConnectedClient:
+            from kapy.cli.client_options import open_client
 
-            return connections.enter_context(reached(kubeconfig, kubeconfig_context, ""))
+            return connections.enter_context(open_client(kubeconfig, kubeconfig_context, ""))
 
         yield reach
 
 
-def _listed(variables: Mapping[str, str | None], wishes: TemplateOptions) -> str:
+def _list_variables(variables: Mapping[str, str | None], options: TemplateOptions) -> str:
     """The required variables, then the others with their defaults."""
-    shown = {name: _shown_default(name, own, wishes) for name, own in variables.items()}
+    shown = {name: _default_text(name, own, options) for name, own in variables.items()}
     lines = [f"  - {name}" for name, default in shown.items() if default is None]
     if lines:
         lines.insert(0, "Required Variables:")
@@ -169,25 +169,25 @@ def _listed(variables: Mapping[str, str | None], wishes: TemplateOptions) -> str
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shown_default(name: str, default: str | None, wishes: TemplateOptions) -> str | None:
+def _default_text(name: str, default: str | None, options: TemplateOptions) -> str | None:
     """The default of a variable; for variables with flags, the flag's text."""
     from kapy.kube.go_quoted import go_quoted
 
     if name == "CLUSTER_NAME":
-        return wishes.name
+        return options.name
     if name == "NAMESPACE":
-        return wishes.namespace or "current Namespace in the KubeConfig file"
+        return options.namespace or "current Namespace in the KubeConfig file"
     if name == "CONTROL_PLANE_MACHINE_COUNT":
-        return _count(name, wishes.control_plane_machines, "1")
+        return _count_text(name, options.control_plane_machines, "1")
     if name == "WORKER_MACHINE_COUNT":
-        return _count(name, wishes.worker_machines, "0")
+        return _count_text(name, options.worker_machines, "0")
     if (
         name == "KUBERNETES_VERSION"
-        and (said := wishes.kubernetes_version or os.environ.get(name)) is not None
+        and (said := options.kubernetes_version or os.environ.get(name)) is not None
     ):
         return said
     return default if default is None or default.startswith('"') else go_quoted(default)
 
 
-def _count(name: str, wanted: int | None, default: str) -> str:
-    return os.environ.get(name, default) if wanted is None else str(wanted)
+def _count_text(name: str, count: int | None, default: str) -> str:
+    return os.environ.get(name, default) if count is None else str(count)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kapy.cli.configured import config
 from kapy.cli.flags import command
-from kapy.cli.generated import finished, write
+from kapy.cli.generated_output import run_generator, write
+from kapy.cli.load_config import load_config
 
 if TYPE_CHECKING:
     from kapy.clusterctl.components import Components
@@ -59,10 +59,10 @@ def provider(
     from kapy.clusterctl.provider_reference import parse_reference
     from kapy.clusterctl.repository import is_near
 
-    text, of_type = _chosen(providers)
-    reference, settings = parse_reference(text), config()
+    text, of_type = _choose(providers)
+    reference, settings = parse_reference(text), load_config()
     chosen = settings.provider(reference.name, of_type)
-    components = finished(
+    components = run_generator(
         generated_components(
             chosen,
             reference.version,
@@ -73,14 +73,14 @@ def provider(
         near=is_near(chosen.url),
     )
     if describe:
-        click.echo(_described(components))
+        click.echo(_describe(components))
         return
     write(components.objects, write_to)
     for warning in components.warnings:
         click.echo(f"Warning: {warning}", err=True)
 
 
-def _chosen(providers: dict[str, str]) -> tuple[str, ProviderType]:
+def _choose(providers: dict[str, str]) -> tuple[str, ProviderType]:
     from kapy.clusterctl.provider import ProviderType
 
     given = [(providers[name], name) for name in _TYPES if providers[name]]
@@ -93,7 +93,7 @@ def _chosen(providers: dict[str, str]) -> tuple[str, ProviderType]:
     return text, next(one for one in ProviderType if one.word == word)
 
 
-def _described(components: Components) -> str:
+def _describe(components: Components) -> str:
     folder, _, file = components.provider.url.rpartition("/")
     rows = {
         "Name": components.provider.name,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from kapy.cli.configured import config
 from kapy.cli.flags import command
-from kapy.cli.generated import write_text
-from kapy.cli.replaced import replaced
+from kapy.cli.generated_output import write_text
+from kapy.cli.load_config import load_config
+from kapy.cli.substitute import substitute
 
 
 @command()
@@ -24,4 +24,4 @@ def yaml(place: str, *, list_variables: bool) -> None:
 
     Values come from the environment or from the configuration file.
     """
-    write_text(replaced(place, config(), list_variables=list_variables), "", told="")
+    write_text(substitute(place, load_config(), list_variables=list_variables), "", error_prefix="")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.client_options import client_options, open_client
 from kapy.cli.flags import command, strings
-from kapy.cli.reaching import reached, reaching
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 from kapy.kube import Key
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @command(missing="please specify a workload cluster name")
 @click.argument("cluster", metavar="NAME")
-@reaching
+@client_options
 @click.option("--user", default="", help="Make a kubeconfig for this user, with few rights.")
 @strings("--group", help="A group of that user, for the workload cluster's RBAC.")
 @click.option(
@@ -42,12 +42,12 @@ def kubeconfig(
     """
     if group and not user:
         raise click.UsageError("--group is of a user: say who with --user")
-    holder = _holder(user, group, ttl) if user else None
+    holder = _certificate_subject(user, group, ttl) if user else None
     place = (kubeconfig, kubeconfig_context, namespace)
-    click.echo(run(_read(cluster, place, holder)), nl=False)
+    click.echo(run_without_loop(_read(cluster, place, holder)), nl=False)
 
 
-def _holder(user: str, groups: tuple[str, ...], ttl: str) -> Holder:
+def _certificate_subject(user: str, groups: tuple[str, ...], ttl: str) -> Holder:
     from kapy.clusterctl.kubeconfig import Holder
     from kapy.kube import duration
 
@@ -64,7 +64,7 @@ async def _read(name: str, place: tuple[str, str, str], holder: Holder | None) -
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.kubeconfig import admin_kubeconfig, own_kubeconfig
 
-    with reached(*place) as there:
+    with open_client(*place) as there:
         cluster = Key(there.namespace, name)
         if holder is None:
             return await admin_kubeconfig(there.client, cluster)

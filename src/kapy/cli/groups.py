@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kapy.cli.lazy import Lazy
+from kapy.cli.lazy import LazyGroup
 from kapy.cli.tree import COMMANDS, Commands
 
 
-def _group(name: str, commands: Commands, line: str = "") -> Lazy:
+def _group(name: str, commands: Commands, line: str = "") -> LazyGroup:
     line = line or COMMANDS[name][1]
-    return Lazy(name, help=line, no_args_is_help=True, commands_at=commands)
+    return LazyGroup(name, help=line, no_args_is_help=True, commands_at=commands)
 
 
 MANAGER = _group(

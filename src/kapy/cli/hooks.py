@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from kapy.cli.client_options import client_options, open_async_client, open_client
 from kapy.cli.flags import command
-from kapy.cli.reaching import reached, reached_async, reaching
 from kapy.cli.webhook_services import METAVAR, services_of
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 from kapy.kube import Document
 
 
@@ -41,14 +41,14 @@ def openapi(output: str) -> None:
 
 
 @command("list")
-@reaching
+@client_options
 def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     """List the handlers that are registered in a management plane, and what is wrong with them."""
     from kapy.cli.columns import columns
     from kapy.hooks.inspection import list_handlers
 
-    with reached(kubeconfig, kubeconfig_context, namespace) as there:
-        found = run(list_handlers(there.client))
+    with open_client(kubeconfig, kubeconfig_context, namespace) as there:
+        found = run_without_loop(list_handlers(there.client))
     if not found:
         click.echo("no ExtensionConfig is there")
         return
@@ -80,7 +80,7 @@ def list_(kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     metavar=METAVAR,
     help="Address of the Service of the extension; may be repeated.",
 )
-@reaching
+@client_options
 def call(
     handler: str,
     request: Path | None,
@@ -101,11 +101,11 @@ def call(
 
     said = None if request is None else load(request.read_bytes(), str(request))
     place = kubeconfig, kubeconfig_context, namespace
-    found = asyncio.run(_called(handler, said, services_of(given), place))
+    found = asyncio.run(_call(handler, said, services_of(given), place))
     click.echo(dump(found), nl=False)
 
 
-async def _called(
+async def _call(
     handler: str,
     request: Document | None,
     services: Mapping[tuple[str, str, int], str],
@@ -117,7 +117,7 @@ async def _called(
 
     post = HttpsTransport(services or None)
     try:
-        async with reached_async(*place) as there:
+        async with open_async_client(*place) as there:
             return await call_handler(there.client, post, installed(), handler, request)
     finally:
         await post.aclose()
@@ -132,7 +132,7 @@ async def _called(
     show_default=True,
     help="A line for each call, or an object a line with request and response.",
 )
-@reaching
+@client_options
 def watch(output: str, kubeconfig: str, kubeconfig_context: str, namespace: str) -> None:
     """Follow the calls of a running plane, as they happen, until Ctrl-C.
 
@@ -142,16 +142,16 @@ def watch(output: str, kubeconfig: str, kubeconfig_context: str, namespace: str)
     from contextlib import suppress
 
     with suppress(KeyboardInterrupt):
-        asyncio.run(_watched(output, (kubeconfig, kubeconfig_context, namespace)))
+        asyncio.run(_watch(output, (kubeconfig, kubeconfig_context, namespace)))
 
 
-async def _watched(output: str, place: tuple[str, str, str]) -> None:
+async def _watch(output: str, place: tuple[str, str, str]) -> None:
     import json
 
     from kapy.hooks.inspection import calls, line_of
 
-    async with reached_async(*place) as there, calls(there.client) as told:
+    async with open_async_client(*place) as there, calls(there.client) as events:
         click.echo("following calls of extensions; Ctrl-C ends it", err=True)
-        async for call in told:
+        async for call in events:
             click.echo(json.dumps(call) if output == "json" else line_of(call))
     click.echo("the plane ended", err=True)

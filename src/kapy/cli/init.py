@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.cli.configured import config
+from kapy.cli.client_options import open_async_client
 from kapy.cli.flags import Command, command
-from kapy.cli.host_access import prepared, with_step
-from kapy.cli.lazy import Lazy
+from kapy.cli.host_access_step import with_host_access_step, with_step
+from kapy.cli.lazy import LazyGroup
+from kapy.cli.load_config import load_config
+from kapy.cli.progress import (
+    ProgressSteps,
+    certificate_flag,
+    management_flags,
+    run_with_steps,
+    wait_flags,
+)
 from kapy.cli.provider_flags import provider_flags
-from kapy.cli.reaching import reached_async
-from kapy.cli.working import Steps, certificates, finished, management, waiting
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -24,8 +30,8 @@ if TYPE_CHECKING:
 
 Names = Mapping[ProviderType, Sequence[str]]
 
-_AGAIN = "run the same command again: what was installed is found, the rest is added"
-_FIRST = """
+_RESUME_HINT = "run the same command again: what was installed is found, the rest is added"
+_SUCCESS_MESSAGE = """
 Your management cluster has been initialized successfully!
 
 You can now create your first workload cluster by running the following:
@@ -34,7 +40,7 @@ You can now create your first workload cluster by running the following:
 """
 
 
-class _Init(Command, Lazy):
+class _Init(Command, LazyGroup):
     """A command that also has a subcommand."""
 
 
@@ -65,9 +71,9 @@ class _Init(Command, Lazy):
     metavar="TYPE-NAME=PATH",
     help="Run this program in place of a provider's image, on an embedded plane (repeatable).",
 )
-@waiting("installed")
-@certificates
-@management
+@wait_flags("installed")
+@certificate_flag
+@management_flags
 @click.pass_context
 def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **given: Any) -> None:
     """Initialize a management cluster.
@@ -82,11 +88,13 @@ def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **g
     from kapy.clusterctl.install.asked import Asked
 
     wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
-    how = How(wait=wait, validate=given["validate"], certificates=given["certificates"])
+    options = How(wait=wait, validate=given["validate"], certificates=given["certificates"])
     asked = Asked(names, given["target_namespace"])
     place = given["kubeconfig"], given["kubeconfig_context"]
-    if finished(partial(_init, asked, how, place, _commands(programs)), again=_AGAIN):
-        click.echo(_FIRST, err=True)
+    if run_with_steps(
+        partial(_init, asked, options, place, _commands(programs)), again=_RESUME_HINT
+    ):
+        click.echo(_SUCCESS_MESSAGE, err=True)
 
 
 def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -101,32 +109,34 @@ def _commands(programs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 async def _init(
-    asked: Asked,
-    how: How,
+    selection: Asked,
+    options: How,
     place: tuple[str, str],
     commands: Mapping[str, tuple[str, ...]],
-    say: Steps,
+    steps: ProgressSteps,
 ) -> bool:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl import install
 
     async with AsyncExitStack() as stack:
-        there = await stack.enter_async_context(reached_async(*place, ""))
-        how = await prepared(stack, there.client, how, say)
+        there = await stack.enter_async_context(open_async_client(*place, ""))
+        options = await with_host_access_step(stack, there.client, options, steps)
         if commands:
-            from kapy.apps.local_programs import local_programs, plane_folder
+            from kapy.apps.local_programs import allow_local_programs, plane_folder
 
             folder = await plane_folder(there.client)
-            how = with_step(how, stack.enter_context(local_programs(folder, commands)))
+            options = with_step(
+                options, stack.enter_context(allow_local_programs(folder, commands))
+            )
         return await install.init(
-            there.client, config(), asked, how=how, clock=system_clock, say=say
+            there.client, load_config(), selection, how=options, clock=system_clock, say=steps
         )
 
 
 @command("list-images")
 @provider_flags("whose images are listed")
-@certificates
-@management
+@certificate_flag
+@management_flags
 @click.pass_context
 def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
     """List the container images that initializing the management cluster needs.
@@ -138,12 +148,14 @@ def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
     above = context.parent.params if context.parent is not None else {}
     place = tuple(given[one] or above.get(one, "") for one in ("kubeconfig", "kubeconfig_context"))
     work = partial(_images, Asked(names), given["certificates"], place)
-    for image in finished(work, again="nothing was changed"):
+    for image in run_with_steps(work, again="nothing was changed"):
         click.echo(image)
 
 
-async def _images(asked: Asked, issuer: Any, place: tuple[str, ...], _: Steps) -> list[str]:
+async def _images(
+    selection: Asked, issuer: Any, place: tuple[str, ...], _: ProgressSteps
+) -> list[str]:
     from kapy.clusterctl.install.images import list_images
 
-    async with reached_async(place[0], place[1], "") as there:
-        return await list_images(there.client, config(), asked, certificates=issuer)
+    async with open_async_client(place[0], place[1], "") as there:
+        return await list_images(there.client, load_config(), selection, certificates=issuer)

@@ -11,7 +11,7 @@ from kapy.cli.flags import persistent_flags, refuse_unknown
 from kapy.cli.tree import Commands
 
 
-class Lazy(click.Group):
+class LazyGroup(click.Group):
     """A group of commands.
 
     commands_at: `module:attribute` and one line of help, by name. Without a command, or with an
@@ -27,7 +27,7 @@ class Lazy(click.Group):
         """The parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
-            from kapy.cli.completing import add_completion
+            from kapy.cli.completers import add_completion
 
             add_completion(params)
         return params
@@ -60,7 +60,7 @@ class Lazy(click.Group):
         help."""
         if ctx.parent is None:
             raise click.UsageError(
-                f'unknown command "{args[0]}" for "kapy"{self._way_out(args[0])}'
+                f'unknown command "{args[0]}" for "kapy"{self._help_hint(args[0])}'
             )
         parser = self.make_parser(ctx)
         parser.allow_interspersed_args = True
@@ -71,7 +71,7 @@ class Lazy(click.Group):
         click.echo(ctx.get_help())
         ctx.exit()
 
-    def _way_out(self, name: str) -> str:
+    def _help_hint(self, name: str) -> str:
         from difflib import get_close_matches
 
         found = get_close_matches(name, self._at)

@@ -16,7 +16,7 @@ class Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         fields = getattr(record, "fields", {})
-        told = {
+        record_fields = {
             "ts": round(record.created * 1000, 3),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -24,8 +24,8 @@ class Json(logging.Formatter):
             **fields,
         }
         if record.exc_info:
-            told["stacktrace"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False)
+            record_fields["stacktrace"] = self.formatException(record.exc_info)
+        return json.dumps(record_fields, ensure_ascii=False)
 
 
 def log_to_stderr(verbose: int, form: str = "text") -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kapy.cli.flags import command, strings
-from kapy.cli.machine_options import machine_options, opened
+from kapy.cli.machine_options import machine_options, open_console
 
 if TYPE_CHECKING:
     from kapy.sdk import LogRequest, MachineTarget
@@ -62,13 +62,13 @@ def machine(
         source="",
         follow=follow,
         tail=None if tail < 0 else tail,
-        since=beginning(since, since_time, system_clock()),
+        since=start_time(since, since_time, system_clock()),
     )
     place = (kubeconfig, kubeconfig_context, namespace)
     asyncio.run(_print(machine, place, providers, source, base))
 
 
-def beginning(since: str, since_time: str, now: datetime) -> datetime | None:
+def start_time(since: str, since_time: str, now: datetime) -> datetime | None:
     """The start time from --since or --since-time."""
     from kapy.kube.duration import parse
 
@@ -90,13 +90,13 @@ async def _print(
     name: str,
     place: tuple[str, str, str],
     providers: Sequence[str],
-    wanted: Sequence[str],
+    selected: Sequence[str],
     base: LogRequest,
 ) -> None:
     from dataclasses import replace
 
-    async with opened(name, place, providers) as (console, target):
-        names = chosen(console.sources, wanted, target)
+    async with open_console(name, place, providers) as (console, target):
+        names = choose_sources(console.sources, selected, target)
         if len(names) == 1:
             async for piece in console.logs(target, replace(base, source=names[0])):
                 _write(piece)
@@ -110,22 +110,22 @@ async def _print(
                 await _print_lines(one, console.logs(target, replace(base, source=one)))
 
 
-def chosen(
-    sources: Mapping[str, str], wanted: Sequence[str], target: MachineTarget
+def choose_sources(
+    sources: Mapping[str, str], names: Sequence[str], target: MachineTarget
 ) -> Sequence[str]:
     """The logs to print; a default choice is reported on standard error."""
-    if "all" in wanted:
+    if "all" in names:
         return list(sources)
-    unknown = [one for one in wanted if one not in sources]
+    unknown = [one for one in names if one not in sources]
     if unknown:
         raise click.UsageError(
             f"Machine {target.name} ({target.infra['kind']}) has no log {unknown[0]}; it has "
             f"{', '.join(sources)}"
         )
-    if not wanted and len(sources) > 1:
+    if not names and len(sources) > 1:
         first = next(iter(sources))
         click.echo(f'Defaulted source "{first}" out of: {", ".join(sources)}', err=True)
-    return wanted or list(sources)[:1]
+    return names or list(sources)[:1]
 
 
 async def _print_lines(name: str, pieces: AsyncIterator[bytes]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kapy.cli.reaching import reached_async, reaching
+from kapy.cli.client_options import client_options, open_async_client
 from kapy.kube import Key
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ def machine_options(command: F) -> F:
         help="Provider of yours whose machines are meant, where its package is not installed (may "
         "be repeated).",
     )
-    return reaching(option(command))
+    return client_options(option(command))
 
 
 @asynccontextmanager
-async def opened(
+async def open_console(
     name: str, place: tuple[str, str, str], providers: Sequence[str]
 ) -> AsyncIterator[tuple[MachineConsole, MachineTarget]]:
     """The console of a machine, and the machine. Raises ConsoleUnavailable, NoMachine."""
     from kapy.apps.consoles import console_of
     from kapy.clusterctl.machine_targets import machine_target
 
-    async with reached_async(*place) as there:
+    async with open_async_client(*place) as there:
         target = await machine_target(there.client, Key(there.namespace, name))
     async with console_of(target.infra, providers) as console:
         yield console, target

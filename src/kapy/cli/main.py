@@ -6,7 +6,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import sys
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 
 
 def main() -> None:
@@ -19,16 +19,16 @@ def main() -> None:
     try:
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = INTERRUPTED_EXIT_CODE
     if code:
         sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
     _on_ctrl_c(_signal.SIG_DFL)
-    from kapy.cli.quick import answered
+    from kapy.cli.fast_path import try_fast_path
 
-    if answered(arguments):
+    if try_fast_path(arguments):
         return 0
     from kapy.cli.root import run
 

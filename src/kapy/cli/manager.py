@@ -10,12 +10,12 @@ import click
 
 from kapy.apps.manager_flags import Manager as Kind
 from kapy.cli.flags import command
-from kapy.cli.program_options import access_of, log_as, options_of, told_by
+from kapy.cli.program_options import access_of, configure_log, options_of, program_settings
 
 if TYPE_CHECKING:
     from kapy._aio.services import Service
     from kapy.apps.program.options import ProgramOptions
-    from kapy.apps.settings import Controlling, ExtensionCalls
+    from kapy.apps.settings import ControllerConfig, ExtensionCalls
     from kapy.client.kubeconfig import Kubeconfig
     from kapy.engine.runtime import Runtime
     from kapy.hooks.transport import HookTransport
@@ -35,24 +35,26 @@ def _command(name: str) -> click.Command:
     @command(name, help=f"Run the {name} manager until it is stopped.")
     @options_of(kind)
     def run(**given: Any) -> None:
-        log_as(given)
-        controllers, told = told_by(kind, given)
-        _run(name, access_of(given), controllers, told)
+        configure_log(given)
+        controllers, options = program_settings(kind, given)
+        _run(name, access_of(given), controllers, options)
 
     found: click.Command = run
     return found
 
 
-def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramOptions) -> None:
+def _run(
+    name: str, access: Kubeconfig, controllers: ControllerConfig, options: ProgramOptions
+) -> None:
     from kapy._aio.clock import system_clock
-    from kapy.apps.dialing import paced
-    from kapy.apps.manager.programs import PROGRAMS, Outside
-    from kapy.apps.manager.webhooks import webhooks_by
-    from kapy.apps.program.running import Process, started
+    from kapy.apps.manager.programs import PROGRAMS, Connections
+    from kapy.apps.manager.webhooks import webhooks_of_manager
+    from kapy.apps.program.process import Process, run_process
+    from kapy.apps.transports import rate_limited
     from kapy.cli.program import run_until_stopped
     from kapy.client.server_version import OLDEST, OLDEST_WITH_CLASSES
 
-    program, post = PROGRAMS[name], partial(_post, controllers.extensions)
+    program, post = PROGRAMS[name], partial(_extension_transport, controllers.extensions)
     gates = controllers.manager.gates
     has_classes = name == "core" and gates.cluster_topology
     process = Process(
@@ -61,24 +63,24 @@ def _run(name: str, access: Kubeconfig, controllers: Controlling, told: ProgramO
         service=program.service,
         provider=program.provider,
         access=access,
-        webhooks=partial(webhooks_by, gates, post),
+        webhooks=partial(webhooks_of_manager, gates, post),
         needed=OLDEST_WITH_CLASSES if has_classes else OLDEST,
-        told=told,
-        options=controllers.manager,
+        options=options,
+        manager_options=controllers.manager,
     )
-    pace = partial(paced, told.remote_qps, told.remote_burst)
-    outside = Outside(post, pace)
+    pace = partial(rate_limited, options.remote_qps, options.remote_burst)
+    connections = Connections(post, pace)
 
     def add(runtime: Runtime) -> Mapping[str, Service]:
-        return program.add(runtime, controllers, outside)
+        return program.add(runtime, controllers, connections)
 
-    run_until_stopped(started(process, add, system_clock), program.name, access.server)
+    run_until_stopped(run_process(process, add, system_clock), program.name, access.server)
 
 
-def _post(told: ExtensionCalls) -> HookTransport:
-    from kapy.apps.extensions.posting import https
+def _extension_transport(settings: ExtensionCalls) -> HookTransport:
+    from kapy.apps.extensions.transport import https_transport
 
-    return https(told)
+    return https_transport(settings)
 
 
 CORE: Final = _command("core")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kapy.cli.api_warnings import SETS, Warned
+from kapy.cli.api_warnings import SETS, WarningPrinter
+from kapy.cli.client_options import ConnectedClient, open_async_client
 from kapy.cli.flags import command
-from kapy.cli.reaching import Reached, reached_async
-from kapy.cli.working import Steps, Stopped, finished
+from kapy.cli.progress import Interrupted, ProgressSteps, run_with_steps
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
@@ -30,11 +30,11 @@ _EXCLUSIVE: Final = (
     ("dry-run", "to-directory"),  # upstream's writes the files all the same
     ("dry-run", "from-directory"),
 )
-_AGAIN: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"
+_RESUME_HINT: Final = "`kapy move --resume` goes on, `kapy move --rollback` undoes it"
 
 
 @dataclass(frozen=True)
-class Given:
+class MoveOptions:
     """The user's options; the fields are named after the flags."""
 
     kubeconfig: str
@@ -85,33 +85,33 @@ def move(**given: Any) -> None:
     The destination must have the required providers. Each step is written to a journal first: a
     move that was interrupted, at whatever step, goes on with --resume or is undone with --rollback.
     """
-    asked = Given(**given)
-    _check(asked)
-    moving = _Moving(asked)
+    options = MoveOptions(**given)
+    _check(options)
+    moving = _MoveCommand(options)
     try:
-        finished(moving.run, again=_AGAIN)
-    except Stopped:
+        run_with_steps(moving.run, again=_RESUME_HINT)
+    except Interrupted:
         if moving.begun:
             raise
-        raise Stopped("stopped before anything was changed") from None
+        raise Interrupted("stopped before anything was changed") from None
 
 
-class _Moving:
+class _MoveCommand:
     """One call of the command. begun: a journal exists, so the move can be resumed."""
 
-    def __init__(self, asked: Given) -> None:
-        from kapy.cli.configured import config, verbosity
+    def __init__(self, options: MoveOptions) -> None:
+        from kapy.cli.load_config import load_config, verbosity
 
         self.begun = False
-        self._asked = asked
-        self._verbosity = verbosity(config())
-        self._steps: Steps | None = None
+        self._asked = options
+        self._verbosity = verbosity(load_config())
+        self._steps: ProgressSteps | None = None
 
-    async def run(self, steps: Steps) -> None:
+    async def run(self, steps: ProgressSteps) -> None:
         """Run the requested operation."""
         self._steps = steps
         if self._asked.resume or self._asked.rollback:
-            await self._go_on()
+            await self._resume()
         elif self._asked.dry_run:
             await self._rehearse()
         else:
@@ -123,36 +123,38 @@ class _Moving:
 
         async with self._source() as there:
             await checked(there.client)
-            await rehearse(there.client, there.namespace, self._tell)
+            await rehearse(there.client, there.namespace, self._log)
 
     async def _begin(self) -> None:
         from kapy._aio.clock import system_clock
         from kapy.clusterctl.move.journal import Mode, Place
         from kapy.clusterctl.move.operation import begun, checked, journal_of, new_path
 
-        asked = self._asked
+        options = self._asked
         async with AsyncExitStack() as stack:
             source = target = None
-            namespace = asked.namespace
-            origin = Place(directory=_absolute(asked.from_directory))
-            goal = Place(directory=_absolute(asked.to_directory))
-            if not asked.from_directory:
+            namespace = options.namespace
+            origin = Place(directory=_absolute(options.from_directory))
+            goal = Place(directory=_absolute(options.to_directory))
+            if not options.from_directory:
                 there = await stack.enter_async_context(self._source())
                 source, namespace = there.client, there.namespace
-                origin = _place(asked.kubeconfig, asked.kubeconfig_context, await checked(source))
-            if not asked.to_directory:
+                origin = _place(
+                    options.kubeconfig, options.kubeconfig_context, await checked(source)
+                )
+            if not options.to_directory:
                 target = (await stack.enter_async_context(self._target())).client
-                name = asked.to_kubeconfig
-                goal = _place(name, asked.to_kubeconfig_context, await checked(target))
-            mode = Mode.TO_DIRECTORY if asked.to_directory else Mode.CLUSTERS
-            if asked.from_directory:
+                name = options.to_kubeconfig
+                goal = _place(name, options.to_kubeconfig_context, await checked(target))
+            mode = Mode.TO_DIRECTORY if options.to_directory else Mode.CLUSTERS
+            if options.from_directory:
                 mode = Mode.FROM_DIRECTORY
-            path = Path(asked.journal or new_path(_folder(), namespace, system_clock()))
+            path = Path(options.journal or new_path(_folder(), namespace, system_clock()))
             new = begun(mode, namespace, origin, goal)
-            journal = await journal_of(new, source, target, path, self._tell)
+            journal = await journal_of(new, source, target, path, self._log)
             await self._finish(journal, source, target)
 
-    async def _go_on(self) -> None:
+    async def _resume(self) -> None:
         from kapy.clusterctl.move.journal import Journal, Mode
         from kapy.clusterctl.move.operation import check_side, path_to_go_on
 
@@ -175,41 +177,49 @@ class _Moving:
 
         self.begun = True
         try:
-            move = operation(journal, source, target, self._tell)
+            move = operation(journal, source, target, self._log)
             await (move.roll_back() if self._asked.rollback else move.go_on())
         except KapyError as error:
             if journal.ended:
                 raise
-            way = "" if "--resume" in str(error) else f"; {_AGAIN}"
+            way = "" if "--resume" in str(error) else f"; {_RESUME_HINT}"
             raise MoveError(f"{error}{way} (journal {journal.path})") from None
         finally:
             journal.close()
 
-    def _source(self, known: Place | None = None) -> AbstractAsyncContextManager[Reached]:
-        return self._reached(self._asked.kubeconfig, self._asked.kubeconfig_context, known)
+    def _source(
+        self, journal_place: Place | None = None
+    ) -> AbstractAsyncContextManager[ConnectedClient]:
+        return self._connect(self._asked.kubeconfig, self._asked.kubeconfig_context, journal_place)
 
-    def _target(self, known: Place | None = None) -> AbstractAsyncContextManager[Reached]:
-        return self._reached(self._asked.to_kubeconfig, self._asked.to_kubeconfig_context, known)
+    def _target(
+        self, journal_place: Place | None = None
+    ) -> AbstractAsyncContextManager[ConnectedClient]:
+        return self._connect(
+            self._asked.to_kubeconfig, self._asked.to_kubeconfig_context, journal_place
+        )
 
     @asynccontextmanager
-    async def _reached(
-        self, kubeconfig: str, context: str, known: Place | None
-    ) -> AsyncIterator[Reached]:
+    async def _connect(
+        self, kubeconfig: str, context: str, journal_place: Place | None
+    ) -> AsyncIterator[ConnectedClient]:
         """Connect to one side. known: its place in the journal, used if the flags name none."""
         from kapy.client.client import Client
 
-        if known is not None and not kubeconfig:
-            kubeconfig, context = known.kubeconfig, context or known.context
-        async with reached_async(kubeconfig, context, self._asked.namespace) as there:
-            warned = Warned(there.client.transport, self._asked.hide_api_warnings, self._show)
-            yield Reached(Client(warned, field_manager="kapy"), there.namespace)
+        if journal_place is not None and not kubeconfig:
+            kubeconfig, context = journal_place.kubeconfig, context or journal_place.context
+        async with open_async_client(kubeconfig, context, self._asked.namespace) as there:
+            warned = WarningPrinter(
+                there.client.transport, self._asked.hide_api_warnings, self._print
+            )
+            yield ConnectedClient(Client(warned, field_manager="kapy"), there.namespace)
 
-    def _tell(self, level: int, message: str, /, **values: Any) -> None:
+    def _log(self, level: int, message: str, /, **values: Any) -> None:
         if level <= self._verbosity and self._steps is not None:
             self._steps(message, **values)
 
-    def _show(self, text: str) -> None:
-        self._tell(0, text)
+    def _print(self, text: str) -> None:
+        self._log(0, text)
 
 
 def _place(kubeconfig: str, context: str, identity: str) -> Place:
@@ -228,22 +238,22 @@ def _folder() -> Path:
     return folder_of("moves", os.environ, Path.home()).path
 
 
-def _check(asked: Given) -> None:
+def _check(options: MoveOptions) -> None:
     for group in _EXCLUSIVE:
-        if all(getattr(asked, name.replace("-", "_")) for name in group):
+        if all(getattr(options, name.replace("-", "_")) for name in group):
             both = " ".join(group)
             raise click.UsageError(
                 f"if any flags in the group [{both}] are set none of the others can be; [{both}] "
                 "were all set"
             )
-    named = asked.to_directory or asked.from_directory or asked.to_kubeconfig
-    if not (named or asked.dry_run or asked.resume or asked.rollback):
+    named = options.to_directory or options.from_directory or options.to_kubeconfig
+    if not (named or options.dry_run or options.resume or options.rollback):
         raise click.UsageError(
             "please specify a target cluster using the --to-kubeconfig flag when not using "
             "--dry-run, --to-directory or --from-directory"
         )
-    if asked.hide_api_warnings not in SETS:
+    if options.hide_api_warnings not in SETS:
         raise click.UsageError(
-            f'set of API warnings "{asked.hide_api_warnings}" is unknown; choose "default", '
+            f'set of API warnings "{options.hide_api_warnings}" is unknown; choose "default", '
             '"all", or "none"'
         )

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-NOBODY_READS = 141
+BROKEN_PIPE_EXIT_CODE = 141
 
 
 def terminal_width() -> int | None:
@@ -19,7 +19,7 @@ def own_name() -> str:
     return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
-def given_up(error: OSError) -> int:
+def write_failure_code(error: OSError) -> int:
     """The exit code after a failed write; buffered output is dropped, so it is not written again at
     exit.
 
@@ -27,7 +27,7 @@ def given_up(error: OSError) -> int:
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
-        return NOBODY_READS
+        return BROKEN_PIPE_EXIT_CODE
     sys.stderr.write(
         f"Error: cannot write to standard output: {error.strerror}; make room, or write elsewhere\n"
     )

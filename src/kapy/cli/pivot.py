@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kapy.cli.client_options import client_options, open_async_client
 from kapy.cli.flags import command
-from kapy.cli.reaching import reached_async, reaching
-from kapy.cli.working import Steps, certificates, finished
+from kapy.cli.progress import ProgressSteps, certificate_flag, run_with_steps
 
 if TYPE_CHECKING:
     from kapy.client.client import Client
     from kapy.clusterctl.pivot.operation import Pivot, Remains
 
-_AGAIN = "run the same command again: it goes on where this one ended"
+_RESUME_HINT = "run the same command again: it goes on where this one ended"
 
 
 @dataclass(frozen=True)
-class Given:
+class PivotOptions:
     """The user's options; the fields are named after the arguments and flags."""
 
     cluster: str
@@ -40,7 +40,7 @@ class Given:
 
 @command()
 @click.argument("cluster")
-@reaching
+@client_options
 @click.option(
     "--to-kubeconfig",
     default="",
@@ -55,7 +55,7 @@ class Given:
     show_default=True,
     help="Seconds to wait for each provider, and for the cluster at the end.",
 )
-@certificates
+@certificate_flag
 def pivot(**given: Any) -> None:
     """Let a workload cluster manage itself.
 
@@ -63,71 +63,75 @@ def pivot(**given: Any) -> None:
     objects of its namespace there. Run it again after an interruption: it goes on where it ended.
     --back takes the cluster back, to repair what it cannot repair itself.
     """
-    asked = Given(**given)
-    if asked.back and asked.dry_run:
+    options = PivotOptions(**given)
+    if options.back and options.dry_run:
         raise click.UsageError("--dry-run tells of a pivot, not of its way back; leave out --back")
-    for line in finished(partial(_run, asked), again=_AGAIN):
+    for line in run_with_steps(partial(_run, options), again=_RESUME_HINT):
         click.echo(line)
 
 
-async def _run(asked: Given, say: Steps) -> list[str]:
+async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
     from kapy._aio.clock import system_clock
     from kapy.apps.settings import folder_of
-    from kapy.cli.configured import config, verbosity
+    from kapy.cli.load_config import load_config, verbosity
     from kapy.clusterctl.pivot.access import kubeconfig_file
     from kapy.clusterctl.pivot.operation import Pivot, Side, Way
     from kapy.kube import Key
 
-    settings = config()
-    most = verbosity(settings)
+    settings = load_config()
+    max_bytes = verbosity(settings)
 
     def tell(level: int, message: str, /, **values: Any) -> None:
-        if level <= most:
-            say(message, **values)
+        if level <= max_bytes:
+            steps(message, **values)
 
     async with AsyncExitStack() as stack:
-        place = asked.kubeconfig, asked.kubeconfig_context, asked.namespace
-        plane = await stack.enter_async_context(reached_async(*place))
-        cluster = Key(plane.namespace, asked.cluster)
-        path = _absolute(asked.to_kubeconfig)
+        place = options.kubeconfig, options.kubeconfig_context, options.namespace
+        plane = await stack.enter_async_context(open_async_client(*place))
+        cluster = Key(plane.namespace, options.cluster)
+        path = _absolute(options.to_kubeconfig)
         if path is None:
             kept = folder_of("pivots", os.environ, Path.home()).path
             path = await kubeconfig_file(plane.client, cluster, kept)
-        itself = await stack.enter_async_context(reached_async(str(path), "", asked.namespace))
+        itself = await stack.enter_async_context(
+            open_async_client(str(path), "", options.namespace)
+        )
         folder = await _plane_folder(plane.client)
         way = Way(
             config=settings,
             clock=system_clock,
             journals=folder_of("moves", os.environ, Path.home()).path,
-            say=say,
+            say=steps,
             tell=tell,
-            wait=float(asked.wait_provider_timeout),
-            certificates=asked.certificates,
+            wait=float(options.wait_provider_timeout),
+            certificates=options.certificates,
             local=await _programs(plane.client, folder),
         )
-        kubeconfig = str(_absolute(asked.kubeconfig) or "")
+        kubeconfig = str(_absolute(options.kubeconfig) or "")
         one = Pivot(
             cluster,
-            Side(plane.client, kubeconfig, asked.kubeconfig_context),
+            Side(plane.client, kubeconfig, options.kubeconfig_context),
             Side(itself.client, str(path)),
             way,
         )
-        return await _done(one, asked, path, folder)
+        return await _print_result(one, options, path, folder)
 
 
 def _absolute(path: str) -> Path | None:
     return Path(path).absolute() if path else None
 
 
-async def _done(one: Pivot, asked: Given, path: Path, folder: Path | None) -> list[str]:
-    if asked.dry_run:
-        await one.rehearse()
+async def _print_result(
+    pivot: Pivot, options: PivotOptions, path: Path, folder: Path | None
+) -> list[str]:
+    if options.dry_run:
+        await pivot.rehearse()
         return []
-    if asked.back:
-        await one.back()
-        return _after_back(asked.cluster, path)
-    await one.forth()
-    return _after_forth(asked, path, folder, await one.remains())
+    if options.back:
+        await pivot.back()
+        return _hints_after_back(options.cluster, path)
+    await pivot.forth()
+    return _hints_after_forward(options, path, folder, await pivot.remains())
 
 
 async def _plane_folder(client: Client) -> Path | None:
@@ -146,7 +150,7 @@ async def _programs(client: Client, folder: Path | None) -> Mapping[str, str]:
     return {} if folder is None else await programs_of(client, folder)
 
 
-def _after_back(cluster: str, path: Path) -> list[str]:
+def _hints_after_back(cluster: str, path: Path) -> list[str]:
     return [
         f"This management cluster looks after {cluster} again.",
         f"Its providers stay in {cluster}, without objects; they are used again by `kapy pivot "
@@ -154,25 +158,27 @@ def _after_back(cluster: str, path: Path) -> list[str]:
     ]
 
 
-def _after_forth(asked: Given, path: Path, folder: Path | None, left: Remains) -> list[str]:
-    told = [
-        f"{asked.cluster} manages itself now.",
+def _hints_after_forward(
+    options: PivotOptions, path: Path, folder: Path | None, remains: Remains
+) -> list[str]:
+    hints = [
+        f"{options.cluster} manages itself now.",
         f"  kubectl --kubeconfig {path} get clusters -A",
-        f"  kapy pivot {asked.cluster} --back    takes it back, should it need a repair",
+        f"  kapy pivot {options.cluster} --back    takes it back, should it need a repair",
         "This management cluster still has:",
-        *(f"  Cluster {one}" for one in left.clusters),
-        f"  its providers ({', '.join(one.label for one in left.providers)})",
+        *(f"  Cluster {one}" for one in remains.clusters),
+        f"  its providers ({', '.join(one.label for one in remains.providers)})",
     ]
-    if left.clusters:
-        names = " ".join(sorted({one.namespace for one in left.clusters}))
-        return [*told, f"Keep it as long as it looks after Clusters (namespaces: {names})."]
-    return [*told, f"Nothing needs it any more; `{_removal(asked, folder)}` removes it."]
+    if remains.clusters:
+        names = " ".join(sorted({one.namespace for one in remains.clusters}))
+        return [*hints, f"Keep it as long as it looks after Clusters (namespaces: {names})."]
+    return [*hints, f"Nothing needs it any more; `{_removal_command(options, folder)}` removes it."]
 
 
-def _removal(asked: Given, folder: Path | None) -> str:
+def _removal_command(options: PivotOptions, folder: Path | None) -> str:
     """The command that deletes a management cluster, or Cluster API from it."""
     from kapy.apps.settings import base_of_planes
-    from kapy.cli.running import flags_of
+    from kapy.cli.daemon import flags_of
 
     if folder is not None:
         if folder.parent == base_of_planes(os.environ, Path.home()):
@@ -180,7 +186,7 @@ def _removal(asked: Given, folder: Path | None) -> str:
         else:
             flags = flags_of("", str(folder))
         return f"kapy down --delete{flags}"
-    named = f" --kubeconfig {asked.kubeconfig}" if asked.kubeconfig else ""
-    context = asked.kubeconfig_context
+    named = f" --kubeconfig {options.kubeconfig}" if options.kubeconfig else ""
+    context = options.kubeconfig_context
     named += f" --kubeconfig-context {context}" if context else ""
     return f"kapy delete --all --include-crd --include-namespace{named}"

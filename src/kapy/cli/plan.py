@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.client_options import client_options, open_client
 from kapy.cli.console import spinning
 from kapy.cli.flags import command, persistent
-from kapy.cli.reaching import reached, reaching
 
 if TYPE_CHECKING:
-    from kapy.apps.plan.planned import Plan, World
-    from kapy.apps.plan.trying import Wish
+    from kapy.apps.plan.changes import RequestedChange
+    from kapy.apps.plan.planned import Plan, PlanSource
     from kapy.kube import Document
 
 CHANGES, PROBLEMS = 2, 1
@@ -50,7 +50,7 @@ CHANGES, PROBLEMS = 2, 1
     metavar="FILE",
     help="With --offline: what is there already (kubectl get -o yaml), and CRDs of providers.",
 )
-@reaching
+@client_options
 @click.option("--summary", is_flag=True, help="Print how many objects and Machines only.")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="The form."
@@ -94,13 +94,16 @@ def plan(
     from kapy.cli.describe import wants_color
 
     place = (kubeconfig, kubeconfig_context, namespace)
-    with spinning("planning"), _world(there, place, offline=offline) as (world, default):
-        from kapy.apps.plan.manner import Manner
-        from kapy.apps.plan.trying import Wish
+    with spinning("planning"), _plan_source(there, place, offline=offline) as (world, default):
+        from kapy.apps.plan.changes import RequestedChange
+        from kapy.apps.plan.manner import ApplyOptions
 
-        manner = Manner(server_side, force_conflicts, field_manager or "")
-        wishes = [Wish(_placed(one, default), source, delete, manner) for one, source in wanted]
-        found = _planned(world, wishes)
+        options = ApplyOptions(server_side, force_conflicts, field_manager or "")
+        requested = [
+            RequestedChange(_with_namespace(one, default), source, delete, options)
+            for one, source in wanted
+        ]
+        found = _compute_plan(world, requested)
     form = _summary if summary else _text
     click.echo(form(found, output, color=wants_color(color)), nl=False, color=True)
     if found.problems:
@@ -109,31 +112,31 @@ def plan(
 
 
 @contextmanager
-def _world(
-    there: Sequence[Document], place: tuple[str, str, str], *, offline: bool
-) -> Iterator[tuple[World, str]]:
+def _plan_source(
+    documents: Sequence[Document], place: tuple[str, str, str], *, offline: bool
+) -> Iterator[tuple[PlanSource, str]]:
     if offline:
-        from kapy.apps.plan.worlds import Offline
+        from kapy.apps.plan.plan_sources import FileSource
 
         default = place[2] or "default"
-        yield Offline([_placed(one, default) for one in there]), default
+        yield FileSource([_with_namespace(one, default) for one in documents]), default
         return
-    with reached(*place) as found:
-        from kapy.apps.plan.worlds import Managed
+    with open_client(*place) as found:
+        from kapy.apps.plan.plan_sources import ClusterSource
 
-        yield Managed(found.client), found.namespace
+        yield ClusterSource(found.client), found.namespace
 
 
-def _planned(world: World, wishes: Sequence[Wish]) -> Plan:
+def _compute_plan(world: PlanSource, requested: Sequence[RequestedChange]) -> Plan:
     """Compute the plan on virtual time, so that waits of the controllers take no real time."""
     from kapy._aio.clock import loop_clock, system_clock
-    from kapy.apps.plan.planned import planned
+    from kapy.apps.plan.planned import compute_plan
     from kapy.apps.settings import EMBEDDED_GATES
     from kapy.testing.virtual_time import VirtualTimeLoop
 
     async def main() -> Plan:
         clock = loop_clock(system_clock())
-        return await planned(world, wishes, clock=clock, gates=EMBEDDED_GATES)
+        return await compute_plan(world, requested, clock=clock, gates=EMBEDDED_GATES)
 
     loop, before = VirtualTimeLoop(), logging.root.manager.disable
     if not persistent().verbosity:
@@ -157,7 +160,7 @@ def _objects(source: str) -> list[Document]:
     return [document for one in files for document in read_file(one)]
 
 
-def _placed(document: Document, namespace: str) -> Document:
+def _with_namespace(document: Document, namespace: str) -> Document:
     """The object with a namespace; cluster-scoped kinds ignore it."""
     if document["metadata"].get("namespace") or document["kind"] in _CLUSTER_SCOPED:
         return document
@@ -170,7 +173,9 @@ _CLUSTER_SCOPED = ("CustomResourceDefinition", "Namespace")
 def _text(plan: Plan, output: str, *, color: bool) -> str:
     from kapy.apps.plan.report import as_document, as_text
 
-    return as_text(plan, color=color) if output == "text" else _printed(as_document(plan), output)
+    return (
+        as_text(plan, color=color) if output == "text" else _format_plan(as_document(plan), output)
+    )
 
 
 def _summary(plan: Plan, output: str, *, color: bool) -> str:
@@ -178,12 +183,12 @@ def _summary(plan: Plan, output: str, *, color: bool) -> str:
 
     if output == "text":
         return as_summary(plan, color=color)
-    return _printed(
+    return _format_plan(
         {"kind": "PlanSummary", **summary(plan), "problems": len(plan.problems)}, output
     )
 
 
-def _printed(document: Document, output: str) -> str:
+def _format_plan(document: Document, output: str) -> str:
     if output == "yaml":
         from kapy.kube.yaml import dump
 

@@ -13,50 +13,52 @@ from typing import Any
 from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy.apiserver.authentication import read_tokens
-from kapy.apps.all_in_one import CannotListen, Plane, management_plane
-from kapy.apps.context import context_written, kubeconfig_path
-from kapy.apps.extension_server.process import extended
-from kapy.apps.presence import Presence, announced, claimed, tell
+from kapy.apps.all_in_one import CannotListen, ManagementPlane, management_plane
+from kapy.apps.context import kubeconfig_path, write_context
+from kapy.apps.extension_server.process import run_extensions
+from kapy.apps.pidfile import PlaneRecord, announce, claim, write_record
 from kapy.apps.settings import DEFAULT_PORT, Folder, Serving, Settings, context_name
-from kapy.cli.plane_options import Options
+from kapy.cli.plane_options import PlaneOptions
 from kapy.kube.http import User
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
+class RunningPlane:
     """A running plane and its kubeconfig context."""
 
-    plane: Plane
+    plane: ManagementPlane
     server: str
     context: str
     kubeconfig: Path
 
 
 @asynccontextmanager
-async def up_and_announced(options: Options) -> AsyncIterator[Up]:
+async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPlane]:
     """Run a plane with its kubeconfig context and its presence file."""
     tokens = read_tokens(Path(options.token_file)) if options.token_file else {}
     async with AsyncExitStack() as stack:
         if options.folder is not None:
-            stack.enter_context(claimed(options.folder))
-        plane = await _listening(stack, options, tokens)
-        assert plane.access is not None
+            stack.enter_context(claim(options.folder))
+        plane = await _listen(stack, options, tokens)
+        assert plane.kubeconfig is not None
         path, context = kubeconfig_path(options.kubeconfig), context_name(options.name)
-        stack.enter_context(context_written(path, context, plane.access))
+        stack.enter_context(write_context(path, context, plane.kubeconfig))
         if options.folder is not None:
             extensions = options.folder.path / "extensions"
             await stack.enter_async_context(
-                extended(plane.client, options.extensions, extensions, Random())
+                run_extensions(plane.client, options.extensions, extensions, Random())
             )
-        found = Up(plane, plane.access.server, context, path)
+        found = RunningPlane(plane, plane.kubeconfig.server, context, path)
         if options.folder is not None:
-            presence = _presence(found)
-            stack.enter_context(announced(options.folder, presence))
-            _follow_clock(plane, options.folder, presence)
+            record = _plane_record(found)
+            stack.enter_context(announce(options.folder, record))
+            _follow_clock(plane, options.folder, record)
         yield found
 
 
-async def _listening(stack: AsyncExitStack, options: Options, tokens: dict[str, User]) -> Plane:
+async def _listen(
+    stack: AsyncExitStack, options: PlaneOptions, tokens: dict[str, User]
+) -> ManagementPlane:
     port = DEFAULT_PORT if options.port is None else options.port
     try:
         return await stack.enter_async_context(_plane(options, port, tokens))
@@ -67,7 +69,7 @@ async def _listening(stack: AsyncExitStack, options: Options, tokens: dict[str, 
         return await stack.enter_async_context(_plane(once, 0, tokens))
 
 
-def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
+def _plane(options: PlaneOptions, port: int, tokens: dict[str, User]) -> Any:
     folder = options.folder
     keep = folder is not None and not options.in_memory
     serving = Serving(
@@ -85,7 +87,7 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
         webhook_services=options.services,
         durability=options.durability,
         accept_data_loss=options.accept_data_loss,
-        controlling=options.controlling,
+        controllers=options.controlling,
         inventory=True,
         pods=None if folder is None or options.run_pods == "off" else folder.path,
         run_pods=options.run_pods,
@@ -94,20 +96,20 @@ def _plane(options: Options, port: int, tokens: dict[str, User]) -> Any:
     return management_plane(settings, clock=system_clock, random=Random())
 
 
-def _follow_clock(plane: Plane, folder: Folder, presence: Presence) -> None:
+def _follow_clock(plane: ManagementPlane, folder: Folder, record: PlaneRecord) -> None:
     """Record clock jumps for `kapy status`."""
 
     def told(what: str) -> None:
         with suppress(OSError):  # it is in the log, too
-            tell(folder, replace(presence, clock=what))
+            write_record(folder, replace(record, clock=what))
 
-    if plane.watch is not None:
-        plane.watch.told.append(told)
+    if plane.clock_watch is not None:
+        plane.clock_watch.told.append(told)
 
 
-def _presence(up: Up) -> Presence:
+def _plane_record(up: RunningPlane) -> PlaneRecord:
     started = system_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-    clock = up.plane.watch.remark if up.plane.watch is not None else ""
-    return Presence(
+    clock = up.plane.clock_watch.remark if up.plane.clock_watch is not None else ""
+    return PlaneRecord(
         os.getpid(), up.server, up.context, str(up.kubeconfig), started, __version__, clock
     )

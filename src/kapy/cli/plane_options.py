@@ -12,7 +12,7 @@ from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,
     AuditLog,
-    Controlling,
+    ControllerConfig,
     Durability,
     Folder,
     RunPods,
@@ -20,14 +20,14 @@ from kapy.apps.settings import (
 
 if TYPE_CHECKING:
     from kapy.apiserver.traffic.inflight import Limits
-    from kapy.apps.extension_server.wanted import Wanted
+    from kapy.apps.extension_server.configured_extensions import ConfiguredExtension
     from kapy.sdk.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PlaneOptions:
     """The options of a plane.
 
     folder: None for a plane that writes nothing to disk. port: None for the default port, or any
@@ -47,9 +47,9 @@ class Options:
     durability: Durability = "crash"
     accept_data_loss: bool = False
     replace_keys: bool = False
-    controlling: Controlling = field(default_factory=Controlling)
+    controlling: ControllerConfig = field(default_factory=ControllerConfig)
     providers: tuple[Provider, ...] = ()
-    extensions: Sequence[Wanted] = ()
+    extensions: Sequence[ConfiguredExtension] = ()
     run_pods: RunPods = "processes"
 
 

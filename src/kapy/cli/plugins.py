@@ -13,7 +13,7 @@ from typing import Final
 PREFIXES: Final = ("kapy", "clusterctl")
 
 
-def run_if_meant(arguments: Sequence[str], own: Container[str]) -> None:
+def run_plugin(arguments: Sequence[str], own: Container[str]) -> None:
     """Replace this process by the plugin that the arguments name; returns if they name none.
 
     own: names of our own commands, which plugins cannot replace.

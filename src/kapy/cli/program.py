@@ -8,24 +8,24 @@ from contextlib import AbstractAsyncContextManager
 import click
 
 from kapy.cli.event_loop import run
-from kapy.cli.stopping import told_to_stop
+from kapy.cli.signals import handle_stop_signals
 from kapy.engine.runtime import Runtime
 
 
 def run_until_stopped(
     program: AbstractAsyncContextManager[Runtime], name: str, server: str
 ) -> None:
-    """Run a program that `kapy.apps.program.running.started` creates. name, server: for the start
+    """Run a program that `kapy.apps.program.process.started` creates. name, server: for the start
     message."""
     run(_run(program, f"{name} is at {server}"))
 
 
-async def _run(program: AbstractAsyncContextManager[Runtime], where: str) -> None:
-    with told_to_stop() as asked:
-        async with asked.beginning("it") as ready, program:
+async def _run(program: AbstractAsyncContextManager[Runtime], server: str) -> None:
+    with handle_stop_signals() as stop:
+        async with stop.start("it") as ready, program:
             ready()
-            click.echo(where)
+            click.echo(server)
             sys.stdout.flush()
-            await asked.wait()
+            await stop.wait()
             click.echo("stopping")
         click.echo("stopped")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kapy.apps.feature_gates import notices
-from kapy.apps.manager_flags import BadFlag, controlling
+from kapy.apps.manager_flags import InvalidFlag, controller_config
 from kapy.apps.manager_flags import Manager as Kind
 from kapy.apps.manager_flags import flags_of as flags_of_controllers
-from kapy.apps.program.options import ProgramOptions, program_options
+from kapy.apps.program.options import ProgramOptions, parse_options
 from kapy.apps.program.options import flags_of as flags_of_program
-from kapy.apps.settings import Controlling
+from kapy.apps.settings import ControllerConfig
 from kapy.cli.controller_options import flag_option, texts_of
 
 if TYPE_CHECKING:
@@ -47,30 +47,32 @@ def options_of(kind: Kind) -> Callable[[F], F]:
     return decorate
 
 
-def told_by(kind: Kind, given: Mapping[str, Any]) -> tuple[Controlling, ProgramOptions]:
+def program_settings(
+    kind: Kind, values: Mapping[str, Any]
+) -> tuple[ControllerConfig, ProgramOptions]:
     """The settings from options. Raises click.UsageError."""
     flags, own = flags_of_controllers(kind), flags_of_program(kind)
     try:
-        controllers = controlling({one.name: texts_of(one, given) for one in flags})
-        told = program_options(kind, {one.name: texts_of(one, given) for one in own})
-    except BadFlag as error:
+        controllers = controller_config({one.name: texts_of(one, values) for one in flags})
+        options = parse_options(kind, {one.name: texts_of(one, values) for one in own})
+    except InvalidFlag as error:
         raise click.UsageError(str(error)) from None
     for sentence in notices(controllers.manager.gates):
         click.echo(sentence, err=True)
-    return controllers, told
+    return controllers, options
 
 
-def access_of(given: Mapping[str, Any]) -> Kubeconfig:
+def access_of(values: Mapping[str, Any]) -> Kubeconfig:
     """The access to the API server from options. Raises KubeconfigError."""
     from kapy.client.session import access
 
-    return access(given["kubeconfig"], given["kubeconfig_context"], os.environ)
+    return access(values["kubeconfig"], values["kubeconfig_context"], os.environ)
 
 
-def log_as(given: Mapping[str, Any]) -> None:
+def configure_log(values: Mapping[str, Any]) -> None:
     """Configure the log level and format from options."""
     from kapy.apps.program.diagnostics import set_level
     from kapy.cli.log_lines import log_to_stderr
 
-    log_to_stderr(0, given["logging_format"])
-    set_level(given["v"])
+    log_to_stderr(0, values["logging_format"])
+    set_level(values["v"])

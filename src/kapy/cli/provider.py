@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kapy.cli.flags import command
-from kapy.cli.program_options import access_of, log_as, options_of, told_by
-from kapy.cli.root import outcome
+from kapy.cli.program_options import access_of, configure_log, options_of, program_settings
+from kapy.cli.root import exit_code
 
 if TYPE_CHECKING:
     from kapy.sdk.provider import Provider
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def main(provider: Provider) -> None:
     """Entry point of an author's program."""
-    sys.exit(outcome(lambda: program(provider).main(standalone_mode=False)))
+    sys.exit(exit_code(lambda: program(provider).main(standalone_mode=False)))
 
 
 def program(provider: Provider) -> click.Group:
@@ -65,18 +65,20 @@ def program(provider: Provider) -> click.Group:
     return run
 
 
-def _run(provider: Provider, install: bool, given: dict[str, Any]) -> None:
+def _run(provider: Provider, install: bool, values: dict[str, Any]) -> None:
     from kapy._aio.clock import system_clock
-    from kapy.apps.provider.program import Alone, alone
+    from kapy.apps.provider.program import StandaloneOptions, run_standalone
     from kapy.cli.program import run_until_stopped
 
-    log_as(given)
-    controllers, told = told_by("provider", given)
-    how = Alone(
-        access=access_of(given),
-        told=told,
-        options=controllers.manager,
+    configure_log(values)
+    controllers, options = program_settings("provider", values)
+    standalone = StandaloneOptions(
+        access=access_of(values),
+        options=options,
+        manager_options=controllers.manager,
         install=install,
-        development_port=told.webhook_port if given["webhook_port"] else 0,
+        development_port=options.webhook_port if values["webhook_port"] else 0,
     )
-    run_until_stopped(alone(provider, how, system_clock), provider.label, how.access.server)
+    run_until_stopped(
+        run_standalone(provider, standalone, system_clock), provider.label, standalone.access.server
+    )

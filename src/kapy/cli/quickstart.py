@@ -16,33 +16,33 @@ import click
 
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
+from kapy.apps.cluster_progress import delete_and_wait, wait_until_available
 from kapy.apps.context import kubeconfig_path
 from kapy.apps.manifests import apply_manifests, class_sample, read_file, require_classes
-from kapy.apps.progress import until_available, until_gone
-from kapy.cli.background import in_background
+from kapy.cli.background import open_background_plane
 from kapy.cli.console import Console
+from kapy.cli.daemon import chosen_folder, flags_of
 from kapy.cli.describe import wants_color
 from kapy.cli.event_loop import run
 from kapy.cli.flags import command
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name, terminal_width
-from kapy.cli.plane_options import Options, plane_options
-from kapy.cli.running import chosen_folder, flags_of
-from kapy.cli.stopping import Asked, told_to_stop
+from kapy.cli.plane_options import PlaneOptions, plane_options
+from kapy.cli.signals import StopRequest, handle_stop_signals
 from kapy.client.client import Client
 from kapy.clusterctl.describe import ClientSource, Node, as_document, discover, table
 from kapy.clusterctl.describe import Options as Shown
 from kapy.kube import Document, Key
 
 NAME = "quickstart"
-PATIENCE = 300.0
-REMOVAL = 120.0
+CLUSTER_TIMEOUT = 300.0
+REMOVAL_TIMEOUT = 120.0
 """Seconds to wait for the end of containers."""
 DOCKER_VERSION = "v1.36.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QuickstartRequest:
     """The options of a quickstart.
 
     objects: to apply. within: seconds to wait for clusters. stay: run until Ctrl-C. keeps: its data
@@ -51,14 +51,14 @@ class Wish:
 
     objects: Sequence[Document]
     within: float
-    stay: bool
-    keeps: bool
+    stays: bool
+    keeps_data: bool
     output: str | None
     containers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PlaneLocation:
     """The location of the plane, for the user's next commands."""
 
     server: str
@@ -87,7 +87,7 @@ class Where:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
-    default=PATIENCE,
+    default=CLUSTER_TIMEOUT,
     show_default=True,
     help="Seconds to wait for the cluster.",
 )
@@ -123,14 +123,18 @@ def quickstart(
     else:
         objects = _objects(files)
     keeps = bool(data_dir)
-    wish = Wish(objects, timeout, not (leave or detach), keeps, output, containers)
-    options = Options(name, None, in_memory, host, port, token_file, kubeconfig)
+    request = QuickstartRequest(objects, timeout, not (leave or detach), keeps, output, containers)
+    options = PlaneOptions(name, None, in_memory, host, port, token_file, kubeconfig)
     if detach:
         flags = flags_of("" if name == NAME else name, data_dir)
-        run(_detached(replace(options, folder=chosen_folder(name, data_dir)), wish, flags))
+        run(
+            _run_in_background(
+                replace(options, folder=chosen_folder(name, data_dir)), request, flags
+            )
+        )
         return
     with _own_folder(name, data_dir, in_memory=in_memory) as data:
-        run(_here(replace(options, folder=data), wish))
+        run(_run_in_foreground(replace(options, folder=data), request))
 
 
 def _objects(files: tuple[str, ...]) -> Sequence[Document]:
@@ -161,73 +165,79 @@ def _own_folder(name: str, data_dir: str, *, in_memory: bool) -> Iterator[Any]:
             yield chosen_folder(name, folder)
 
 
-async def _here(options: Options, wish: Wish) -> None:
+async def _run_in_foreground(options: PlaneOptions, request: QuickstartRequest) -> None:
     """Run the plane in this process: it ends with the command."""
-    from kapy.cli.plane import up_and_announced  # what looks on from outside does without it
+    from kapy.cli.plane import run_announced_plane  # what looks on from outside does without it
 
-    console = Console(json=wish.output == "json")
+    console = Console(json=request.output == "json")
     began = time.monotonic()
     console.step("starting the management plane")
-    with told_to_stop() as asked:
+    with handle_stop_signals() as stop:
         async with (
-            asked.beginning("the management plane") as ready,
-            up_and_announced(options) as there,
+            stop.start("the management plane") as ready,
+            run_announced_plane(options) as there,
         ):
             ready()
-            where = Where(there.server, there.context, str(there.kubeconfig))
-            console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
-            work = _wait_for(there.plane.client, wish, where, console, began)
+            location = PlaneLocation(there.server, there.context, str(there.kubeconfig))
+            console.done(
+                f"management plane at {location.server} ({time.monotonic() - began:.1f} s)"
+            )
+            work = _wait_for(there.plane.client, request, location, console, began)
             try:
-                await _unless(asked, work)
-                if wish.stay:
-                    stays = "its data stay" if wish.keeps else "nothing of it stays"
+                await _cancel_on_stop(stop, work)
+                if request.stays:
+                    stays = "its data stay" if request.keeps_data else "nothing of it stays"
                     console.say(f"\nThe plane runs until you press Ctrl-C; {stays}.")
-                    await asked.wait()
+                    await stop.wait()
             finally:
-                if wish.containers and not wish.keeps:
-                    await _remove_clusters(there.plane.client, wish, console)
+                if request.containers and not request.keeps_data:
+                    await _remove_clusters(there.plane.client, request, console)
 
 
-async def _remove_clusters(client: Client, wish: Wish, console: Console) -> None:
+async def _remove_clusters(client: Client, request: QuickstartRequest, console: Console) -> None:
     """Delete the clusters, because their containers would outlive the plane."""
-    clusters = [Key.of(one) for one in wish.objects if one["kind"] == Cluster.RESOURCE.kind]
+    clusters = [Key.of(one) for one in request.objects if one["kind"] == Cluster.RESOURCE.kind]
     console.step(f"deleting {', '.join(key.name for key in clusters)}")
     try:
-        async with asyncio.timeout(REMOVAL):
+        async with asyncio.timeout(REMOVAL_TIMEOUT):
             for key in clusters:
-                await until_gone(client, key)
+                await delete_and_wait(client, key)
     except TimeoutError:
         names = " ".join(f"--filter label=io.x-k8s.kind.cluster={key.name}" for key in clusters)
         raise click.ClickException(
-            f"not all containers are gone after {REMOVAL:g} s: look at them with "
+            f"not all containers are gone after {REMOVAL_TIMEOUT:g} s: look at them with "
             f"`docker ps -a {names}`"
         ) from None
     console.done("containers are gone")
 
 
-async def _detached(options: Options, wish: Wish, flags: str) -> None:
+async def _run_in_background(options: PlaneOptions, request: QuickstartRequest, flags: str) -> None:
     """Run the plane in a background process; other commands find it by these flags."""
-    console = Console(json=wish.output == "json")
+    console = Console(json=request.output == "json")
     began = time.monotonic()
     console.step("starting the management plane in the background")
-    async with in_background(options) as (client, presence):
-        where = Where(presence.server, presence.context, presence.kubeconfig)
-        console.done(f"management plane at {where.server} ({time.monotonic() - began:.1f} s)")
-        await _wait_for(client, wish, where, console, began)
+    async with open_background_plane(options) as (client, record):
+        location = PlaneLocation(record.server, record.context, record.kubeconfig)
+        console.done(f"management plane at {location.server} ({time.monotonic() - began:.1f} s)")
+        await _wait_for(client, request, location, console, began)
         kapy = own_name()
         console.say(
             f"\nThe plane runs in the background: {kapy} status{flags}, {kapy} down{flags}."
         )
-        if wish.containers:
+        if request.containers:
             console.say("Its containers stay until the Cluster is deleted.")
 
 
 async def _wait_for(
-    client: Client, wish: Wish, where: Where, console: Console, began: float
+    client: Client,
+    request: QuickstartRequest,
+    location: PlaneLocation,
+    console: Console,
+    began: float,
 ) -> None:
-    await require_classes(client, wish.objects)
+    await require_classes(client, request.objects)
     console.step("applying the objects")
-    applied = await apply_manifests(client, wish.objects)
+    applied = await apply_manifests(client, request.objects)
     console.done(f"applied {len(applied)} objects")
     clusters = [Key.of(one) for one in applied if one["kind"] == "Cluster"]
     if not clusters:
@@ -238,33 +248,35 @@ async def _wait_for(
         console.done(f"{key.name}: {step} ({time.monotonic() - began:.1f} s)")
 
     console.step(f"waiting for {', '.join(key.name for key in clusters)}")
-    ready = await until_available(client, clusters, tell, within=wish.within)
+    ready = await wait_until_available(client, clusters, tell, within=request.within)
     console.end()
     seconds = time.monotonic() - began
     trees = [await discover(ClientSource(client), key, Shown()) for key in clusters]
-    if wish.output == "json":
-        told = [_told(one, as_document(tree)) for one, tree in zip(ready, trees, strict=True)]
-        click.echo(json.dumps(_result(told, where, seconds), indent=2))
+    if request.output == "json":
+        told = [
+            _cluster_result(one, as_document(tree)) for one, tree in zip(ready, trees, strict=True)
+        ]
+        click.echo(json.dumps(_result(told, location, seconds), indent=2))
         return
     for one, tree in zip(ready, trees, strict=True):
         console.say(f"\nCluster {Key.of(one)} is Available: {_size(one)} ({seconds:.1f} s)\n")
         width = terminal_width()
         shown = table(tree, now=system_clock(), color=wants_color(None), width=width)
         console.say("\n".join(line.rstrip() for line in shown.splitlines()))
-    console.say(f"\nTry next:\n{_next(where, trees[0])}")
+    console.say(f"\nTry next:\n{_next_commands(location, trees[0])}")
 
 
-def _result(clusters: list[Document], where: Where, seconds: float) -> Document:
+def _result(clusters: list[Document], location: PlaneLocation, seconds: float) -> Document:
     return {
-        "server": where.server,
-        "context": where.context,
-        "kubeconfig": where.kubeconfig,
+        "server": location.server,
+        "context": location.context,
+        "kubeconfig": location.kubeconfig,
         "seconds": round(seconds, 3),
         "clusters": clusters,
     }
 
 
-def _told(cluster: Document, tree: Document) -> Document:
+def _cluster_result(cluster: Document, tree: Document) -> Document:
     key = Key.of(cluster)
     counts = {part: _replicas(cluster, part) for part in ("controlPlane", "workers")}
     return {
@@ -286,12 +298,12 @@ def _replicas(cluster: Document, part: str) -> int:
     return int(((cluster.get("status") or {}).get(part) or {}).get("replicas") or 0)
 
 
-def _next(where: Where, tree: Node) -> str:
+def _next_commands(location: PlaneLocation, tree: Node) -> str:
     assert tree.document is not None
     cluster = Key.of(tree.document)
     namespace = "" if cluster.namespace == "default" else f" -n {cluster.namespace}"
-    usual = where.kubeconfig == str(kubeconfig_path())
-    at = "" if usual else f" --kubeconfig {where.kubeconfig}"
+    usual = location.kubeconfig == str(kubeconfig_path())
+    at = "" if usual else f" --kubeconfig {location.kubeconfig}"
     file = f"{cluster.name}.kubeconfig"
     return (
         f"  kubectl{at} get clusters,machines -A\n"
@@ -314,10 +326,10 @@ def _scale(tree: Node, namespace: str) -> str:
     return f"scale machinedeployment{namespace} {scaled} --replicas 5"
 
 
-async def _unless(asked: Asked, work: Coroutine[Any, Any, None]) -> None:
+async def _cancel_on_stop(stop: StopRequest, work: Coroutine[Any, Any, None]) -> None:
     """Do the work, or cancel it if a stop is requested."""
     async with asyncio.TaskGroup() as group:
-        stopping, working = group.create_task(asked.wait()), group.create_task(work)
+        stopping, working = group.create_task(stop.wait()), group.create_task(work)
         await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         working.cancel()

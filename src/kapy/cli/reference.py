@@ -13,7 +13,7 @@ import click
 from kapy.cli.root import ROOT
 from kapy.cli.tree import SECTIONS
 
-_HEAD = """\
+_HEADER = """\
 # Commands
 
 Printed from the commands themselves (`make reference`); `kapy COMMAND --help` says the same. What
@@ -26,47 +26,51 @@ _EVERYWHERE = frozenset(("config", "v", "help"))
 
 def page() -> str:
     """All commands by section, each with its usage, arguments and flags, as Markdown."""
-    parts = [_HEAD]
+    parts = [_HEADER]
     context = click.Context(ROOT, info_name="kapy")
     for title, commands in SECTIONS.items():
         parts.append(f"## {title}\n")
         for name in commands:
             command = ROOT.get_command(context, name)
             assert command is not None
-            parts += _of(command, name, context)
+            parts += _command_section(command, name, context)
     return "\n".join(parts)
 
 
-def _of(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+def _command_section(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=parent)
     if isinstance(command, click.Group):
         if command.invoke_without_command:
-            yield _described(command, context)
+            yield _description(command, context)
         for inner in command.list_commands(context):
             found = command.get_command(context, inner)
             assert found is not None
-            yield from _of(found, inner, context)
+            yield from _command_section(found, inner, context)
         return
-    yield _described(command, context)
+    yield _description(command, context)
 
 
-def _described(command: click.Command, context: click.Context) -> str:
+def _description(command: click.Command, context: click.Context) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f"### {context.command_path}", "", f"`{context.command_path} {usage}`", ""]
     lines += [_paragraphs(command.help or ""), ""]
-    flags = [_flag(one, context) for one in command.params if _is_shown(one)]
+    flags = [_flag(one, context) for one in command.params if _is_visible(one)]
     if flags:
         lines += ["| flag | what |", "|---|---|", *flags, ""]
     return "\n".join(lines)
 
 
-def _is_shown(one: click.Parameter) -> bool:
-    return isinstance(one, click.Option) and one.name not in _EVERYWHERE and not one.hidden
+def _is_visible(parameter: click.Parameter) -> bool:
+    return (
+        isinstance(parameter, click.Option)
+        and parameter.name not in _EVERYWHERE
+        and not parameter.hidden
+    )
 
 
-def _flag(one: click.Parameter, context: click.Context) -> str:
-    assert isinstance(one, click.Option)
-    record = one.get_help_record(context)
+def _flag(parameter: click.Parameter, context: click.Context) -> str:
+    assert isinstance(parameter, click.Option)
+    record = parameter.get_help_record(context)
     assert record is not None
     names, words = record
     return f"| `{_cell(names)}` | {_cell(words)} |"

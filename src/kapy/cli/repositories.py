@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import click
 
 from kapy.cli.columns import columns
-from kapy.cli.configured import config
 from kapy.cli.flags import command
+from kapy.cli.load_config import load_config
 from kapy.clusterctl.provider import Provider
 
 _OUTPUTS = ("yaml", "text")
@@ -28,7 +28,7 @@ def repositories(output: str) -> None:
         raise click.UsageError(
             f'invalid output format "{output}", valid values: [{" ".join(_OUTPUTS)}]'
         )
-    listed = config().providers
+    listed = load_config().providers
     click.echo(_yaml(listed) if output == "yaml" else _table(listed), nl=False)
 
 

@@ -10,8 +10,8 @@ from typing import IO
 import click
 
 from kapy.apps import restore as restoring
+from kapy.cli.daemon import chosen_folder, data_dir_option, name_option
 from kapy.cli.flags import command
-from kapy.cli.running import chosen_folder, data_dir_option, name_option
 
 
 @command()
@@ -22,7 +22,7 @@ from kapy.cli.running import chosen_folder, data_dir_option, name_option
 def restore(file: str, name: str, data_dir: str, force: bool) -> None:
     """Put the backup in FILE (`-`: standard input) back, of a plane that does not run."""
     folder = chosen_folder(name, data_dir)
-    with _opened(file) as source:
+    with _open(file) as source:
         manifest, state = restoring.restore(folder, source, force=force)
     click.echo(
         f"{state.objects} objects as of {manifest.taken} are in {folder.path}; resourceVersions "
@@ -30,7 +30,7 @@ def restore(file: str, name: str, data_dir: str, force: bool) -> None:
     )
 
 
-def _opened(file: str) -> AbstractContextManager[IO[bytes]]:
+def _open(file: str) -> AbstractContextManager[IO[bytes]]:
     if file == "-":
         return nullcontext(sys.stdin.buffer)
     try:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kapy.cli.client_options import client_options, open_client
 from kapy.cli.flags import command
-from kapy.cli.reaching import reached, reaching
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 
 if TYPE_CHECKING:
     from kapy.clusterctl.rollout import Act
@@ -19,31 +19,35 @@ Place = tuple[str, str, str]
 
 @command()
 @click.argument("resources", nargs=-1, metavar="RESOURCE...")
-@reaching
+@client_options
 def pause(
     resources: Sequence[str], kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> None:
     """Pause machinedeployment/NAME or kubeadmcontrolplane/NAME: no controller works on it."""
     from kapy.clusterctl import rollout
 
-    run(_each(rollout.pause, resources, (kubeconfig, kubeconfig_context, namespace)))
+    run_without_loop(
+        _for_each(rollout.pause, resources, (kubeconfig, kubeconfig_context, namespace))
+    )
 
 
 @command()
 @click.argument("resources", nargs=-1, metavar="RESOURCE...")
-@reaching
+@client_options
 def resume(
     resources: Sequence[str], kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> None:
     """Let machinedeployment/NAME or kubeadmcontrolplane/NAME go on after a pause."""
     from kapy.clusterctl import rollout
 
-    run(_each(rollout.resume, resources, (kubeconfig, kubeconfig_context, namespace)))
+    run_without_loop(
+        _for_each(rollout.resume, resources, (kubeconfig, kubeconfig_context, namespace))
+    )
 
 
 @command()
 @click.argument("resources", nargs=-1, metavar="RESOURCE...")
-@reaching
+@client_options
 def restart(
     resources: Sequence[str], kubeconfig: str, kubeconfig_context: str, namespace: str
 ) -> None:
@@ -52,12 +56,12 @@ def restart(
     from kapy.clusterctl import rollout
 
     act = rollout.restart(system_clock())
-    run(_each(act, resources, (kubeconfig, kubeconfig_context, namespace)))
+    run_without_loop(_for_each(act, resources, (kubeconfig, kubeconfig_context, namespace)))
 
 
-async def _each(act: Act, resources: Sequence[str], place: Place) -> None:
+async def _for_each(act: Act, resources: Sequence[str], place: Place) -> None:
     from kapy.clusterctl.rollout import targets
 
-    with reached(*place) as there:
+    with open_client(*place) as there:
         for one in targets(resources):
             await act(there.client, there.namespace, one)

@@ -13,18 +13,18 @@ import click
 from kapy import __version__
 from kapy.cli import plugins
 from kapy.cli.flags import WithHelp
-from kapy.cli.lazy import Lazy
-from kapy.cli.output import given_up
+from kapy.cli.lazy import LazyGroup
+from kapy.cli.output import write_failure_code
 from kapy.cli.tree import COMMANDS, root_help
 
 
-class _Root(Lazy):
+class _Root(LazyGroup):
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         return root_help().rstrip("\n")
 
 
-def _version(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
+def _version(context: click.Context, _: click.Parameter, requested: bool) -> None:
+    if requested:
         click.echo(f"kapy {__version__}")
         context.exit()
 
@@ -51,42 +51,42 @@ def run(arguments: Sequence[str]) -> int:
     """
 
     def called() -> object:
-        words = _asked_for_help(arguments)
-        plugins.run_if_meant(words, COMMANDS)
+        words = _convert_help_command(arguments)
+        plugins.run_plugin(words, COMMANDS)
         return ROOT.main(words, prog_name="kapy", standalone_mode=False)
 
-    return outcome(called)
+    return exit_code(called)
 
 
-_WRITABLE: Final = "let this user write there, or use another place"
-_PLACE: Final = "another kind of file is needed there: move this one away, or use another place"
-_ROOM: Final = "make room, or use another place"
-_BROKEN: Final = "see that the disk or the network file system works, or use another place"
-_OF_FILES: Final = {
-    errno.EACCES: _WRITABLE,
-    errno.EPERM: _WRITABLE,
-    errno.EROFS: _WRITABLE,
-    errno.EEXIST: _PLACE,
-    errno.ENOTDIR: _PLACE,
-    errno.EISDIR: _PLACE,
-    errno.ENOTEMPTY: _PLACE,
-    errno.ELOOP: _PLACE,
+_PERMISSION_HINT: Final = "let this user write there, or use another place"
+_PATH_HINT: Final = "another kind of file is needed there: move this one away, or use another place"
+_SPACE_HINT: Final = "make room, or use another place"
+_DEVICE_HINT: Final = "see that the disk or the network file system works, or use another place"
+_HINTS_BY_ERRNO: Final = {
+    errno.EACCES: _PERMISSION_HINT,
+    errno.EPERM: _PERMISSION_HINT,
+    errno.EROFS: _PERMISSION_HINT,
+    errno.EEXIST: _PATH_HINT,
+    errno.ENOTDIR: _PATH_HINT,
+    errno.EISDIR: _PATH_HINT,
+    errno.ENOTEMPTY: _PATH_HINT,
+    errno.ELOOP: _PATH_HINT,
     errno.ENOENT: "see that the path is right, and that links on it lead somewhere",
     errno.ENAMETOOLONG: "use a shorter path",
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EFBIG: _ROOM,
-    errno.EIO: _BROKEN,
-    errno.ESTALE: _BROKEN,
-    errno.ENOLCK: _BROKEN,
-    errno.ENXIO: _BROKEN,
+    errno.ENOSPC: _SPACE_HINT,
+    errno.EDQUOT: _SPACE_HINT,
+    errno.EFBIG: _SPACE_HINT,
+    errno.EIO: _DEVICE_HINT,
+    errno.ESTALE: _DEVICE_HINT,
+    errno.ENOLCK: _DEVICE_HINT,
+    errno.ENXIO: _DEVICE_HINT,
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "close other programs: the system has no room for open files",
 }
 """What to do about what the system refuses: nothing that is to be reported to us."""
 
 
-def outcome(call: Callable[[], object]) -> int:
+def exit_code(call: Callable[[], object]) -> int:
     """The exit code of a command; its errors are printed as sentences on standard error."""
     try:
         code = call()
@@ -105,27 +105,27 @@ def outcome(call: Callable[[], object]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except Exception as error:
-        if isinstance(error, BrokenPipeError) or _is_of_output(error):
-            return given_up(error)
+        if isinstance(error, BrokenPipeError) or _is_output_error(error):
+            return write_failure_code(error)
         if os.environ.get("KAPY_DEBUG"):
             raise
-        click.echo(f"Error: {sentence(error)}", err=True)
+        click.echo(f"Error: {error_message(error)}", err=True)
         return 1
 
 
-def _is_of_output(error: Exception) -> TypeGuard[OSError]:
+def _is_output_error(error: Exception) -> TypeGuard[OSError]:
     """Whether the disk of standard output is full: errors of other files have a file name."""
     return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
 
 
-def _asked_for_help(arguments: Sequence[str]) -> list[str]:
+def _convert_help_command(arguments: Sequence[str]) -> list[str]:
     """Convert `help generate cluster` to `generate cluster --help`."""
     if arguments[:1] == ["help"]:
         return [*arguments[1:], "--help"]
     return list(arguments)
 
 
-def sentence(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """The user's message of an error."""
     from kapy.kube.errors import KapyError, Unreachable
 
@@ -135,7 +135,9 @@ def sentence(error: BaseException) -> str:
         return f"{error}; see that the server runs, and that the kubeconfig names the right one"
     if isinstance(error, KapyError):
         return str(error)
-    if isinstance(error, OSError) and error.filename is not None and error.errno in _OF_FILES:
-        return f"{error.filename2 or error.filename}: {error.strerror}; {_OF_FILES[error.errno]}"
+    if isinstance(error, OSError) and error.filename is not None and error.errno in _HINTS_BY_ERRNO:
+        return (
+            f"{error.filename2 or error.filename}: {error.strerror}; {_HINTS_BY_ERRNO[error.errno]}"
+        )
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"unexpected {what} (KAPY_DEBUG=1 shows where; please report it)"

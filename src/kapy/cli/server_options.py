@@ -72,14 +72,14 @@ def server_options(command: F) -> F:
     return command
 
 
-def limits_of(given: Mapping[str, Any]) -> Limits:
+def limits_of(values: Mapping[str, Any]) -> Limits:
     """The limits of requests in flight."""
-    return Limits(given["max_requests_inflight"], given["max_mutating_requests_inflight"])
+    return Limits(values["max_requests_inflight"], values["max_mutating_requests_inflight"])
 
 
-def audit_of(given: Mapping[str, Any]) -> AuditLog | None:
+def audit_of(values: Mapping[str, Any]) -> AuditLog | None:
     """The audit log settings, None without an audit log. Raises click.UsageError."""
-    path, policy = given["audit_log_path"], given["audit_policy_file"]
+    path, policy = values["audit_log_path"], values["audit_policy_file"]
     if not path:
         if policy:
             raise click.UsageError("--audit-policy-file needs --audit-log-path")
@@ -87,7 +87,7 @@ def audit_of(given: Mapping[str, Any]) -> AuditLog | None:
     return AuditLog(
         path=path,
         policy=Path(policy) if policy else None,
-        megabytes=given["audit_log_maxsize"],
-        days=given["audit_log_maxage"],
-        backups=given["audit_log_maxbackup"],
+        megabytes=values["audit_log_maxsize"],
+        days=values["audit_log_maxage"],
+        backups=values["audit_log_maxbackup"],
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from kapy import __version__
-from kapy.apps.presence import NoPlane, PlaneRuns, is_claimed, presence_of
+from kapy.apps.pidfile import NoPlane, PlaneIsRunning, is_claimed, running_plane
 from kapy.apps.settings import Folder
+from kapy.cli.daemon import chosen_folder, data_dir_option, name_option
 from kapy.cli.flags import command
-from kapy.cli.running import chosen_folder, data_dir_option, name_option
 
 
 @command()
@@ -25,18 +25,18 @@ def install(name: str, data_dir: str, only_print: bool, arguments: tuple[str, ..
     Arguments of `kapy up` come after `--`. Run it again after an upgrade of kapy, or with other
     arguments: the plane is started anew, with its data.
     """
-    from kapy.apps.service import planned, supervisor
+    from kapy.apps.service import service_plan, supervisor
 
     given = (*(("--data-dir", str(Path(data_dir).absolute())) if data_dir else ()), *arguments)
     _check(name, given)
     folder = chosen_folder(name, data_dir)
-    plan = planned(name, folder, given, os.environ)
+    plan = service_plan(name, folder, given, os.environ)
     manager = supervisor(os.environ, Path.home())
     if only_print:
         click.echo(manager.text(plan).decode(), nl=False)
         return
     if is_claimed(folder) and not manager.state(name).active:
-        raise PlaneRuns(
+        raise PlaneIsRunning(
             f"a management plane runs in {folder.path} already, and not as a service; stop it with "
             "`kapy down`, then install the service"
         )
@@ -79,18 +79,18 @@ def status(name: str, data_dir: str) -> None:
     folder = chosen_folder(name, data_dir)
     click.echo(f"service     {path}")
     click.echo(f"state       {'active' if state.active else state.detail or 'not active'}")
-    _tell_plane(folder, name)
+    _print_plane(folder, name)
     raise click.exceptions.Exit(0 if state.active else 1)
 
 
-def _tell_plane(folder: Folder, name: str) -> None:
-    presence = presence_of(folder)
-    if presence is None:
+def _print_plane(folder: Folder, name: str) -> None:
+    record = running_plane(folder)
+    if record is None:
         click.echo(f"plane       none is ready in {folder.path}; `kapy logs` says why")
         return
-    click.echo(f"plane       {presence.server} since {presence.started}")
-    click.echo(f"version     {presence.version}")
-    if presence.version != __version__:
+    click.echo(f"plane       {record.server} since {record.started}")
+    click.echo(f"version     {record.version}")
+    if record.version != __version__:
         flag = f" --name {name}" if name else ""
         click.echo(
             f"kapy {__version__} is installed by now: `kapy service install{flag}` starts the "

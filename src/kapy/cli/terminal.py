@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
-PIECE: Final = 64 << 10
-AHEAD: Final = 16
+CHUNK_BYTES: Final = 64 << 10
+READ_AHEAD: Final = 16
 """Pieces of input that are read before the command has taken them."""
 
 
@@ -34,7 +34,7 @@ def raw_terminal(*, enabled: bool) -> Iterator[None]:
         termios.tcsetattr(file, termios.TCSADRAIN, before)
 
 
-def write_to(file: BinaryIO) -> Callable[[bytes], None]:
+def unbuffered_writer(file: BinaryIO) -> Callable[[bytes], None]:
     """A function that writes output to the terminal without buffering."""
 
     def write(data: bytes) -> None:
@@ -44,19 +44,19 @@ def write_to(file: BinaryIO) -> Callable[[bytes], None]:
     return write
 
 
-async def typed_input() -> AsyncIterator[bytes]:
+async def read_input() -> AsyncIterator[bytes]:
     """Standard input in pieces, until it ends.
 
     A daemon thread reads it, because a read of a terminal cannot be cancelled.
     """
     loop = asyncio.get_running_loop()
-    pieces: asyncio.Queue[bytes] = asyncio.Queue(AHEAD)
+    pieces: asyncio.Queue[bytes] = asyncio.Queue(READ_AHEAD)
 
     def read() -> None:
         file = sys.stdin.fileno()
         while True:
             try:
-                piece = os.read(file, PIECE)
+                piece = os.read(file, CHUNK_BYTES)
                 asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
             except (OSError, RuntimeError):  # a file that cannot be read, a loop that has ended
                 return

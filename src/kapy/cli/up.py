@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import Controlling, Durability, Folder, RunPods
-from kapy.cli.background import begun, relayed
-from kapy.cli.controller_options import controller_options, controlling_of
+from kapy.apps.settings import ControllerConfig, Durability, Folder, RunPods
+from kapy.cli.background import relay_progress, start_plane
+from kapy.cli.controller_options import controller_config_of, controller_options
+from kapy.cli.daemon import chosen_folder, flags_of
 from kapy.cli.event_loop import run
 from kapy.cli.extension_options import extension_options, extensions_of, gates_for
-from kapy.cli.flags import command, typed
+from kapy.cli.flags import command, original_arguments
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name
-from kapy.cli.plane_options import Options, plane_options
-from kapy.cli.running import chosen_folder, flags_of
+from kapy.cli.plane_options import PlaneOptions, plane_options
 from kapy.cli.server_options import audit_of, limits_of, server_options
-from kapy.cli.stopping import told_to_stop
+from kapy.cli.signals import handle_stop_signals
 from kapy.cli.webhook_services import services_of
 
 if TYPE_CHECKING:
-    from kapy.apps.presence import Presence
-    from kapy.cli.plane import Up
+    from kapy.apps.pidfile import PlaneRecord
+    from kapy.cli.plane import RunningPlane
     from kapy.sdk.provider import Provider
 
 
@@ -97,13 +97,13 @@ def up(
     """Run a management plane until Ctrl-C, or in the background."""
     folder = chosen_folder(name, data_dir)
     if detach and ready_fd is None:  # what is begun with these arguments has a --ready-fd
-        _tell(run(begun(folder, typed())), _kept(folder, in_memory))
+        _print_status(run(start_plane(folder, original_arguments())), _data_note(folder, in_memory))
         flags = flags_of(name, data_dir)
         kapy = own_name()
         click.echo(f"it runs in the background: {kapy} status{flags}, {kapy} down{flags}")
         return
     log_to_stderr(verbose, logging_format)
-    options = Options(
+    options = PlaneOptions(
         name,
         folder,
         in_memory,
@@ -125,9 +125,9 @@ def up(
     run(_up(options, ready_fd))
 
 
-def _controlling(given: dict[str, Any]) -> Controlling:
-    found = controlling_of(given, gates_for(given))
-    if given["extensions"] and not found.manager.gates.runtime_sdk:
+def _controlling(values: dict[str, Any]) -> ControllerConfig:
+    found = controller_config_of(values, gates_for(values))
+    if values["extensions"] and not found.manager.gates.runtime_sdk:
         raise click.UsageError("--extension needs the feature gate RuntimeSDK, which is closed")
     return found
 
@@ -140,29 +140,29 @@ def _providers(places: tuple[str, ...]) -> tuple[Provider, ...]:
     return tuple(map(provider_at, places))
 
 
-async def _up(options: Options, ready_fd: int | None) -> None:
-    from kapy.cli.plane import up_and_announced  # what looks on from outside does without it
+async def _up(options: PlaneOptions, ready_fd: int | None) -> None:
+    from kapy.cli.plane import run_announced_plane  # what looks on from outside does without it
 
     assert options.folder is not None
-    with told_to_stop() as asked:
-        with relayed(ready_fd, asked) as announce:
+    with handle_stop_signals() as stop:
+        with relay_progress(ready_fd, stop) as announce:
             async with (
-                asked.beginning("the management plane") as ready,
-                up_and_announced(options) as there,
+                stop.start("the management plane") as ready,
+                run_announced_plane(options) as there,
             ):
                 ready()
-                _tell(there, _kept(options.folder, options.in_memory))
+                _print_status(there, _data_note(options.folder, options.in_memory))
                 announce()
-                await asked.wait()
+                await stop.wait()
                 click.echo("stopping")
         click.echo("stopped")
 
 
-def _tell(there: Up | Presence, kept: str) -> None:
-    click.echo(f"management plane at {there.server}, data {kept}")
-    click.echo(f"kubectl context {there.context} is current (in {there.kubeconfig})")
+def _print_status(plane: RunningPlane | PlaneRecord, data_note: str) -> None:
+    click.echo(f"management plane at {plane.server}, data {data_note}")
+    click.echo(f"kubectl context {plane.context} is current (in {plane.kubeconfig})")
     sys.stdout.flush()
 
 
-def _kept(folder: Folder, in_memory: bool) -> str:
+def _data_note(folder: Folder, in_memory: bool) -> str:
     return "in memory" if in_memory else f"in {folder.path}"

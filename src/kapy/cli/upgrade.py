@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kapy.cli.client_options import open_async_client
 from kapy.cli.columns import columns
-from kapy.cli.configured import config
 from kapy.cli.flags import command
-from kapy.cli.host_access import prepared
+from kapy.cli.host_access_step import with_host_access_step
+from kapy.cli.load_config import load_config
+from kapy.cli.progress import (
+    ProgressSteps,
+    certificate_flag,
+    management_flags,
+    run_with_steps,
+    wait_flags,
+)
 from kapy.cli.provider_flags import NAMES, provider_flags
-from kapy.cli.reaching import reached_async
-from kapy.cli.working import Steps, certificates, finished, management, waiting
 from kapy.clusterctl.provider import ProviderType
 
 if TYPE_CHECKING:
@@ -24,40 +30,40 @@ if TYPE_CHECKING:
     from kapy.clusterctl.upgrade import Target
     from kapy.clusterctl.upgrade.plan import Plan
 
-_HEADS = ("NAME", "NAMESPACE", "TYPE", "CURRENT VERSION", "NEXT VERSION")
+_COLUMNS = ("NAME", "NAMESPACE", "TYPE", "CURRENT VERSION", "NEXT VERSION")
 
 
 @command()
-@management
+@management_flags
 def plan(kubeconfig: str, kubeconfig_context: str) -> None:
     """Provide a list of recommended target versions for upgrading providers.
 
     For each contract of Cluster API that could be reached: the newest version of each provider.
     """
     work = partial(_plan, kubeconfig, kubeconfig_context)
-    cert_manager, found, lost = finished(work, again="nothing was changed")
-    for line in _told_of_cert_manager(cert_manager):
+    cert_manager, found, lost = run_with_steps(work, again="nothing was changed")
+    for line in _cert_manager_lines(cert_manager):
         click.echo(f"{line}\n")
     for one in found:
-        click.echo("\n".join(_told(one)))
+        click.echo("\n".join(_plan_lines(one)))
     for line in lost:
         click.echo(f"An extension would stop working: {line}", err=True)
 
 
 async def _plan(
-    kubeconfig: str, context: str, say: Steps
+    kubeconfig: str, context: str, steps: ProgressSteps
 ) -> tuple[CertManagerPlan, list[Plan], list[str]]:
     from kapy.clusterctl.certificates import cert_manager
     from kapy.clusterctl.upgrade import hooks_lost_by, upgrade_plans
 
-    configured = config()
-    async with reached_async(kubeconfig, context, "") as there:
-        found = await upgrade_plans(there.client, configured, say=say)
+    configured = load_config()
+    async with open_async_client(kubeconfig, context, "") as there:
+        found = await upgrade_plans(there.client, configured, say=steps)
         theirs = await cert_manager.plan(there.client, configured)
         return theirs, found, await hooks_lost_by(there.client, found, configured)
 
 
-def _told_of_cert_manager(plan: CertManagerPlan) -> Iterator[str]:
+def _cert_manager_lines(plan: CertManagerPlan) -> Iterator[str]:
     if plan.external:
         return
     if plan.needed:
@@ -66,11 +72,11 @@ def _told_of_cert_manager(plan: CertManagerPlan) -> Iterator[str]:
         yield "Cert-Manager is already up to date"
 
 
-def _told(plan: Plan) -> Iterable[str]:
+def _plan_lines(plan: Plan) -> Iterable[str]:
     from kapy.clusterctl.inventory import CONTRACT
 
     yield f"\nLatest release available for the {plan.contract} Cluster API contract version:\n"
-    yield columns([_HEADS, *sorted(_rows(plan), key=lambda row: (row[2], row[0], row[1]))])
+    yield columns([_COLUMNS, *sorted(_rows(plan), key=lambda row: (row[2], row[0], row[1]))])
     if not any(one.next_version for one in plan.items):
         yield "You are already up to date!\n"
     elif plan.contract == CONTRACT:
@@ -100,9 +106,9 @@ def _rows(plan: Plan) -> Iterator[Sequence[str]]:
     is_flag=True,
     help="Upgrade the core provider also where installed extensions would stop working.",
 )
-@waiting("upgraded")
-@certificates
-@management
+@wait_flags("upgraded")
+@certificate_flag
+@management_flags
 def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
     """Apply new versions of Cluster API core and providers in a management cluster.
 
@@ -121,17 +127,21 @@ def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
     from kapy.clusterctl.upgrade import Target
 
     wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
-    how = How(wait=wait, certificates=given["certificates"])
+    options = How(wait=wait, certificates=given["certificates"])
     target = Target(contract, names, lose_hooks=given["allow_lost_hooks"])
-    work = partial(_apply, target, how, given["kubeconfig"], given["kubeconfig_context"])
-    finished(work, again="run the same command again: it goes on where it was")
+    work = partial(_apply, target, options, given["kubeconfig"], given["kubeconfig_context"])
+    run_with_steps(work, again="run the same command again: it goes on where it was")
 
 
-async def _apply(target: Target, how: How, kubeconfig: str, context: str, say: Steps) -> None:
+async def _apply(
+    target: Target, options: How, kubeconfig: str, context: str, steps: ProgressSteps
+) -> None:
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.upgrade import upgrade
 
     async with AsyncExitStack() as stack:
-        there = await stack.enter_async_context(reached_async(kubeconfig, context, ""))
-        how = await prepared(stack, there.client, how, say)
-        await upgrade(there.client, config(), target, how=how, clock=system_clock, say=say)
+        there = await stack.enter_async_context(open_async_client(kubeconfig, context, ""))
+        options = await with_host_access_step(stack, there.client, options, steps)
+        await upgrade(
+            there.client, load_config(), target, how=options, clock=system_clock, say=steps
+        )

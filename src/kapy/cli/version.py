@@ -24,16 +24,17 @@ def version(output: str) -> None:
     elif output == "short":
         click.echo(CLUSTER_API)
     elif output == "json":
-        click.echo(json.dumps(_told(), indent=2))
+        click.echo(json.dumps(_version_document(), indent=2))
     elif output == "yaml":
         from kapy.kube.yaml import dump
 
-        click.echo(dump(_told()), nl=False)
+        click.echo(dump(_version_document()), nl=False)
     else:
         raise click.UsageError(f"invalid output format: {output}; there are json, yaml and short")
 
 
-def _told() -> dict[str, Any]:
+def _version_document() -> dict[str, Any]:
+    architecture = _GO_PLATFORM_NAMES.get(platform.machine(), "")
     major, minor, _ = CLUSTER_API.removeprefix("v").split(".")
     return {
         "version": __version__,
@@ -45,9 +46,9 @@ def _told() -> dict[str, Any]:
             "minor": minor,
             "gitVersion": CLUSTER_API,
             "compiler": platform.python_implementation(),
-            "platform": f"{platform.system().lower()}/{_GO_NAMES.get(platform.machine(), '')}",
+            "platform": f"{platform.system().lower()}/{architecture}",
         },
     }
 
 
-_GO_NAMES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_GO_PLATFORM_NAMES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}

@@ -13,10 +13,10 @@ METAVAR: Final = "NAMESPACE/NAME[:PORT]=HOST:PORT"
 _SERVICE: Final = re.compile(r"(?P<space>[^/:=]+)/(?P<name>[^/:=]+)(?::(?P<port>\d+))?")
 
 
-def services_of(given: Mapping[str, Any]) -> dict[tuple[str, str, int], str]:
+def services_of(values: Mapping[str, Any]) -> dict[tuple[str, str, int], str]:
     """Base URLs by namespace, name and port (0: any). Raises click.UsageError."""
     places: dict[tuple[str, str, int], str] = {}
-    for text in given["webhook_service"]:
+    for text in values["webhook_service"]:
         service, url = _place(text)
         if places.setdefault(service, url) != url:
             raise _bad(f"two places of {service[0]}/{service[1]} are given")
@@ -43,5 +43,5 @@ def _is_base(url: str) -> bool:
     return bool(known) and not (parts.query or parts.fragment or parts.username)
 
 
-def _bad(why: str) -> click.UsageError:
-    return click.BadParameter(why, param_hint="--webhook-service")
+def _bad(reason: str) -> click.UsageError:
+    return click.BadParameter(reason, param_hint="--webhook-service")

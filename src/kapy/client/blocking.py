@@ -20,9 +20,9 @@ import msgspec
 
 from kapy import __version__
 from kapy._aio.clock import system_clock
-from kapy._aio.straight import run as run
+from kapy._aio.without_event_loop import run_without_loop as run_without_loop
 from kapy.client.credentials import tls_context
-from kapy.client.exec_plugin import Credential, executed
+from kapy.client.exec_plugin import Credential, run_plugin
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.proxies import proxy_for
 from kapy.kube import Document
@@ -32,33 +32,33 @@ from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 ATTEMPTS: Final = 5
-LONGEST_WAIT: Final = 10  # seconds of Retry-After that a person is kept waiting
+MAX_RETRY_AFTER: Final = 10  # seconds of Retry-After that a person is kept waiting
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
-class Blocking:
+class BlockingApiTransport:
     """A connection to one server as one user; call `close` at the end. largest: maximum bytes of an
     answer."""
 
     over_network = True
 
     def __init__(
-        self, access: Kubeconfig, *, timeout: float = TIMEOUT, largest: int | None = None
+        self, access: Kubeconfig, *, timeout: float = TIMEOUT, max_bytes: int | None = None
     ) -> None:
         parts = urlsplit(access.server)
         self.host = parts.netloc
         self._prefix = parts.path
-        self._largest = largest
-        shown = Credential(access.token, access.client_certificate, access.client_key)
+        self._largest = max_bytes
+        credential = Credential(access.token, access.client_certificate, access.client_key)
         if access.exec is not None:
-            shown = executed(access.exec)
-        self._shown = shown
+            credential = run_plugin(access.exec)
+        self._shown = credential
         self._headers = [("accept", "application/json"), ("user-agent", f"kapy/{__version__}")]
-        self._headers += [*access.impersonate, *_authorization(shown, access)]
-        context = tls_context(access, shown)
+        self._headers += [*access.impersonate, *_authorization(credential, access)]
+        context = tls_context(access, credential)
         name = parts.hostname or ""
         if isinstance(context, ssl.SSLContext):
-            self._connection: http.client.HTTPConnection = _Named(
+            self._connection: http.client.HTTPConnection = _NamedConnection(
                 name,
                 parts.port,
                 timeout=timeout,
@@ -73,9 +73,9 @@ class Blocking:
     def _tunnel(self, proxy: str, name: str, port: int | None) -> None:
         """Connect to the server through a proxy. Raises KubeconfigError."""
         if proxy.startswith("socks"):
-            from kapy.client.socks import dialled  # which imports what commands do without
+            from kapy.client.socks import socket_factory  # which imports what commands do without
 
-            self._connection._create_connection = dialled(proxy)  # type: ignore[attr-defined]
+            self._connection._create_connection = socket_factory(proxy)  # type: ignore[attr-defined]
             return
         way = urlsplit(proxy)
         if way.scheme != "http" or not isinstance(self._connection, http.client.HTTPSConnection):
@@ -102,13 +102,13 @@ class Blocking:
             if reply.status != 429 or not wait.isdigit():
                 break
             # There is nobody else to keep waiting.
-            time.sleep(min(int(wait), LONGEST_WAIT))  # noqa: ASYNC251
-        return self._explained(reply) if reply.status == Unauthorized.code else reply
+            time.sleep(min(int(wait), MAX_RETRY_AFTER))  # noqa: ASYNC251
+        return self._explain_refusal(reply) if reply.status == Unauthorized.code else reply
 
-    def _explained(self, reply: Reply) -> Reply:
+    def _explain_refusal(self, reply: Reply) -> Reply:
         from kapy.client.expiry import Expiry  # most answers are no refusals
 
-        return Expiry(self._shown).explained(reply, system_clock())
+        return Expiry(self._shown).explain_refusal(reply, system_clock())
 
     def _answer(self, request: Request, address: str, body: bytes | None) -> Reply:
         try:
@@ -121,8 +121,8 @@ class Blocking:
         if self._largest is not None and len(content) > self._largest:
             self._connection.close()
             raise Unreachable(f"the answer is larger than {self._largest} bytes")
-        told = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, _decoded(content, told), told)
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, _decode(content, headers), headers)
 
     def _send(self, request: Request, address: str, body: bytes | None) -> None:
         """Send a request without `request` of http.client, which takes no header twice."""
@@ -142,7 +142,7 @@ class Blocking:
         self._connection.close()
 
 
-class _Named(http.client.HTTPSConnection):
+class _NamedConnection(http.client.HTTPSConnection):
     """A connection to a server whose certificate may have another name than its address."""
 
     def __init__(self, *arguments: Any, server_name: str, **more: Any) -> None:
@@ -155,14 +155,14 @@ class _Named(http.client.HTTPSConnection):
         self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
 
 
-def _authorization(shown: Credential, access: Kubeconfig) -> Iterator[tuple[str, str]]:
-    if shown.token:
-        yield "authorization", f"Bearer {shown.token}"
+def _authorization(credential: Credential, access: Kubeconfig) -> Iterator[tuple[str, str]]:
+    if credential.token:
+        yield "authorization", f"Bearer {credential.token}"
     elif access.basic:
         yield "authorization", f"Basic {access.basic}"
 
 
-def _decoded(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
+def _decode(content: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
             found = decoded(content)

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kapy.client.reply import document_of, failure_of
-from kapy.client.sound import check_list, nonsense
+from kapy.client.response_validation import check_list, invalid_answer
 from kapy.client.stream import Event as Event
 from kapy.client.stream import EventStream
-from kapy.client.turns import Turns
+from kapy.client.write_locks import WriteLocks
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, Expired, ServerError, TooManyRequests
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Request, Transport
@@ -34,17 +34,17 @@ Observer = Callable[[Resource, Document], None]
 metadata with a `deletionTimestamp`, no finalizers and (if the server returned only a Status) no
 resourceVersion."""
 
-Newest = Callable[[Resource, Key], Document | None]
+CachedReader = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
 PAGE: Final = 500
-MOST_PAGES: Final = 2_000
+MAX_PAGES: Final = 2_000
 """The maximum number of pages of one list: a million objects. A server that sends more is
 broken."""
 _METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 """The Accept header that requests only metadata (PartialObjectMetadata), if the server supports
 it."""
-LONGEST_WAIT: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
+MAX_RETRY_AFTER: Final = 60.0  # seconds of Retry-After that a caller is kept waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Client:
         self.transport = transport
         self.field_manager = field_manager
         self.observe = observe
-        self.newest: Newest | None = None
-        self.turns = Turns()
+        self.newest: CachedReader | None = None
+        self.turns = WriteLocks()
         self._write_query = {"fieldManager": field_manager}
 
     @overload
@@ -232,9 +232,11 @@ class Client:
         path = resource.path(key.namespace, key.name)
         answer = await self._send(Request("DELETE", path, {}, _JSON, options))
         if self.observe is not None:
-            told = answer if answer.get("kind") != "Status" else _gone(key, answer)
-            if told is not None:
-                self.observe(resource, told)
+            delete_options = (
+                answer if answer.get("kind") != "Status" else _deleted_object(key, answer)
+            )
+            if delete_options is not None:
+                self.observe(resource, delete_options)
 
     def watch(
         self,
@@ -319,8 +321,8 @@ class Client:
             if not token:
                 return items, version
             pages += 1
-            if pages > MOST_PAGES or token == page.get("continue") or not isinstance(token, str):
-                raise nonsense("its pages have no end")
+            if pages > MAX_PAGES or token == page.get("continue") or not isinstance(token, str):
+                raise invalid_answer("its pages have no end")
             page = {**query, "limit": str(PAGE), "continue": token}
 
     async def _send(self, request: Request) -> Document:
@@ -330,7 +332,7 @@ class Client:
                 body = reply.body
                 return body if isinstance(body, dict) else document_of(reply)
             error = failure_of(reply)
-            wait = _safe_to_repeat(request, error)
+            wait = _retry_delay(request, error)
             if wait is None:
                 raise error
             from asyncio import sleep  # a short command has no other use for asyncio
@@ -384,7 +386,7 @@ def _page(answer: Document) -> tuple[Sequence[Document], str]:
     return check_list(answer), answer["metadata"]["resourceVersion"]
 
 
-def _gone(key: Key, answer: Document) -> Document | None:
+def _deleted_object(key: Key, answer: Document) -> Document | None:
     """The object that an observer receives for a deletion whose answer is only a Status."""
     uid = (answer.get("details") or {}).get("uid")
     if not uid:
@@ -393,9 +395,9 @@ def _gone(key: Key, answer: Document) -> Document | None:
     return {"metadata": metadata | ({"namespace": key.namespace} if key.namespace else {})}
 
 
-def _safe_to_repeat(request: Request, error: ApiError) -> float | None:
+def _retry_delay(request: Request, error: ApiError) -> float | None:
     """Seconds after which the request can be repeated without executing it twice."""
-    if error.retry_after is None or error.retry_after > LONGEST_WAIT:
+    if error.retry_after is None or error.retry_after > MAX_RETRY_AFTER:
         return None
     if isinstance(error, TooManyRequests):
         return error.retry_after

@@ -17,7 +17,7 @@ from kapy.client.exec_plugin import Credential
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 
 
-def tls_context(access: Kubeconfig, shown: Credential | None = None) -> ssl.SSLContext | bool:
+def tls_context(access: Kubeconfig, credential: Credential | None = None) -> ssl.SSLContext | bool:
     """The TLS context for a server: its CA and the client certificate; True for plain HTTP.
 
     shown: the credential to present, if it is not the kubeconfig's own. Raises KubeconfigError if a
@@ -26,12 +26,12 @@ def tls_context(access: Kubeconfig, shown: Credential | None = None) -> ssl.SSLC
     if access.server.startswith("http://"):
         return True
     certificate, key = access.client_certificate, access.client_key
-    if shown is not None:
-        certificate, key = shown.certificate, shown.key
+    if credential is not None:
+        certificate, key = credential.certificate, credential.key
     try:
-        context = _trusting(access)
+        context = _trust_context(access)
         if certificate:
-            with _file_of(certificate + b"\n" + key) as path:
+            with _temporary_file(certificate + b"\n" + key) as path:
                 context.load_cert_chain(path)
     except (ssl.SSLError, ValueError):
         # The error's text says which library call failed and nothing that would help.
@@ -42,7 +42,7 @@ def tls_context(access: Kubeconfig, shown: Credential | None = None) -> ssl.SSLC
     return context
 
 
-def _trusting(access: Kubeconfig) -> ssl.SSLContext:
+def _trust_context(access: Kubeconfig) -> ssl.SSLContext:
     authority = access.certificate_authority.decode("ascii", "replace") or None
     context = ssl.create_default_context(cadata=authority)
     # Python 3.13 rejects CAs that older tools made without a key identifier; Go does not.
@@ -55,7 +55,7 @@ def _trusting(access: Kubeconfig) -> ssl.SSLContext:
 
 
 @contextmanager
-def _file_of(pem: bytes) -> Iterator[str]:
+def _temporary_file(pem: bytes) -> Iterator[str]:
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("client", os.MFD_CLOEXEC)
         try:

@@ -23,7 +23,7 @@ GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 INFO: Final = "KUBERNETES_EXEC_INFO"
 EXTENSION: Final = f"{GROUP}/exec"
-PATIENCE: Final = 60.0  # seconds that the program may take
+TIMEOUT: Final = 60.0  # seconds that the program may take
 
 
 class NoCredentials(Unreachable):
@@ -36,7 +36,7 @@ class Credential(NamedTuple):
     token: str = ""
     certificate: bytes = b""
     key: bytes = b""
-    until: datetime | None = None
+    expires: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class ExecPlugin:
     hint: str = ""
 
 
-def plugin_of(asked: Document, cluster: Document) -> ExecPlugin:
+def plugin_of(exec_config: Document, cluster: Document) -> ExecPlugin:
     """The exec plugin of a kubeconfig's user, for a cluster. Raises ValueError with the problem."""
-    version = str(asked.get("apiVersion") or "")
-    command = str(asked.get("command") or "")
+    version = str(exec_config.get("apiVersion") or "")
+    command = str(exec_config.get("command") or "")
     if version not in VERSIONS:
         raise ValueError(f"apiVersion is {version!r}; it can be {' or '.join(VERSIONS)}")
     if not command:
         raise ValueError("names no command")
-    if asked.get("interactiveMode") == "Always":
+    if exec_config.get("interactiveMode") == "Always":
         raise ValueError(
             "interactiveMode is Always, and nobody is there to be asked; a kubeconfig for programs "
             "has a user that needs no terminal"
@@ -68,25 +68,25 @@ def plugin_of(asked: Document, cluster: Document) -> ExecPlugin:
     return ExecPlugin(
         api_version=version,
         command=command,
-        arguments=tuple(str(one) for one in asked.get("args") or ()),
-        environment={str(one["name"]): str(one["value"]) for one in asked.get("env") or ()},
-        cluster=_told_of(cluster) if asked.get("provideClusterInfo") is True else None,
-        hint=str(asked.get("installHint") or ""),
+        arguments=tuple(str(one) for one in exec_config.get("args") or ()),
+        environment={str(one["name"]): str(one["value"]) for one in exec_config.get("env") or ()},
+        cluster=_cluster_info(cluster) if exec_config.get("provideClusterInfo") is True else None,
+        hint=str(exec_config.get("installHint") or ""),
     )
 
 
-def _told_of(cluster: Document) -> Document:
+def _cluster_info(cluster: Document) -> Document:
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
-    told = {name: cluster[name] for name in names if cluster.get(name)}
+    info = {name: cluster[name] for name in names if cluster.get(name)}
     if authority := cluster.get("certificate-authority-data"):
-        told["certificate-authority-data"] = authority
+        info["certificate-authority-data"] = authority
     for extension in cluster.get("extensions") or ():
         if extension.get("name") == EXTENSION:
-            told["config"] = extension.get("extension")
-    return told
+            info["config"] = extension.get("extension")
+    return info
 
 
-def executed(plugin: ExecPlugin) -> Credential:
+def run_plugin(plugin: ExecPlugin) -> Credential:
     """Run the plugin; returns its credential. Raises NoCredentials."""
     import subprocess  # most kubeconfigs name no program
 
@@ -101,17 +101,19 @@ def executed(plugin: ExecPlugin) -> Credential:
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _no(plugin, f"it did not end within {PATIENCE:g} seconds") from None
+        raise _plugin_error(plugin, f"it did not end within {TIMEOUT:g} seconds") from None
     except OSError as error:
         hint = f" ({plugin.hint.strip()})" if plugin.hint else ""
-        raise _no(plugin, f"{error.strerror or error}{hint}") from None
+        raise _plugin_error(plugin, f"{error.strerror or error}{hint}") from None
     if ended.returncode:
         said = ended.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise _no(plugin, f"it ended with {ended.returncode}: {said or 'it said nothing'}")
+        raise _plugin_error(
+            plugin, f"it ended with {ended.returncode}: {said or 'it said nothing'}"
+        )
     return _read(plugin, ended.stdout)
 
 
@@ -125,15 +127,19 @@ def _read(plugin: ExecPlugin, answer: bytes) -> Credential:
         ends = status.get("expirationTimestamp")
         until = None if not ends else datetime.fromisoformat(ends)
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise _no(plugin, "it did not print an ExecCredential") from None
+        raise _plugin_error(plugin, "it did not print an ExecCredential") from None
     if version != plugin.api_version:
-        raise _no(plugin, f"it answered in version {version}, not {plugin.api_version}")
+        raise _plugin_error(plugin, f"it answered in version {version}, not {plugin.api_version}")
     if bool(certificate) is not bool(key):
-        raise _no(plugin, "it gave a certificate without its key, or a key without a certificate")
+        raise _plugin_error(
+            plugin, "it gave a certificate without its key, or a key without a certificate"
+        )
     if not token and not certificate:
-        raise _no(plugin, "it gave neither a token nor a certificate")
+        raise _plugin_error(plugin, "it gave neither a token nor a certificate")
     return Credential(token, certificate, key, until)
 
 
-def _no(plugin: ExecPlugin, why: str) -> NoCredentials:
-    return NoCredentials(f"no credentials from {plugin.command}, which the kubeconfig names: {why}")
+def _plugin_error(plugin: ExecPlugin, reason: str) -> NoCredentials:
+    return NoCredentials(
+        f"no credentials from {plugin.command}, which the kubeconfig names: {reason}"
+    )

@@ -21,42 +21,42 @@ from kapy.kube.http import Reply
 class Expiry:
     """The expiry times of one credential, read on demand."""
 
-    def __init__(self, shown: Credential) -> None:
-        self._shown = shown
+    def __init__(self, credential: Credential) -> None:
+        self._shown = credential
         self._ends: dict[str, datetime] | None = None
 
-    def ended(self, now: datetime) -> str:
+    def expired_part(self, now: datetime) -> str:
         """The part that has expired, and when; "" if none is known to have."""
         if self._ends is None:
-            self._ends = _ends_of(self._shown)
+            self._ends = _expiry_times(self._shown)
         gone = (f"{what} ended at {end:%F %T} UTC" for what, end in self._ends.items() if end < now)
         return " and ".join(gone)
 
-    def explained(self, reply: Reply, now: datetime) -> Reply:
+    def explain_refusal(self, reply: Reply, now: datetime) -> Reply:
         """The refusal, with a note about an expired credential."""
-        why = self.ended(now)
-        if not why:
+        reason = self.expired_part(now)
+        if not reason:
             return reply
-        told = f"{failure_of(reply).message}: {why}; renew it"
+        told = f"{failure_of(reply).message}: {reason}; renew it"
         return Reply(reply.status, Unauthorized(told).status(), reply.headers)
 
 
-def _ends_of(shown: Credential) -> dict[str, datetime]:
+def _expiry_times(credential: Credential) -> dict[str, datetime]:
     found: dict[str, datetime | None] = {
-        "the client certificate": _end_of_certificate(shown.certificate),
-        "the token": _end_of_token(shown.token),
+        "the client certificate": _certificate_expiry(credential.certificate),
+        "the token": _token_expiry(credential.token),
     }
     return {what: end for what, end in found.items() if end is not None}
 
 
-def _end_of_certificate(pem: bytes) -> datetime | None:
+def _certificate_expiry(pem: bytes) -> datetime | None:
     try:
         return pki.facts(pem).not_after if pem else None
     except pki.InvalidPem:
         return None
 
 
-def _end_of_token(token: str) -> datetime | None:
+def _token_expiry(token: str) -> datetime | None:
     """The expiry of a JWT, such as a service account's token; other tokens do not reveal theirs."""
     parts = token.split(".")
     if len(parts) != 3:

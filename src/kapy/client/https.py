@@ -23,19 +23,19 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from kapy import __version__
-from kapy._aio.bounded import gathered
 from kapy._aio.clock import Clock, system_clock
+from kapy._aio.limited_read import read_limited
 from kapy.client import socks
-from kapy.client.concatenated import Concatenated
 from kapy.client.credentials import tls_context
 from kapy.client.exec_plugin import Credential, NoCredentials
 from kapy.client.expiry import Expiry
+from kapy.client.json_stream import JsonStream
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.client.lines import Lines
-from kapy.client.no_answer import NO_ANSWER, why_no_answer
+from kapy.client.no_answer import NO_ANSWER, describe_failure
+from kapy.client.probe_connection import ProbeConnection
 from kapy.client.proxies import proxy_for
-from kapy.client.pulse import Pulse
-from kapy.client.renewal import Renewal, renewal, shown
+from kapy.client.renewal import Renewal, renewal, static_credential
 from kapy.kube import Document
 from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.foreign_json import BadJson, decoded, in_pieces
@@ -43,23 +43,25 @@ from kapy.kube.http import Reply, Request
 
 TIMEOUT: Final = 30.0
 CONNECT_TIMEOUT: Final = 10.0
-IDLE: Final = 20.0  # seconds; a rush leaves several connections to each of a thousand clusters
-GRACE: Final = 30.0  # seconds that a watch may outlive the end that it asked for
+IDLE_SECONDS: Final = (
+    20.0  # seconds; a rush leaves several connections to each of a thousand clusters
+)
+GRACE_SECONDS: Final = 30.0  # seconds that a watch may outlive the end that it asked for
 _ENDS: Final = (
     aiohttp.ClientPayloadError,
     aiohttp.ServerDisconnectedError,
     ConnectionResetError,
 )
-LARGEST_ANSWER: Final = 256 << 20
+MAX_RESPONSE_BYTES: Final = 256 << 20
 """Maximum bytes of an answer: a page of the largest objects. Workload clusters have a lower
 limit."""
-LARGEST_EVENT: Final = 4 << 20
+MAX_EVENT_BYTES: Final = 4 << 20
 """Maximum bytes of an event: etcd stores objects of at most 1.5 MB."""
 _PLAIN: Final = "/:@!$&'()*+,;=~"
 _LONG: Final = 1 << 20
 
 
-class Https:
+class ApiTransport:
     """A connection pool to one server as one user; use it from one event loop, and `aclose` it.
 
     Credentials that expire are read again in time, and once more if the server refuses them; then
@@ -74,7 +76,7 @@ class Https:
         access: Kubeconfig,
         *,
         timeout: float = TIMEOUT,
-        most: int = LARGEST_ANSWER,
+        max_bytes: int = MAX_RESPONSE_BYTES,
         random: Random | None = None,
         clock: Clock = system_clock,
         environ: Mapping[str, str] = os.environ,
@@ -85,18 +87,20 @@ class Https:
         self._renewal = renewal(access, clock)
         self._renewing: asyncio.Lock | None = None
         self._reading: asyncio.Future[Credential] | None = None
-        self._shown = shown(access) if self._renewal is None else self._renewal.credential
+        self._shown = (
+            static_credential(access) if self._renewal is None else self._renewal.credential
+        )
         self._expiry = Expiry(self._shown)
         self._tls = tls_context(access)
         self._name = access.tls_server_name or None
         proxy = access.proxy or proxy_for(access.server, environ)
-        self._socks = socks.way(proxy) if proxy.startswith(socks.SCHEMES) else None
+        self._socks = socks.proxy_of(proxy) if proxy.startswith(socks.SCHEMES) else None
         self._proxy = None if self._socks is not None else proxy or None
         self._timeout = timeout
-        self._most = most
+        self._most = max_bytes
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
-        self._pulse: Pulse | None = None
+        self._pulse: ProbeConnection | None = None
         self._headers = CIMultiDict(access.impersonate)
         self._headers.update({"accept": "application/json", "user-agent": f"kapy/{__version__}"})
         self._authorize()
@@ -111,28 +115,28 @@ class Https:
         if renewal is not None and (renewal.is_due or self._reading is not None):
             await self._renew()
         used = self._shown
-        reply = await self._asked(request)
+        reply = await self._send_once(request)
         if reply.status != Unauthorized.code:
             return reply
-        if renewal is not None and await self._renewed(used):
-            reply = await self._asked(request)
-        return reply if reply.status < 400 else self._expiry.explained(reply, self._clock())
+        if renewal is not None and await self._has_new_credential(used):
+            reply = await self._send_once(request)
+        return reply if reply.status < 400 else self._expiry.explain_refusal(reply, self._clock())
 
-    async def _asked(self, request: Request) -> Reply:
+    async def _send_once(self, request: Request) -> Reply:
         query = request.query
         streams = query.get("watch") == "true" or query.get("follow") == "true"
         timeout = aiohttp.ClientTimeout(self._timeout, sock_connect=CONNECT_TIMEOUT)
         if streams:
-            query = self._with_end(query)
-            longest = float(query["timeoutSeconds"]) + GRACE
-            timeout = aiohttp.ClientTimeout(longest, sock_connect=CONNECT_TIMEOUT)
+            query = self._with_watch_timeout(query)
+            max_timeout = float(query["timeoutSeconds"]) + GRACE_SECONDS
+            timeout = aiohttp.ClientTimeout(max_timeout, sock_connect=CONNECT_TIMEOUT)
         headers = self._headers.copy()
         headers.update(request.headers)
         try:
-            response = await self._opened().request(
+            response = await self._open_session().request(
                 request.method,
                 self._url(request.path, query),
-                data=_encoded(request.body),
+                data=_encode(request.body),
                 headers=headers,
                 timeout=timeout,
                 server_hostname=self._name,
@@ -142,11 +146,11 @@ class Https:
             if streams and response.status < 400:
                 return self._stream(response)
             async with response:
-                raw = await gathered(response.content.iter_any(), self._most)
+                raw = await read_limited(response.content.iter_any(), self._most)
             told = _lower(response.headers)
-            return Reply(response.status, await _unhurried(raw, told), told)
+            return Reply(response.status, await _decode_yielding(raw, told), told)
         except NO_ANSWER as error:
-            _no_answer(self.host, error, self._expiry.ended(self._clock()))
+            _raise_unreachable(self.host, error, self._expiry.expired_part(self._clock()))
         except RuntimeError as error:  # the session was closed meanwhile: another one is there
             if "closed" not in str(error):
                 raise
@@ -161,15 +165,17 @@ class Https:
         if unusual or not isinstance(self._tls, ssl.SSLContext):
             return await self(request)
         if self._pulse is None:
-            self._pulse = Pulse(self._base, self._tls, self._name, self._headers)
+            self._pulse = ProbeConnection(self._base, self._tls, self._name, self._headers)
         try:
-            status, kind, body = await self._pulse.ask(quote(request.path, safe=_PLAIN))
+            status, kind, body = await self._pulse.probe(quote(request.path, safe=_PLAIN))
         except NO_ANSWER as error:
-            _no_answer(self.host, error, self._expiry.ended(self._clock()))
+            _raise_unreachable(self.host, error, self._expiry.expired_part(self._clock()))
         told = {"content-type": kind}
-        reply = Reply(status, _decoded(body, told), told)
+        reply = Reply(status, _decode(body, told), told)
         return (
-            reply if status != Unauthorized.code else self._expiry.explained(reply, self._clock())
+            reply
+            if status != Unauthorized.code
+            else self._expiry.explain_refusal(reply, self._clock())
         )
 
     async def aclose(self) -> None:
@@ -182,7 +188,7 @@ class Https:
             await session.close()
             await asyncio.sleep(0)  # the loop lets go of sockets in its next step
 
-    async def _renewed(self, refused: Credential) -> bool:
+    async def _has_new_credential(self, refused: Credential) -> bool:
         """Whether another credential than the refused one is available."""
         assert self._renewal is not None
         if self._renewal.may_read(refused):
@@ -199,9 +205,11 @@ class Https:
             wanted = renewal.is_due or (refused is not None and renewal.may_read(refused))
             if not wanted and self._reading is None:
                 return  # somebody else did it meanwhile
-            await self._show(renewal.read() if renewal.is_quick else await self._told(renewal))
+            await self._use_credential(
+                renewal.read() if renewal.is_quick else await self._plugin_credential(renewal)
+            )
 
-    async def _told(self, renewal: Renewal) -> Credential:
+    async def _plugin_credential(self, renewal: Renewal) -> Credential:
         """The plugin's credential. Concurrent callers share one run, and a caller that gives up
         does not cancel it."""
         if self._reading is None:
@@ -212,14 +220,14 @@ class Https:
             if self._reading.done():
                 self._reading = None
 
-    async def _show(self, found: Credential) -> None:
+    async def _use_credential(self, credential: Credential) -> None:
         """Use a credential from now on."""
-        before, self._shown, self._expiry = self._shown, found, Expiry(found)
+        before, self._shown, self._expiry = self._shown, credential, Expiry(credential)
         self._authorize()
-        if found[1:3] == before[1:3]:
+        if credential[1:3] == before[1:3]:
             return
         try:
-            self._tls = tls_context(self._access, found)
+            self._tls = tls_context(self._access, credential)
         except KubeconfigError as error:
             if self._access.exec is not None:
                 raise NoCredentials(str(error)) from None
@@ -233,13 +241,13 @@ class Https:
         elif self._access.basic:
             self._headers["authorization"] = f"Basic {self._access.basic}"
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": IDLE}
+            kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": IDLE_SECONDS}
             connector = (
                 aiohttp.TCPConnector(ssl=self._tls, **kept)
                 if self._socks is None
-                else socks.Through(self._socks, ssl=self._tls, **kept)
+                else socks.ProxyConnector(self._socks, ssl=self._tls, **kept)
             )
             self._session = aiohttp.ClientSession(
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar()
@@ -250,7 +258,7 @@ class Https:
         address = f"{self._base}{quote(path, safe=_PLAIN)}"
         return URL(f"{address}?{urlencode(query)}" if query else address, encoded=True)
 
-    def _with_end(self, query: Mapping[str, str]) -> Mapping[str, str]:
+    def _with_watch_timeout(self, query: Mapping[str, str]) -> Mapping[str, str]:
         """A watch that ends after 5 to 10 minutes, as in client-go: so a dead connection is
         noticed, and not all watches reconnect at the same time."""
         if "timeoutSeconds" in query:
@@ -275,8 +283,8 @@ class EventBody:
     def __init__(self, host: str, response: aiohttp.ClientResponse) -> None:
         self._host = host
         self._response = response
-        self._lines = Lines(LARGEST_EVENT)
-        self._spread: Concatenated | None = None
+        self._lines = Lines(MAX_EVENT_BYTES)
+        self._spread: JsonStream | None = None
 
     def __aiter__(self) -> AsyncIterator[Document]:
         return self
@@ -285,18 +293,18 @@ class EventBody:
         lines = self._lines
         try:
             if self._spread is not None:
-                return await self._next_of(self._spread)
+                return await self._next_event(self._spread)
             while (line := lines.next()) is None:
                 lines.feed(await self._chunk(lines))
             event = _event(line)
             if event is None:
-                self._spread = Concatenated(line + b"\n" + lines.drain(), LARGEST_EVENT)
-                return await self._next_of(self._spread)
+                self._spread = JsonStream(line + b"\n" + lines.drain(), MAX_EVENT_BYTES)
+                return await self._next_event(self._spread)
             return event
         except NO_ANSWER as error:
-            _no_answer(self._host, error)
+            _raise_unreachable(self._host, error)
 
-    async def _next_of(self, events: Concatenated) -> Document:
+    async def _next_event(self, events: JsonStream) -> Document:
         try:
             while (event := events.next()) is None:
                 events.feed(await self._chunk(events))
@@ -304,13 +312,13 @@ class EventBody:
             raise Unreachable(f"{self._host} sent an event that is not JSON: {error}") from None
         return event
 
-    async def _chunk(self, read: Lines | Concatenated) -> bytes:
+    async def _chunk(self, read: Lines | JsonStream) -> bytes:
         try:
             chunk = await self._response.content.readany()
         except _ENDS:
             chunk = b""
         if not chunk:
-            if read.rest:
+            if read.has_rest:
                 raise Unreachable(f"{self._host} ended the watch in the middle of an event")
             raise StopAsyncIteration
         return chunk
@@ -325,7 +333,7 @@ async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[
         async for chunk in response.content.iter_any():
             yield chunk
     except NO_ANSWER as error:
-        _no_answer(host, error)
+        _raise_unreachable(host, error)
     finally:
         _hang_up(response)
 
@@ -338,12 +346,12 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
     response.close()
 
 
-def _no_answer(host: str, error: BaseException, ended: str = "") -> NoReturn:
+def _raise_unreachable(host: str, error: BaseException, ended: str = "") -> NoReturn:
     besides = f" ({ended})" if ended else ""
-    raise Unreachable(f"cannot reach {host}: {why_no_answer(error)}{besides}") from error
+    raise Unreachable(f"cannot reach {host}: {describe_failure(error)}{besides}") from error
 
 
-def _encoded(body: Any) -> bytes | None:
+def _encode(body: Any) -> bytes | None:
     if body is None or isinstance(body, bytes):
         return body
     return msgspec.json.encode(body)
@@ -358,11 +366,11 @@ def _event(line: bytes) -> Document | None:
     return found if isinstance(found, dict) else None
 
 
-async def _unhurried(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
+async def _decode_yielding(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
     """Decode a body to a document, if it is one; a long list yields to the event loop in
     between."""
     if len(body) < _LONG or "json" not in headers.get("content-type", ""):
-        return _decoded(body, headers)
+        return _decode(body, headers)
     found: Any = None
     with suppress(BadJson):
         for found in in_pieces(body):  # noqa: B007 - the last one counts
@@ -370,7 +378,7 @@ async def _unhurried(body: bytes, headers: Mapping[str, str]) -> Document | byte
     return found if isinstance(found, dict) else body
 
 
-def _decoded(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
+def _decode(body: bytes, headers: Mapping[str, str]) -> Document | bytes:
     if "json" in headers.get("content-type", ""):
         with suppress(BadJson):
             found = decoded(body)

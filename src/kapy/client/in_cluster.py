@@ -12,7 +12,7 @@ from typing import Final
 
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 
-MOUNTED: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+SERVICE_ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _HOST, _PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 
@@ -21,7 +21,7 @@ def is_in_cluster(environ: Mapping[str, str]) -> bool:
     return bool(environ.get(_HOST) and environ.get(_PORT))
 
 
-def in_cluster(environ: Mapping[str, str], mounted: Path = MOUNTED) -> Kubeconfig:
+def in_cluster(environ: Mapping[str, str], mounted: Path = SERVICE_ACCOUNT_FOLDER) -> Kubeconfig:
     """The access of a Pod. Raises KubeconfigError."""
     host, port = environ[_HOST], environ[_PORT]
     try:

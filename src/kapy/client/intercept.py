@@ -47,7 +47,7 @@ NO_ANSWER = 0
 """Counted in place of a status code if no answer came."""
 
 
-class Counted(Interceptor):
+class RequestCounter(Interceptor):
     """Counts requests by HTTP method ("WATCH" for a watch) and status code, in `counts`."""
 
     __slots__ = ("counts",)

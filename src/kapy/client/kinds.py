@@ -45,10 +45,10 @@ class Kinds:
         """The resources of a group version; none when it is not served."""
         found = self._served.get(api_version)
         if found is None:
-            found = self._served[api_version] = await self._asked(api_version)
+            found = self._served[api_version] = await self._discover(api_version)
         return found
 
-    async def _asked(self, api_version: str) -> Sequence[Resource]:
+    async def _discover(self, api_version: str) -> Sequence[Resource]:
         group, version = split_api_version(api_version)
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         try:

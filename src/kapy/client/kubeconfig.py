@@ -26,7 +26,7 @@ from kapy.kube.yaml import YamlError, load
 PROXIES: Final = ("http://", "https://", "socks5://", "socks5h://")
 
 
-LARGEST: Final = 1 << 16
+MAX_CHARACTERS: Final = 1 << 16
 """Maximum characters of a kubeconfig that does not come from a file: several times the usual
 size."""
 
@@ -69,8 +69,8 @@ def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> K
     The text may be untrusted: references to files are refused, and its length is limited, because
     parsing YAML is slow.
     """
-    if len(text) > LARGEST:
-        raise KubeconfigError(f"{source}: is larger than {LARGEST} bytes")
+    if len(text) > MAX_CHARACTERS:
+        raise KubeconfigError(f"{source}: is larger than {MAX_CHARACTERS} bytes")
     return access(document_of(text, source), source=source, context=context)
 
 
@@ -111,11 +111,11 @@ def access(
             f"{source}: no context is given and none is current; name one with "
             "--kubeconfig-context, or choose one with `kubectl config use-context`"
         )
-    chosen = _named(document, "contexts", name, source)
-    cluster = _named(document, "clusters", str(chosen.get("cluster", "")), source)
+    chosen = _named_entry(document, "contexts", name, source)
+    cluster = _named_entry(document, "clusters", str(chosen.get("cluster", "")), source)
     user: Document = {}
     if chosen.get("user"):
-        user = _named(document, "users", str(chosen["user"]), source)
+        user = _named_entry(document, "users", str(chosen["user"]), source)
     if user.get("auth-provider"):
         raise KubeconfigError(
             f"{source}: credentials of the form 'auth-provider' are not supported, as client-go "
@@ -142,7 +142,7 @@ def access(
         client_certificate_file=files.name_of(user, "client-certificate"),
         client_key_file=files.name_of(user, "client-key"),
         basic=_basic(user),
-        impersonate=_impersonating(user, source),
+        impersonate=_parse_impersonation(user, source),
         exec=None if exclusive else _plugin(user, cluster, files),
     )
 
@@ -150,10 +150,10 @@ def access(
 def _basic(user: Document) -> str:
     if not user.get("username"):
         return ""
-    return _encoded(f"{user['username']}:{user.get('password') or ''}".encode())
+    return _encode(f"{user['username']}:{user.get('password') or ''}".encode())
 
 
-def _impersonated(user: Document) -> Iterator[tuple[str, str]]:
+def _impersonation_headers(user: Document) -> Iterator[tuple[str, str]]:
     """The impersonation headers, as for kubectl's `--as`."""
     for name, header in (("as", "Impersonate-User"), ("as-uid", "Impersonate-Uid")):
         if user.get(name):
@@ -165,9 +165,9 @@ def _impersonated(user: Document) -> Iterator[tuple[str, str]]:
             yield f"Impersonate-Extra-{quote(str(key), safe='')}", str(value)
 
 
-def _impersonating(user: Document, source: str) -> tuple[tuple[str, str], ...]:
+def _parse_impersonation(user: Document, source: str) -> tuple[tuple[str, str], ...]:
     try:
-        return tuple(_impersonated(user))
+        return tuple(_impersonation_headers(user))
     except (TypeError, AttributeError):
         raise KubeconfigError(
             f"{source}: as-groups must be a list, and as-user-extra a map of lists"
@@ -183,7 +183,7 @@ def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | No
         raise KubeconfigError(f"{files.source}: exec names a program; only a file's kubeconfig may")
     try:
         authority = files.bytes_of(cluster, "certificate-authority")
-        data = {"certificate-authority-data": _encoded(authority)} if authority else {}
+        data = {"certificate-authority-data": _encode(authority)} if authority else {}
         return plugin_of(asked, {**cluster, **data})
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise KubeconfigError(f"{files.source}: exec: {error}") from None
@@ -238,7 +238,7 @@ class _Files:
             raise KubeconfigError(f"{self.source}: {name}: cannot read {path}: {reason}") from None
 
 
-def merged(documents: Sequence[Document]) -> Document:
+def merge(documents: Sequence[Document]) -> Document:
     """Merge kubeconfigs as kubectl does: the first definition of a name counts."""
     result: Document = {"apiVersion": "v1", "kind": "Config"}
     for part in ("clusters", "contexts", "users"):
@@ -256,7 +256,7 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
     """`document` with cluster, user and context `name` (replaced where they are), made current."""
     cluster: Document = {"server": to.server}
     if to.certificate_authority:
-        cluster["certificate-authority-data"] = _encoded(to.certificate_authority)
+        cluster["certificate-authority-data"] = _encode(to.certificate_authority)
     if to.insecure:
         cluster["insecure-skip-tls-verify"] = True
     if to.tls_server_name:
@@ -265,8 +265,8 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
         cluster["proxy-url"] = to.proxy
     user: Document = {}
     if to.client_certificate:
-        user["client-certificate-data"] = _encoded(to.client_certificate)
-        user["client-key-data"] = _encoded(to.client_key)
+        user["client-certificate-data"] = _encode(to.client_certificate)
+        user["client-key-data"] = _encode(to.client_key)
     if to.token:
         user["token"] = to.token
     context = {"cluster": name, "user": name}
@@ -298,11 +298,11 @@ def _others(document: Document, part: str, name: str) -> list[Document]:
     return [entry for entry in document.get(part) or [] if entry.get("name") != name]
 
 
-def _encoded(pem: bytes) -> str:
+def _encode(pem: bytes) -> str:
     return base64.b64encode(pem).decode("ascii")
 
 
-def _named(document: Document, part: str, name: str, source: str) -> Document:
+def _named_entry(document: Document, part: str, name: str, source: str) -> Document:
     inner = part[:-1]
     for entry in document.get(part) or []:
         if isinstance(entry, dict) and entry.get("name") == name:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, access, document_of, merged
+from kapy.client.kubeconfig import Kubeconfig, KubeconfigError, access, document_of, merge
 from kapy.kube import Document
 from kapy.kube.yaml import dump
 
@@ -55,7 +55,7 @@ def load(candidates: list[Path], context: str = "") -> Kubeconfig:
             f"there is no kubeconfig at {source}; `kapy up` runs a management plane and "
             "writes one, --kubeconfig names another"
         )
-    return access(merged(documents), source=source, context=context, folder=Path("/"))
+    return access(merge(documents), source=source, context=context, folder=Path("/"))
 
 
 def edit(path: Path, change: Callable[[Document], Document]) -> None:
@@ -105,13 +105,13 @@ def _absolute(document: Document, folder: Path) -> Document:
     changed = dict(document)
     for part, (inner, fields) in names.items():
         changed[part] = [
-            {**entry, inner: _with_absolute(entry.get(inner) or {}, fields, folder)}
+            {**entry, inner: _with_absolute_paths(entry.get(inner) or {}, fields, folder)}
             for entry in document.get(part) or []
         ]
     return changed if document else document
 
 
-def _with_absolute(entry: Document, fields: tuple[str, ...], folder: Path) -> Document:
+def _with_absolute_paths(entry: Document, fields: tuple[str, ...], folder: Path) -> Document:
     found: Document = {
         name: str((folder / entry[name]).absolute()) for name in fields if entry.get(name)
     }

@@ -13,14 +13,14 @@ class Lines:
 
     __slots__ = ("_lines", "_most", "_rest", "_size")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self._lines: deque[bytes] = deque()
         self._rest: list[bytes] = []
-        self._most = most
+        self._most = max_bytes
         self._size = 0
 
     @property
-    def rest(self) -> bool:
+    def has_rest(self) -> bool:
         """Whether an incomplete line is buffered."""
         return bool(self._rest)
 

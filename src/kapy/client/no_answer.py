@@ -12,40 +12,40 @@ NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 """What is raised where none came."""
 
 _HUNG_UP: Final = "the other side hung up"
-_IN_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+_DESCRIPTIONS: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (TimeoutError, "no answer in time"),
     (aiohttp.ServerDisconnectedError, _HUNG_UP),
     (aiohttp.ClientPayloadError, f"{_HUNG_UP} in the middle of its answer"),
 )
 
 
-def why_no_answer(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """What kept an answer from coming, in a few words."""
-    for kind, words in _IN_WORDS:
+    for kind, words in _DESCRIPTIONS:
         if isinstance(error, kind):
             return words
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            return f"its certificate is not trusted: {_of_trusting(error.certificate_error)}"
+            return f"its certificate is not trusted: {_tls_failure(error.certificate_error)}"
         case aiohttp.ClientHttpProxyError():
             return f"its proxy answered {error.status} {error.message}"
         case aiohttp.ClientProxyConnectionError():
             return f"its proxy cannot be reached: {error.os_error.strerror or error.os_error}"
         case aiohttp.ClientConnectorError():
-            return _of_connecting(error.os_error)
+            return _connection_failure(error.os_error)
         case ssl.SSLCertVerificationError():
-            return f"its certificate is not trusted: {_of_trusting(error)}"
+            return f"its certificate is not trusted: {_tls_failure(error)}"
         case OSError() if not isinstance(error, aiohttp.ClientError):
-            return _of_connecting(error)
+            return _connection_failure(error)
     return str(error) or type(error).__name__
 
 
-def _of_trusting(error: Exception) -> str:
+def _tls_failure(error: Exception) -> str:
     said = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLError) else ""
     return str(said or error)
 
 
-def _of_connecting(error: OSError) -> str:
+def _connection_failure(error: OSError) -> str:
     said = error.strerror or str(error) or _HUNG_UP
     # asyncio tells the address again, and not what went wrong with it.
     return os.strerror(error.errno or 0) if said.startswith("Connect call failed") else said

@@ -15,16 +15,16 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     url = urlsplit(server)
     scheme, host = url.scheme, url.hostname or ""
     found = environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or ""
-    if not found or _is_here(host):
+    if not found or _is_this_machine(host):
         return ""
     port = url.port or (443 if scheme == "https" else 80)
     direct = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    if any(_names(one.strip().lower(), host, port) for one in direct.split(",") if one.strip()):
+    if any(_matches(one.strip().lower(), host, port) for one in direct.split(",") if one.strip()):
         return ""
     return found if "://" in found else f"http://{found}"
 
 
-def _is_here(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     if host == "localhost":
         return True
     from ipaddress import ip_address  # only who has a proxy asks
@@ -35,7 +35,7 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _names(pattern: str, host: str, port: int) -> bool:
+def _matches(pattern: str, host: str, port: int) -> bool:
     """Whether an entry of NO_PROXY matches a host."""
     if pattern == "*":
         return True

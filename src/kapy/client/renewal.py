@@ -11,14 +11,14 @@ from time import monotonic
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy.client.exec_plugin import Credential, executed
+from kapy.client.exec_plugin import Credential, run_plugin
 from kapy.client.kubeconfig import Kubeconfig
 
-FILE_LIFE: Final = 60.0
+FILE_REFRESH_SECONDS: Final = 60.0
 """Seconds before a credential file is read again, as in client-go: no event announces a new one."""
-EARLY: Final = 10.0
+EARLY_SECONDS: Final = 10.0
 """Seconds before its expiry from which a plugin's credential is not used: requests take a while."""
-REFUSED_AGAIN: Final = 5.0
+MIN_RETRY_SECONDS: Final = 5.0
 """Seconds for which a credential is kept that the server refused right after it was read."""
 
 
@@ -37,7 +37,7 @@ class Renewal:
         self._now = now
         self._read_at: float | None = None
         self._due: float | None = None
-        self.credential = shown(access)
+        self.credential = static_credential(access)
         if access.exec is None:
             self._keep(self.credential)
 
@@ -58,31 +58,31 @@ class Renewal:
         """
         if refused is not self.credential or self._read_at is None:
             return False
-        return self._now() - self._read_at >= REFUSED_AGAIN
+        return self._now() - self._read_at >= MIN_RETRY_SECONDS
 
     def read(self) -> Credential:
         """Read again. Raises NoCredentials; while files are missing, their last content is used."""
         plugin = self._access.exec
         if plugin is not None:
-            self._keep(executed(plugin))
+            self._keep(run_plugin(plugin))
         else:
-            self._keep(_of_files(self._access, self.credential))
+            self._keep(_read_files(self._access, self.credential))
         return self.credential
 
-    def _keep(self, found: Credential) -> None:
-        if found != self.credential:
-            self.credential = found
+    def _keep(self, credential: Credential) -> None:
+        if credential != self.credential:
+            self.credential = credential
         self._read_at = self._now()
         if self._access.exec is None:
-            self._due = self._read_at + FILE_LIFE
-        elif found.until is None:
+            self._due = self._read_at + FILE_REFRESH_SECONDS
+        elif credential.expires is None:
             self._due = None
         else:
-            left = (found.until - self._clock()).total_seconds() - EARLY
+            left = (credential.expires - self._clock()).total_seconds() - EARLY_SECONDS
             self._due = self._read_at + max(left, 1.0)
 
 
-def shown(access: Kubeconfig) -> Credential:
+def static_credential(access: Kubeconfig) -> Credential:
     """The credential in a kubeconfig itself."""
     return Credential(access.token, access.client_certificate, access.client_key)
 
@@ -93,16 +93,16 @@ def renewal(access: Kubeconfig, clock: Clock) -> Renewal | None:
     return Renewal(access, clock) if renewed else None
 
 
-def _of_files(access: Kubeconfig, before: Credential) -> Credential:
+def _read_files(access: Kubeconfig, before: Credential) -> Credential:
     def read(path: str, was: bytes) -> bytes:
-        return _file(path) or was if path else was
+        return _read_file(path) or was if path else was
 
     token = read(access.token_file, before.token.encode()).decode("utf-8", "replace").strip()
     certificate = read(access.client_certificate_file, before.certificate)
     return Credential(token, certificate, read(access.client_key_file, before.key))
 
 
-def _file(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError:

@@ -12,31 +12,31 @@ PATH: Final = "/version"
 _NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
-class Needed(NamedTuple):
+class MinimumVersion(NamedTuple):
     """The oldest supported version. why: the reason, in words that follow the version."""
 
     version: str
-    why: str = ""
+    reason: str = ""
 
 
-ANY: Final = Needed("")
+ANY: Final = MinimumVersion("")
 """No version check."""
-OLDEST: Final = Needed("v1.20.0")
-OLDEST_WITH_CLASSES: Final = Needed("v1.22.0", " with the feature gate ClusterTopology")
+OLDEST: Final = MinimumVersion("v1.20.0")
+OLDEST_WITH_CLASSES: Final = MinimumVersion("v1.22.0", " with the feature gate ClusterTopology")
 
 
-def too_old(told: Document, needed: Needed) -> str:
+def version_problem(version_info: Document, needed: MinimumVersion) -> str:
     """The reason for which a server's version is too old, "" if it is not.
 
     An unparsable version is not known to be too old; a pre-release counts as its release.
     """
-    found = str(told.get("gitVersion", ""))
+    found = str(version_info.get("gitVersion", ""))
     numbers = _numbers(found)
     if numbers is None or numbers >= (_numbers(needed.version) or numbers):
         return ""
     return (
         f"it is Kubernetes {found}, which is too old: {needed.version} or newer is "
-        f"needed{needed.why}; upgrade it"
+        f"needed{needed.reason}; upgrade it"
     )
 
 

@@ -31,9 +31,11 @@ async def connect(
     variables, those of the process by default. Raises KubeconfigError.
     """
     # aiohttp is imported by programs that connect, not by those that import this module.
-    from kapy.client.https import Https
+    from kapy.client.https import ApiTransport
 
-    transport = Https(access(kubeconfig, context, os.environ if environ is None else environ))
+    transport = ApiTransport(
+        access(kubeconfig, context, os.environ if environ is None else environ)
+    )
     try:
         yield Client(transport, field_manager=field_manager)
     finally:

@@ -17,7 +17,7 @@ from kapy.client.kubeconfig import KubeconfigError
 SCHEMES: Final = ("socks5://", "socks5h://")
 
 
-def way(proxy: str) -> Any:
+def proxy_of(proxy: str) -> Any:
     """The proxy of a URL. Raises KubeconfigError without python-socks."""
     try:
         from python_socks.async_.asyncio import Proxy
@@ -26,7 +26,7 @@ def way(proxy: str) -> Any:
     return Proxy.from_url(_plain(proxy), rdns=True)
 
 
-def dialled(proxy: str) -> Callable[..., socket.socket]:
+def socket_factory(proxy: str) -> Callable[..., socket.socket]:
     """A socket through the proxy, like `socket.create_connection`. Raises KubeconfigError without
     python-socks."""
     try:
@@ -39,17 +39,17 @@ def dialled(proxy: str) -> Callable[..., socket.socket]:
         try:
             return through.connect(*address, timeout=timeout)
         except Exception as error:
-            raise _lost(error) from None
+            raise _connection_error(error) from None
 
     return dial
 
 
-class Through(aiohttp.TCPConnector):
+class ProxyConnector(aiohttp.TCPConnector):
     """An aiohttp connector whose sockets are connected through a proxy. way: the proxy."""
 
-    def __init__(self, way: Any, **more: Any) -> None:
+    def __init__(self, proxy: Any, **more: Any) -> None:
         super().__init__(resolver=_Unresolved(), **more)
-        self._way = way
+        self._way = proxy
 
     async def _wrap_create_connection(self, *arguments: Any, **more: Any) -> Any:
         (host, port, *_), asked = more.pop("addr_infos")[0][4], more.pop("req")
@@ -58,7 +58,9 @@ class Through(aiohttp.TCPConnector):
         try:
             there = await self._way.connect(host, port, timeout=patience)
         except Exception as error:
-            raise aiohttp.ClientProxyConnectionError(asked.connection_key, _lost(error)) from None
+            raise aiohttp.ClientProxyConnectionError(
+                asked.connection_key, _connection_error(error)
+            ) from None
         return await self._loop.create_connection(*arguments, sock=there, **more)
 
 
@@ -87,7 +89,7 @@ def _plain(proxy: str) -> str:
     return proxy.replace("socks5h://", "socks5://", 1)
 
 
-def _lost(error: Exception) -> OSError:
+def _connection_error(error: Exception) -> OSError:
     return error if type(error) is OSError else ConnectionError(str(error))
 
 

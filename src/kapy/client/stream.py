@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from kapy.client.reply import failure_of
-from kapy.client.sound import check_object, code_of, nonsense
+from kapy.client.response_validation import check_object, code_of, invalid_answer
 from kapy.kube import Document
 from kapy.kube.errors import error_of
 from kapy.kube.http import Request, Transport
@@ -60,6 +60,6 @@ class EventStream:
         if kind == "ERROR" and isinstance(document, dict):
             raise error_of(code_of(document), document)
         if kind not in _TYPES:
-            raise nonsense(f"an event has the type {str(kind)[:20]!r}")
+            raise invalid_answer(f"an event has the type {str(kind)[:20]!r}")
         check_object(document)
         return Event(kind, document)

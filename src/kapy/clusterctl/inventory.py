@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from kapy.client.client import Client
-from kapy.client.server_version import OLDEST, too_old
+from kapy.client.server_version import OLDEST, version_problem
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION
 from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.provider import ProviderType, manifest_label
@@ -102,7 +102,7 @@ class Inventory:
 
     async def _check_kubernetes(self) -> None:
         answer = await self._ask(lambda: self._client.raw("GET", "/version"))
-        if too_old(answer, OLDEST):
+        if version_problem(answer, OLDEST):
             raise InventoryError(
                 f"unsupported management cluster server version: {answer['gitVersion']} - minimum "
                 f"required version is {OLDEST.version}"

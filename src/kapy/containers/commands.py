@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from aiodocker.execs import Exec
     from aiodocker.stream import Stream
 
-OUTPUT: Final = 64 << 10
+MAX_OUTPUT_BYTES: Final = 64 << 10
 """Bytes that are kept of each output of a command: the last ones."""
-PIECE: Final = 256 << 10
-ENDED: Final = 100
+CHUNK_BYTES: Final = 256 << 10
+POLL_ATTEMPTS: Final = 100
 """The poll interval for the end of a command whose output has ended."""
 
-HUNG_UP: Final = (ConnectionError, RuntimeError, AssertionError)
+HANGUP_ERRORS: Final = (ConnectionError, RuntimeError, AssertionError)
 """The exceptions of the library if input is written after the engine closed the connection."""
 
 _SCRIPT = 'n=$1; shift; head -c "$n" | { "$@"; code=$?; cat > /dev/null; exit $code; }'
@@ -37,8 +37,8 @@ does not end a command's connection while input is on its way.
 class Tail:
     """The last bytes of an output of any length. total: bytes of all of it."""
 
-    def __init__(self, most: int = OUTPUT) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int = MAX_OUTPUT_BYTES) -> None:
+        self._most = max_bytes
         self._kept = bytearray()
         self.total = 0
 
@@ -86,13 +86,13 @@ async def run_command(
                 feeding.cancel()
         except ExceptionGroup as several:  # of one: the other task is cancelled
             raise several.exceptions[0] from None
-    code = await ended(process, command[0])
+    code = await exit_code_of(process, command[0])
     return CommandResult(code, outputs[1].text(), outputs[2].text())
 
 
-async def ended(process: Exec, name: str) -> int:
+async def exit_code_of(process: Exec, name: str) -> int:
     """The exit code of a command whose outputs have ended. Raises EngineError."""
-    for _ in range(ENDED):
+    for _ in range(POLL_ATTEMPTS):
         found = await process.inspect()
         if not found["Running"]:
             return int(found["ExitCode"] or 0)
@@ -110,6 +110,6 @@ def _size(source: BinaryIO) -> int:
 
 async def _feed(stream: Stream, source: BinaryIO) -> None:
     # A command need not read all of its input. The pieces come from memory or the page cache.
-    with suppress(*HUNG_UP):
-        while piece := source.read(PIECE):
+    with suppress(*HANGUP_ERRORS):
+        while piece := source.read(CHUNK_BYTES):
             await stream.write_in(piece)

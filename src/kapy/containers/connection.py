@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 from kapy.containers.address import check_address, engine_address
 from kapy.containers.errors import (
-    NONSENSE,
+    INVALID_ANSWER_ERRORS,
     AnswerTooLarge,
     EngineError,
     EngineUnreachable,
     bad_certificates,
     pull_failed,
-    refused,
+    request_error,
     unreachable,
 )
 from kapy.containers.records import EngineInfo
@@ -63,14 +63,14 @@ class Connection:
             await library.close()
 
     @asynccontextmanager
-    async def asking(self, what: str, *, pulls: str = "") -> AsyncIterator[Docker]:
+    async def engine_call(self, operation: str, *, pulls: str = "") -> AsyncIterator[Docker]:
         """Convert failures of the requests in this block to our errors."""
         from aiodocker.exceptions import DockerContextError, DockerError
         from aiohttp import ClientError
         from aiohttp.http_exceptions import HttpProcessingError
 
         try:
-            yield self.opened()
+            yield self.open()
         except DockerContextError as error:
             raise EngineUnreachable(
                 f"the Docker context cannot be used: {error}; set DOCKER_HOST to the address of "
@@ -81,28 +81,30 @@ class Connection:
                 raise unreachable(self.address, error.__context__ or error) from None
             if pulls:
                 raise pull_failed(pulls, str(error.message)) from None
-            raise refused(what, error.status, str(error.message)) from None
+            raise request_error(operation, error.status, str(error.message)) from None
         except (ClientError, OSError, TimeoutError) as error:
             raise unreachable(self.address, error) from error
         except AnswerTooLarge as error:
-            raise EngineError(f"cannot {what}: the answer of {self.address} {error}") from error
-        except (*NONSENSE, HttpProcessingError) as error:
             raise EngineError(
-                f"cannot {what}: {self.address} answers with something that is no answer of a "
+                f"cannot {operation}: the answer of {self.address} {error}"
+            ) from error
+        except (*INVALID_ANSWER_ERRORS, HttpProcessingError) as error:
+            raise EngineError(
+                f"cannot {operation}: {self.address} answers with something that is no answer of a "
                 f"container engine ({type(error).__name__}): DOCKER_HOST has to name a Docker "
                 "Engine or Podman"
             ) from error
 
-    def opened(self) -> Docker:
+    def open(self) -> Docker:
         if self._library is None:
             from aiodocker.exceptions import DockerError
 
-            from kapy.containers.answers import opened_library
+            from kapy.containers.bounded_response import open_library
 
             if self._address is not None:
                 check_address(self._address, os.environ)
             try:
-                self._library = opened_library(self._address, _timeout())
+                self._library = open_library(self._address, _timeout())
             except (ImportError, DockerError) as error:
                 raise EngineUnreachable(
                     f"an engine over SSH ({self.address}) needs the package asyncssh: install it "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from kapy.containers.archive import NoFile, archive_of, first_file
 from kapy.containers.commands import Tail, run_command
 from kapy.containers.connection import Connection, stream_timeout
+from kapy.containers.cooperative_lines import yielding
 from kapy.containers.errors import (
     AnswerTooLarge,
     EngineError,
@@ -20,7 +21,7 @@ from kapy.containers.errors import (
     check_image_name,
 )
 from kapy.containers.events import follow_events
-from kapy.containers.pulling import PullProgress
+from kapy.containers.pull_progress import PullProgress
 from kapy.containers.records import (
     CommandResult,
     Container,
@@ -43,7 +44,6 @@ from kapy.containers.sessions import (
     run_session,
     run_with_whole_input,
 )
-from kapy.containers.turns import in_turns
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -69,7 +69,7 @@ class Engine(Connection):
     async def info(self) -> EngineInfo:
         """The engine's description; it is requested once."""
         if self._info is None:
-            async with self.asking("ask for the engine's state") as library:
+            async with self.engine_call("ask for the engine's state") as library:
                 found = await library.system.info()
                 self._info = engine_info_of(found, await library.version())
         return self._info
@@ -87,7 +87,7 @@ class Engine(Connection):
         filters: dict[str, list[str]] = {"label": wanted} if wanted else {}
         if name:
             filters["name"] = [name]
-        async with self.asking("list containers") as library:
+        async with self.engine_call("list containers") as library:
             found = await library.containers.list(all="true", filters=json.dumps(filters))
             containers = [listed_container_of(one._container) for one in found]
         return sorted(containers, key=lambda one: one.name)
@@ -95,25 +95,25 @@ class Engine(Connection):
     async def container(self, name: str) -> Container | None:
         """The container of that name or ID, None where there is none."""
         try:
-            async with self.asking(f"look at container {name}") as library:
+            async with self.engine_call(f"look at container {name}") as library:
                 return container_of(await library.containers.container(name).show())
         except NoSuchObject:
             return None
 
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
         """Create a container from the engine's own configuration; returns its ID."""
-        async with self.asking(f"create container {name}") as library:
+        async with self.engine_call(f"create container {name}") as library:
             made = await library.containers.create(dict(config), name=name)
             return str(made.id)
 
     async def start(self, name: str) -> None:
         """Start a container; no effect if it is running."""
-        async with self.asking(f"start container {name}") as library:
+        async with self.engine_call(f"start container {name}") as library:
             await library.containers.container(name).start()
 
     async def kill(self, name: str, signal: str = "SIGKILL") -> None:
         """Send a signal to the first process of a container."""
-        async with self.asking(f"send {signal} to container {name}") as library:
+        async with self.engine_call(f"send {signal} to container {name}") as library:
             await library.containers.container(name).kill(signal=signal)
 
     async def stop(self, name: str, seconds: float) -> None:
@@ -121,28 +121,28 @@ class Engine(Connection):
 
         No effect if it is not running.
         """
-        async with self.asking(f"stop container {name}") as library:
+        async with self.engine_call(f"stop container {name}") as library:
             await library.containers.container(name).stop(t=math.ceil(seconds))
 
     async def wait(self, name: str) -> int:
         """Wait for the end of a container; returns its exit code."""
-        async with self.asking(f"wait for container {name}") as library:
+        async with self.engine_call(f"wait for container {name}") as library:
             ended = await library.containers.container(name).wait()
             return int(ended["StatusCode"])
 
     async def memory(self, name: str) -> int:
         """Bytes of memory that a container uses, without the file cache; 0 where it is unknown."""
-        async with self.asking(f"ask for the memory of container {name}") as library:
+        async with self.engine_call(f"ask for the memory of container {name}") as library:
             (found,) = await library.containers.container(name).stats(stream=False)
-            told = found.get("memory_stats") or {}
-            cache = (told.get("stats") or {}).get("inactive_file") or 0
-            return max(int(told.get("usage") or 0) - int(cache), 0)
+            stats = found.get("memory_stats") or {}
+            cache = (stats.get("stats") or {}).get("inactive_file") or 0
+            return max(int(stats.get("usage") or 0) - int(cache), 0)
 
     async def remove(self, name: str) -> bool:
         """Remove a container and its volumes, even if it is running; False if it did not exist."""
         has_volume = (await self.info()).is_podman
         try:
-            async with self.asking(f"remove container {name}") as library:
+            async with self.engine_call(f"remove container {name}") as library:
                 await library.containers.container(name).delete(force=True, v=True)
         except NoSuchObject:
             return False
@@ -153,7 +153,7 @@ class Engine(Connection):
 
     async def _remove_volume(self, name: str) -> None:
         with suppress(NoSuchObject):
-            async with self.asking(f"remove volume {name}") as library:
+            async with self.engine_call(f"remove volume {name}") as library:
                 await library._query_json(f"volumes/{name}", method="DELETE", params={"force": "1"})
 
     async def put_files(self, name: str, files: Iterable[File]) -> None:
@@ -162,7 +162,7 @@ class Engine(Connection):
         A tmpfs is not supported: Docker writes below it. Use `run` with input for those.
         """
         content = archive_of(files)
-        async with self.asking(f"write files into container {name}") as library:
+        async with self.engine_call(f"write files into container {name}") as library:
             container = library.containers.container(name)
             await container.put_archive("/", content)  # type: ignore[no-untyped-call]
 
@@ -194,7 +194,7 @@ class Engine(Connection):
                 finally:
                     response.close()
 
-        return self._followed(f"read {path} of container {name}", read)
+        return self._follow(f"read {path} of container {name}", read)
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
         """The last lines of a container's output, up to 1 MiB."""
@@ -219,7 +219,7 @@ class Engine(Connection):
         rights than the container.
         """
         what = f"run {command[0]} in container {name}"
-        async with self.asking(what) as library:
+        async with self.engine_call(what) as library:
             container = library.containers.container(name)
             return await run_command(
                 container, command, stdin, environment or {}, privileged=privileged
@@ -231,7 +231,7 @@ class Engine(Connection):
         Over TLS the end of the input cannot be signalled during the command, so the input is read
         completely first, and the container needs a shell and `head`.
         """
-        async with self.asking(f"run {command[0]} in container {name}") as library:
+        async with self.engine_call(f"run {command[0]} in container {name}") as library:
             container = library.containers.container(name)
             if session.input is None or session.tty or not library.docker_host.startswith("https"):
                 return await run_session(container, command, session)
@@ -244,7 +244,7 @@ class Engine(Connection):
 
         The container needs a shell and `cat`.
         """
-        return self._followed(
+        return self._follow(
             f"run {command[0]} in container {name}",
             lambda library: follow_output(library.containers.container(name), command),
         )
@@ -265,21 +265,21 @@ class Engine(Connection):
         query = {"follow": follow, "tail": "all" if tail is None else str(tail), "since": since}
         if timestamps:
             query["timestamps"] = timestamps
-        return self._followed(
+        return self._follow(
             f"read the logs of container {name}", lambda library: read_logs(library, name, query)
         )
 
     @asynccontextmanager
-    async def _followed(
-        self, what: str, read: Callable[[Docker], AsyncGenerator[bytes, None]]
+    async def _follow(
+        self, operation: str, read: Callable[[Docker], AsyncGenerator[bytes, None]]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        async def followed() -> AsyncGenerator[bytes, None]:
+        async def stream() -> AsyncGenerator[bytes, None]:
             # Here, so that what the reader of the pieces raises is no failure of the engine.
-            async with self.asking(what) as library, aclosing(read(library)) as pieces:
+            async with self.engine_call(operation) as library, aclosing(read(library)) as pieces:
                 async for piece in pieces:
                     yield piece
 
-        async with aclosing(followed()) as pieces:
+        async with aclosing(stream()) as pieces:
             yield pieces
 
     # Images
@@ -291,7 +291,7 @@ class Engine(Connection):
     async def image(self, image: str) -> Image | None:
         """An image by its name, None if the engine does not have it."""
         try:
-            async with self.asking(f"look for image {image}") as library:
+            async with self.engine_call(f"look for image {image}") as library:
                 return image_of(await library.images.inspect(check_image_name(image)))
         except (NoSuchObject, ImageUnavailable):
             return None
@@ -320,21 +320,21 @@ class Engine(Connection):
         """Pull an image. progress: receives lines. login: `username` and `password` for the image's
         registry."""
         name = check_image_name(image)
-        told = PullProgress(image)
+        pull_progress = PullProgress(image)
         auth = None if login is None else dict(login)
-        async with self.asking(f"pull image {image}", pulls=image) as library:
-            async for item in in_turns(library.images.pull(name, auth=auth, stream=True)):
-                line = told.take(item)
+        async with self.engine_call(f"pull image {image}", pulls=image) as library:
+            async for item in yielding(library.images.pull(name, auth=auth, stream=True)):
+                line = pull_progress.update(item)
                 if line and progress is not None:
                     progress(line)
 
     async def load(self, archive: BinaryIO) -> None:
         """Load the images of an archive (`docker save`) into the engine."""
-        async with self.asking("load an image archive") as library:
-            async for _ in in_turns(library.images.import_image(archive, stream=True)):
+        async with self.engine_call("load an image archive") as library:
+            async for _ in yielding(library.images.import_image(archive, stream=True)):
                 pass  # an engine tells of each layer
 
-    def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The archive of an image, in pieces."""
 
         async def read(library: Docker) -> AsyncGenerator[bytes, None]:
@@ -346,9 +346,9 @@ class Engine(Connection):
                         raise AnswerTooLarge(f"has more than {LARGEST_IMAGE >> 30} GiB")
                     yield piece
 
-        return self._followed(f"save image {image}", read)
+        return self._follow(f"save image {image}", read)
 
-    async def follow(self, label: str, told: Callable[[Container], None]) -> None:
+    async def follow(self, label: str, on_container: Callable[[Container], None]) -> None:
         """Yield each container with a label that starts or ends, until the engine closes the
         connection.
 
@@ -359,9 +359,9 @@ class Engine(Connection):
         def of_label(event: Mapping[str, Any]) -> None:
             container = event_container_of(event)
             if label in container.labels:
-                told(container)
+                on_container(container)
 
-        async with self.asking("follow events") as library:
+        async with self.engine_call("follow events") as library:
             await follow_events(library, filters, of_label)
 
     # Networks
@@ -369,7 +369,7 @@ class Engine(Connection):
     async def network(self, name: str) -> Network | None:
         """The network of that name, None where there is none."""
         try:
-            async with self.asking(f"look at network {name}") as library:
+            async with self.engine_call(f"look at network {name}") as library:
                 network = await library.networks.get(name)
                 return network_of(await network.show())
         except NoSuchObject:
@@ -377,13 +377,13 @@ class Engine(Connection):
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         """Create a network; no effect if one of that name exists."""
-        async with self.asking(f"create network {name}") as library:
+        async with self.engine_call(f"create network {name}") as library:
             await library.networks.create({**config, "Name": name, "CheckDuplicate": True})
 
     async def remove_network(self, name: str) -> bool:
         """Remove a network; False if it is gone."""
         try:
-            async with self.asking(f"remove network {name}") as library:
+            async with self.engine_call(f"remove network {name}") as library:
                 network = await library.networks.get(name)
                 await network.delete()
         except NoSuchObject:

@@ -19,13 +19,13 @@ from typing import Final
 
 from kapy.kube.errors import KapyError
 
-LONGEST: Final = 500
+MAX_QUOTED: Final = 500
 """Maximum quoted characters of an engine's message."""
 
-_LONGEST_NAME: Final = 1024
+_MAX_NAME_LENGTH: Final = 1024
 _PART_OF_NAME: Final = re.compile(r"\w[\w.:@-]*", re.ASCII)
 
-NONSENSE: Final = (
+INVALID_ANSWER_ERRORS: Final = (
     ValueError,
     TypeError,
     LookupError,
@@ -77,7 +77,7 @@ class AnswerTooLarge(Exception):
 
 def unreachable(address: str, error: BaseException) -> EngineUnreachable:
     """The failure of a connection to the engine."""
-    reason = _root(error)
+    reason = _root_cause(error)
     if isinstance(reason, PermissionError):
         return EngineUnreachable(
             f"the container engine at {address} may not be used by this user (permission "
@@ -92,11 +92,11 @@ def unreachable(address: str, error: BaseException) -> EngineUnreachable:
     if "certificate" in str(reason):
         return EngineUnreachable(
             f"the certificate of the container engine at {address} is not accepted "
-            f"({quoted(str(reason))}): put the authority that signed it into ca.pem in "
+            f"({quote(str(reason))}): put the authority that signed it into ca.pem in "
             "DOCKER_CERT_PATH, and use a name in DOCKER_HOST that the certificate has"
         )
     return EngineUnreachable(
-        f"no container engine answers at {address} ({quoted(str(reason)) or type(reason).__name__})"
+        f"no container engine answers at {address} ({quote(str(reason)) or type(reason).__name__})"
         ": start Docker or Podman, or set DOCKER_HOST to the address of an engine"
     )
 
@@ -105,12 +105,12 @@ def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
     """The certificates for TLS with the engine are missing or cannot be read."""
     return EngineUnreachable(
         f"the certificates for the container engine at {address} cannot be used "
-        f"({quoted(str(error))}): DOCKER_CERT_PATH has to name a folder with ca.pem, cert.pem and "
+        f"({quote(str(error))}): DOCKER_CERT_PATH has to name a folder with ca.pem, cert.pem and "
         "key.pem, as DOCKER_TLS_VERIFY is set"
     )
 
 
-def _root(error: BaseException) -> BaseException:
+def _root_cause(error: BaseException) -> BaseException:
     """The operating system's error, beneath the layers of the library."""
     found = getattr(error, "os_error", None)
     if isinstance(found, BaseException):
@@ -137,10 +137,10 @@ _PLAIN = re.compile(r"HTTP request to an HTTPS server", re.I)
 _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
-def refused(what: str, status: int, message: str) -> EngineError:
+def request_error(operation: str, status: int, message: str) -> EngineError:
     """The engine's answer to a request. what: what it was asked for, as in "start container a"."""
-    said = quoted(message)
-    failed = f"cannot {what}: {said}"
+    said = quote(message)
+    failed = f"cannot {operation}: {said}"
     if _PLAIN.search(message):
         return EngineUnreachable(
             f"{failed}: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder with ca.pem, "
@@ -179,9 +179,9 @@ def refused(what: str, status: int, message: str) -> EngineError:
 
 def pull_failed(image: str, message: str) -> EngineError:
     """A pull that the engine or the registry ended."""
-    said = quoted(message)
+    said = quote(message)
     if _DISK.search(message):
-        return refused(f"pull image {image}", 500, message)
+        return request_error(f"pull image {image}", 500, message)
     return ImageUnavailable(
         f"image {image} is not in the container engine and cannot be pulled: {said}; check the "
         "name and the engine's way to the registry, or put the image into the engine "
@@ -195,15 +195,15 @@ def check_image_name(image: str) -> str:
     Raises ImageUnavailable for what no image can be named and what would lead to another path.
     """
     parts = image.split("/")
-    if len(image) > _LONGEST_NAME or not all(_PART_OF_NAME.fullmatch(one) for one in parts):
+    if len(image) > _MAX_NAME_LENGTH or not all(_PART_OF_NAME.fullmatch(one) for one in parts):
         raise ImageUnavailable(
-            f"{quoted(image)!r} is no name of an image: give it as registry/name:tag or "
+            f"{quote(image)!r} is no name of an image: give it as registry/name:tag or "
             "registry/name@sha256:digest"
         )
     return image
 
 
-def quoted(message: str) -> str:
+def quote(message: str) -> str:
     """One line of what somebody else wrote, of a length that fits a condition."""
     line = " ".join(message.split()).rstrip(".:;, ")
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kapy.containers.turns import in_turns
+from kapy.containers.cooperative_lines import yielding
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -15,7 +15,7 @@ CONNECT_TIMEOUT: Final = 10.0
 
 
 async def follow_events(
-    library: Docker, filters: Mapping[str, Any], told: Callable[[Mapping[str, Any]], None]
+    library: Docker, filters: Mapping[str, Any], on_event: Callable[[Mapping[str, Any]], None]
 ) -> None:
     """Tell of each event that passes the filters, until the engine ends the answer.
 
@@ -31,7 +31,7 @@ async def follow_events(
     ) as response:
         try:
             lines: Any = json_stream_stream(response, raise_on_error=False)
-            async for event in in_turns(lines):
-                told(event)
+            async for event in yielding(lines):
+                on_event(event)
         finally:
             response.close()

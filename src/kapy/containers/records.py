@@ -52,13 +52,13 @@ class Container:
         return next((one for one in self.addresses.values() if any(one)), ("", ""))
 
 
-def container_of(found: JSON) -> Container:
+def container_of(data: JSON) -> Container:
     """From `GET /containers/{id}/json`."""
-    state, config = _part(found, "State"), _part(found, "Config")
-    network = _part(found, "NetworkSettings")
+    state, config = _part(data, "State"), _part(data, "Config")
+    network = _part(data, "NetworkSettings")
     return Container(
-        id=str(found.get("Id", "")),
-        name=str(found.get("Name", "")).lstrip("/"),
+        id=str(data.get("Id", "")),
+        name=str(data.get("Name", "")).lstrip("/"),
         image=str(config.get("Image", "")),
         state=str(state.get("Status", "")),
         labels=_labels(config.get("Labels")),
@@ -69,24 +69,24 @@ def container_of(found: JSON) -> Container:
         finished=str(state.get("FinishedAt", "")),
         error=str(state.get("Error") or ""),
         out_of_memory=bool(state.get("OOMKilled")),
-        image_id=str(found.get("Image", "")),
+        image_id=str(data.get("Image", "")),
         pid=int(state.get("Pid") or 0),
     )
 
 
-def listed_container_of(found: JSON) -> Container:
+def listed_container_of(data: JSON) -> Container:
     """From an item of `GET /containers/json`."""
-    names = found.get("Names") or [""]
+    names = data.get("Names") or [""]
     return Container(
-        id=str(found.get("Id", "")),
+        id=str(data.get("Id", "")),
         name=str(names[0]).lstrip("/"),
-        image=str(found.get("Image", "")),
-        state=str(found.get("State", "")),
-        labels=_labels(found.get("Labels")),
-        addresses=_addresses(_part(found, "NetworkSettings")),
+        image=str(data.get("Image", "")),
+        state=str(data.get("State", "")),
+        labels=_labels(data.get("Labels")),
+        addresses=_addresses(_part(data, "NetworkSettings")),
         ports={
             f"{one.get('PrivatePort')}/{one.get('Type', 'tcp')}": str(one["PublicPort"])
-            for one in found.get("Ports") or ()
+            for one in data.get("Ports") or ()
             if one.get("PublicPort")
         },
     )
@@ -104,13 +104,13 @@ def event_container_of(event: JSON) -> Container:
     )
 
 
-def _part(found: JSON, name: str) -> JSON:
-    part = found.get(name)
+def _part(data: JSON, name: str) -> JSON:
+    part = data.get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _labels(found: Any) -> Mapping[str, str]:
-    return {str(name): str(value) for name, value in (found or {}).items()}
+def _labels(data: Any) -> Mapping[str, str]:
+    return {str(name): str(value) for name, value in (data or {}).items()}
 
 
 def _addresses(settings: JSON) -> Mapping[str, tuple[str, str]]:
@@ -153,44 +153,44 @@ class EngineInfo:
     @property
     def is_rootless(self) -> bool:
         """Whether the engine runs as an ordinary user."""
-        return self._has("rootless")
+        return self._has_option("rootless")
 
     @property
     def remaps_users(self) -> bool:
         """Whether containers have user namespaces unless they ask for the host's."""
-        return self._has("userns")
+        return self._has_option("userns")
 
-    def _has(self, name: str) -> bool:
+    def _has_option(self, name: str) -> bool:
         options = {part for one in self.security for part in one.split(",")}
         return f"name={name}" in options or name in options
 
 
-def engine_info_of(found: JSON, version: JSON) -> EngineInfo:
+def engine_info_of(data: JSON, version: JSON) -> EngineInfo:
     """From `GET /info` and `GET /version`."""
     components = [one for one in version.get("Components") or () if isinstance(one, dict)]
     is_podman = any(one.get("Name") == PODMAN for one in components)
     return EngineInfo(
-        name=str(found.get("Name", "")),
-        version=str(found.get("ServerVersion", "")),
-        storage_driver=str(found.get("Driver", "")),
-        security=tuple(map(str, found.get("SecurityOptions") or ())),
-        cgroup_version=str(found.get("CgroupVersion", "")),
-        cpus=int(found.get("NCPU") or 0),
-        memory=int(found.get("MemTotal") or 0),
-        limits=_limits(found, is_podman=is_podman),
+        name=str(data.get("Name", "")),
+        version=str(data.get("ServerVersion", "")),
+        storage_driver=str(data.get("Driver", "")),
+        security=tuple(map(str, data.get("SecurityOptions") or ())),
+        cgroup_version=str(data.get("CgroupVersion", "")),
+        cpus=int(data.get("NCPU") or 0),
+        memory=int(data.get("MemTotal") or 0),
+        limits=_limits(data, is_podman=is_podman),
         is_podman=is_podman,
-        system=str(found.get("OperatingSystem", "")),
+        system=str(data.get("OperatingSystem", "")),
     )
 
 
-def _limits(found: JSON, *, is_podman: bool) -> frozenset[str]:
+def _limits(data: JSON, *, is_podman: bool) -> frozenset[str]:
     """What the engine can limit. Without a cgroup driver what it says has no meaning.
 
     Podman looks for the CPU shares of cgroup v1 only, and says on cgroup v2 that there are none.
     """
-    if found.get("CgroupDriver") == "none":
+    if data.get("CgroupDriver") == "none":
         return frozenset()
-    limits = {name for name, field in _LIMIT_FIELDS.items() if found.get(field) is not False}
+    limits = {name for name, field in _LIMIT_FIELDS.items() if data.get(field) is not False}
     return frozenset(limits | {"cpu"} if is_podman else limits)
 
 
@@ -204,12 +204,12 @@ class Network(NamedTuple):
     gateways: tuple[str, ...] = ()
 
 
-def network_of(found: JSON) -> Network:
+def network_of(data: JSON) -> Network:
     """From `GET /networks/{id}`."""
-    configs = _part(found, "IPAM").get("Config") or ()
+    configs = _part(data, "IPAM").get("Config") or ()
     subnets = tuple(str(one["Subnet"]) for one in configs if one.get("Subnet"))
     gateways = tuple(str(one["Gateway"]) for one in configs if one.get("Gateway"))
-    return Network(str(found.get("Name", "")), subnets, _labels(found.get("Labels")), gateways)
+    return Network(str(data.get("Name", "")), subnets, _labels(data.get("Labels")), gateways)
 
 
 class Image(NamedTuple):
@@ -222,13 +222,13 @@ class Image(NamedTuple):
     command: tuple[str, ...]
 
 
-def image_of(found: JSON) -> Image:
+def image_of(data: JSON) -> Image:
     """From `GET /images/{name}/json`."""
-    config = _part(found, "Config")
+    config = _part(data, "Config")
     command = [*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())]
     return Image(
-        str(found.get("Id", "")),
-        tuple(map(str, found.get("RepoDigests") or ())),
+        str(data.get("Id", "")),
+        tuple(map(str, data.get("RepoDigests") or ())),
         str(config.get("User") or ""),
         tuple(map(str, command)),
     )

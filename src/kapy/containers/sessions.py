@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from kapy.containers.commands import HUNG_UP, PIECE, WITH_INPUT, ended
+from kapy.containers.commands import CHUNK_BYTES, HANGUP_ERRORS, WITH_INPUT, exit_code_of
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -67,7 +67,7 @@ async def run_session(container: DockerContainer, command: Sequence[str], sessio
                     one.cancel()
         except ExceptionGroup as several:  # of one: the other tasks are cancelled
             raise several.exceptions[0] from None
-    return await ended(process, command[0])
+    return await exit_code_of(process, command[0])
 
 
 async def run_with_whole_input(
@@ -81,11 +81,11 @@ async def run_with_whole_input(
         size = spool.tell()
         spool.seek(0)
         wrapped = (*WITH_INPUT, str(size), *command)
-        return await run_session(container, wrapped, replace(session, input=_pieces(spool)))
+        return await run_session(container, wrapped, replace(session, input=_chunks(spool)))
 
 
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    while piece := await asyncio.to_thread(file.read, PIECE):
+async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
+    while piece := await asyncio.to_thread(file.read, CHUNK_BYTES):
         yield piece
 
 
@@ -122,7 +122,7 @@ async def read_logs(
             while True:
                 _, size = FRAME.unpack(await pieces.readexactly(FRAME.size))
                 while size:
-                    piece = await pieces.read(min(size, PIECE))
+                    piece = await pieces.read(min(size, CHUNK_BYTES))
                     if not piece:
                         return
                     size -= len(piece)
@@ -137,7 +137,7 @@ async def _feed(stream: Stream, source: AsyncIterator[bytes] | None) -> None:
     if source is None:
         return
     # A command need not read all of its input.
-    with suppress(*HUNG_UP):
+    with suppress(*HANGUP_ERRORS):
         async for piece in source:
             await stream.write_in(piece)
         _end_input(stream)

@@ -18,7 +18,7 @@ from typing import Final
 
 from kapy.client.intercept import Interceptor
 from kapy.client.reply import document_of, failure_of
-from kapy.client.server_version import ANY, PATH, Needed, too_old
+from kapy.client.server_version import ANY, PATH, MinimumVersion, version_problem
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import ApiError, KapyError, Unreachable
 from kapy.kube.http import Reply, Request, Transport
@@ -51,7 +51,7 @@ class ServerAvailabilityGate(Interceptor):
         "unavailable_reason",
     )
 
-    def __init__(self, transport: Transport, random: Random, needed: Needed = ANY) -> None:
+    def __init__(self, transport: Transport, random: Random, needed: MinimumVersion = ANY) -> None:
         super().__init__(transport)
         self._backoff = Backoff(random, longest=LONGEST_PROBE)
         self._line = asyncio.Lock()
@@ -118,7 +118,7 @@ class ServerAvailabilityGate(Interceptor):
         if reply.status == _LATER or reply.status >= _FAILED:
             return f"{self.host} answers {reply.status} when it is asked for its version"
         try:
-            fault = too_old(document_of(reply), self._required_version)
+            fault = version_problem(document_of(reply), self._required_version)
         except ApiError:  # nothing that tells versions
             return ""
         return f"{self.host} cannot be used: {fault}" if fault else ""

@@ -11,7 +11,7 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from kapy._aio.clock import Clock
-from kapy._aio.tracing import current
+from kapy._aio.tracing import current_trace_id
 from kapy.client.client import Client
 from kapy.engine.correlation import About, Correlator, Lru, Verdict
 from kapy.engine.reflector import Backoff
@@ -57,7 +57,7 @@ class EventWriter:
 
     def record(self, about: About, message: str) -> None:
         """Queue an event; a full queue drops the oldest."""
-        self._queue.append(_PendingEvent(about, message, self._clock(), current()))
+        self._queue.append(_PendingEvent(about, message, self._clock(), current_trace_id()))
         self._arrived.set()
 
     async def run(self) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kapy.client.intercept import NO_ANSWER, Counted
+from kapy.client.intercept import NO_ANSWER, RequestCounter
 from kapy.engine.controller import Controller
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube.prometheus import Collector, Rows, counter, gauge, histogram
@@ -26,7 +26,7 @@ _BY_QUEUE = ["controller", "name"]
 class Metrics:
     """The metrics of one program."""
 
-    def __init__(self, requests: Counted | None = None) -> None:
+    def __init__(self, requests: RequestCounter | None = None) -> None:
         self._controllers: list[Controller] = []
         self._requests = [] if requests is None else [requests]
         self._others: list[Collector] = []
@@ -37,7 +37,7 @@ class Metrics:
         """Export the metrics of a controller and its queue."""
         self._controllers.append(controller)
 
-    def count(self, requests: Counted) -> None:
+    def count(self, requests: RequestCounter) -> None:
         """Export the request metrics of a transport."""
         self._requests.append(requests)
 
@@ -210,7 +210,7 @@ class Metrics:
         )
 
 
-def _requests(counted: Iterable[Counted]) -> Rows:
+def _requests(counted: Iterable[RequestCounter]) -> Rows:
     """Count requests by client-go's labels: a watch is a GET, and no answer has the code
     `<error>`.
     """

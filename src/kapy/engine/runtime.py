@@ -13,9 +13,9 @@ from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_together
 from kapy._aio.tracing import is_on
 from kapy.client.client import Client, over_network
-from kapy.client.intercept import Counted
-from kapy.client.server_version import ANY, Needed
-from kapy.client.traced import traced
+from kapy.client.intercept import RequestCounter
+from kapy.client.server_version import ANY, MinimumVersion
+from kapy.client.tracing import with_tracing
 from kapy.engine.availability import ServerAvailabilityGate
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
@@ -85,7 +85,7 @@ class Runtime:
         field_manager: str = "kapy",
         random: Random | None = None,
         options: ManagerOptions = DEFAULT_OPTIONS,
-        needed: Needed = ANY,
+        needed: MinimumVersion = ANY,
     ) -> Runtime:
         """Return a runtime for one API server. needed: the oldest allowed version of a server over
         the network.
@@ -94,8 +94,8 @@ class Runtime:
         reach = None
         if over_network(transport):
             transport = reach = ServerAvailabilityGate(transport, random, needed)
-        counted = Counted(transport)
-        transport = traced(counted)
+        counted = RequestCounter(transport)
+        transport = with_tracing(counted)
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest

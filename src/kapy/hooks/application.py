@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.hooks.extension import MAX_BODY, AnsweredRequest, Extension
 from kapy.hooks.extension_metrics import ExtensionMetrics
 from kapy.kube.prometheus import text_of
@@ -37,11 +37,11 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await live(receive, send)
+            await run_lifespan(receive, send)
         elif scope["type"] == "http":
             method, path = scope["method"], scope["path"].removeprefix(scope.get("root_path", ""))
-            body = await body_of(receive, MAX_BODY) if method == "POST" else b""
-            await reply(send, *await self.answer(method, path, body))
+            body = await read_body(receive, MAX_BODY) if method == "POST" else b""
+            await send_reply(send, *await self.answer(method, path, body))
 
     def answer_at_once(self, method: str, path: str, body: bytes) -> Answer | None:
         """Return the answer to a request that needs no handler, else None.

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.client.blocking import Blocking
+from kapy.client.blocking import BlockingApiTransport
 from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 from kapy.hooks.transport import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.errors import Unreachable
@@ -32,7 +32,7 @@ class BlockingTransport:
         headers = {"content-type": "application/json"}
         query = dict(one.split("=", 1) for one in parts.query.split("&") if "=" in one)
         try:
-            server = Blocking(access, timeout=SECONDS, largest=LARGEST_ANSWER)
+            server = BlockingApiTransport(access, timeout=SECONDS, max_bytes=LARGEST_ANSWER)
         except KubeconfigError:
             raise NoAnswer("the caBundle is no PEM") from None
         try:

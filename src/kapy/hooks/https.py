@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import aiohttp
 
-from kapy._aio.bounded import TooLong, gathered
-from kapy._aio.tracing import carried
+from kapy._aio.limited_read import TooLarge, read_limited
+from kapy._aio.tracing import propagation_headers
 from kapy.api.extension_config import ClientConfig
 from kapy.apiserver.webhooks.calls import why_no_answer
 from kapy.apiserver.webhooks.clients import ClientConfig as Place
@@ -63,7 +63,7 @@ class HttpsTransport:
                 resolved,
                 data=body,
                 proxy=proxy_for(resolved, self._environ) or None,
-                headers={**_HEADERS, **carried()},
+                headers={**_HEADERS, **propagation_headers()},
                 ssl=_trust(place.authority, self._stamp()),
                 server_hostname=place.host or None,
                 allow_redirects=False,
@@ -113,8 +113,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     if (response.content_length or 0) > LARGEST_ANSWER:
         raise too_large
     try:
-        return await gathered(response.content.iter_any(), LARGEST_ANSWER)
-    except TooLong:
+        return await read_limited(response.content.iter_any(), LARGEST_ANSWER)
+    except TooLarge:
         raise too_large from None
 
 

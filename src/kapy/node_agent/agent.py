@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.times import stamp
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change, Informer
@@ -95,7 +95,7 @@ class NodeAgent:
         self._place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._refresh_programs()
         await self._register()
-        async with running(cache=self._cache.run, programs=self._follow_files):
+        async with run_services(cache=self._cache.run, programs=self._follow_files):
             await self._pods.synced()
             await self._sets.synced()
             self._forget_strangers()

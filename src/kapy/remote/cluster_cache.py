@@ -24,7 +24,7 @@ from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig as Kubeconfig
 from kapy.client.kubeconfig import KubeconfigError, parse
-from kapy.client.traced import traced
+from kapy.client.tracing import with_tracing
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result, requeue
@@ -328,7 +328,7 @@ class ClusterCache:
         return not way.over_network
 
     def _store_connection(self, accessor: ClusterAccessor, transport: FailureDetector) -> None:
-        way, random = traced(transport), self._runtime.random
+        way, random = with_tracing(transport), self._runtime.random
         throttle = RequestThrottle(
             way, random, lambda: self._notify(accessor.cluster), self._slow_requests
         )

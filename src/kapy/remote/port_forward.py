@@ -94,7 +94,9 @@ class PodPorts(SpdyProtocol):
         trouble = self.open({"streamtype": "error", **shared})
         trouble.close()
         data = self.open({"streamtype": "data", **shared})
-        trouble.tell(lambda said: data.fail(OSError(said.decode("utf-8", "replace").strip())))
+        trouble.set_listener(
+            lambda said: data.fail(OSError(said.decode("utf-8", "replace").strip()))
+        )
         return data
 
     def data_received(self, data: bytes) -> None:

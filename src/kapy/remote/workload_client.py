@@ -23,11 +23,11 @@ async def workload_cluster(
     kubeconfig Secret does not exist, KubeconfigError if it cannot be read.
     """
     # aiohttp is imported by programs that connect, not by those that import this module.
-    from kapy.client.https import Https
+    from kapy.client.https import ApiTransport
 
     key = secret_key(cluster, KUBECONFIG)
     secret = await management.get(SECRETS, key)
-    transport = Https(parse(secret_value(secret, KUBECONFIG_VALUE) or b"", f"Secret {key}"))
+    transport = ApiTransport(parse(secret_value(secret, KUBECONFIG_VALUE) or b"", f"Secret {key}"))
     try:
         yield Client(transport, field_manager=field_manager)
     finally:

@@ -16,7 +16,7 @@ from kapy._aio.clock import Clock
 from kapy.api.condition import Condition
 from kapy.api.ip_address import IPPoolReference
 from kapy.api.names import ConditionType, Reason
-from kapy.client.turns import Turns
+from kapy.client.write_locks import WriteLocks
 from kapy.conditions import true
 from kapy.engine.cache import Change
 from kapy.engine.controller import STATUS_DEBOUNCE, Controller, own_key
@@ -58,7 +58,7 @@ class AddressPools(Generic[P]):
         self._provider = provider
         self._addresses = addresses
         self._known = runtime.cache.informer(self._resource)
-        self._turns = Turns()
+        self._turns = WriteLocks()
         self._events = runtime.events.named(f"{self.kind.lower()}-controller")
 
     def attach(self) -> Controller:

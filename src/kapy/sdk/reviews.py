@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import same
 from kapy.sdk.review_metrics import ReviewMetrics
@@ -41,13 +41,13 @@ class Reviews:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await live(receive, send)
+            await run_lifespan(receive, send)
         elif scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             if scope["method"] == "GET":
-                await reply(send, *self._get(path))
+                await send_reply(send, *self._get(path))
             else:
-                await reply(send, *await self._measure(scope["method"], path, receive))
+                await send_reply(send, *await self._measure(scope["method"], path, receive))
 
     def _get(self, path: str) -> tuple[int, bytes, bytes]:
         if path == "/healthz" or (path == "/readyz" and self.ready):
@@ -67,7 +67,7 @@ class Reviews:
     async def _post(self, method: str, path: str, receive: Receive) -> tuple[int, bytes, bytes]:
         if method != "POST":
             return 405, _TEXT, f"webhooks are asked with POST, not with {method}".encode()
-        body = await body_of(receive, MAX_BODY)
+        body = await read_body(receive, MAX_BODY)
         if len(body) > MAX_BODY:
             return 413, _TEXT, f"a review has {MAX_BODY} bytes at most".encode()
         try:

@@ -85,6 +85,6 @@ MAX_RESPONSE: Final = 64 << 20
 
 
 def _dial(kubeconfig: Kubeconfig) -> Transport:
-    from kapy.client.https import Https  # aiohttp: half of a small provider's start
+    from kapy.client.https import ApiTransport  # aiohttp: half of a small provider's start
 
-    return Https(kubeconfig, most=MAX_RESPONSE)
+    return ApiTransport(kubeconfig, max_bytes=MAX_RESPONSE)

@@ -23,13 +23,13 @@ from typing import Any, Final, ParamSpec, TypeVar
 from kapy._aio.clock import loop_clock, system_clock
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.features import FeatureGates
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.extension_server.manifest import extension_config
 from kapy.apps.feature_gates import feature_gates
 from kapy.apps.manifests import apply_manifests, read_manifests
 from kapy.apps.modules import module_at
 from kapy.apps.provider.loading import provider_at
-from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, Controlling, Serving, Settings
+from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, ControllerConfig, Serving, Settings
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, with_context
 from kapy.hooks.application import Application
@@ -56,7 +56,7 @@ class BadTestPlane(KapyError):
 class RunningPlane(Story):
     """A plane that runs. client: asks it as its administrator, in process."""
 
-    def __init__(self, running: Plane) -> None:
+    def __init__(self, running: ManagementPlane) -> None:
         super().__init__(running.client, ())
         self._running = running
 
@@ -88,9 +88,9 @@ class RunningPlane(Story):
 
     @property
     def _access(self) -> Kubeconfig:
-        if self._running.access is None:
+        if self._running.kubeconfig is None:
             raise BadTestPlane("this plane serves no network; ask for it: plane(serve=True)")
-        return self._running.access
+        return self._running.kubeconfig
 
 
 @asynccontextmanager
@@ -121,7 +121,7 @@ async def plane(
     options = replace(EMBEDDED_OPTIONS, gates=_gates(gates or {}, asks=bool(known)))
     settings = Settings(
         serving=Serving() if serve else None,
-        controlling=Controlling(manager=options),
+        controllers=ControllerConfig(manager=options),
         providers=tuple(provider_at(one) if isinstance(one, str) else one for one in providers),
     )
     clock = loop_clock() if is_virtual else system_clock

@@ -19,7 +19,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 
-MERELY_NOTED: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
+IGNORED_ANNOTATIONS: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
 """Annotations that patches do not see: they only make requests large."""
 
 
@@ -27,7 +27,7 @@ def cluster_builtins(cluster: Cluster) -> Document:
     """The builtin values that are the same for every template of a cluster."""
     topology = cluster.spec.topology
     network = cluster.spec.cluster_network
-    builtins = _present(
+    builtins = _without_empty(
         name=cluster.metadata.name,
         namespace=cluster.metadata.namespace,
         uid=cluster.metadata.uid,
@@ -39,9 +39,9 @@ def cluster_builtins(cluster: Cluster) -> Document:
         builtins["topology"] = {
             "version": topology.version,
             "classRef": {"name": name, "namespace": namespace},
-            **_present(**{"class": name, "classNamespace": namespace}),
+            **_without_empty(**{"class": name, "classNamespace": namespace}),
         }
-    networks = _present(
+    networks = _without_empty(
         serviceDomain=network.service_domain,
         services=_ranges(network.services),
         pods=_ranges(network.pods),
@@ -59,7 +59,7 @@ def control_plane_builtins(
     """
     view = ControlPlane(control_plane)
     metadata = control_plane["metadata"]
-    builtins = _present(
+    builtins = _without_empty(
         version=ControlPlane.version.require(view),
         metadata=_metadata(metadata.get("labels"), metadata.get("annotations")),
         name=view.name,
@@ -79,7 +79,7 @@ def machine_deployment_builtins(
     infrastructure: Document | None,
 ) -> Document:
     """The builtin values for templates of a MachineDeployment."""
-    return {"machineDeployment": _worker(topology, deployment, bootstrap, infrastructure)}
+    return {"machineDeployment": _worker_builtins(topology, deployment, bootstrap, infrastructure)}
 
 
 def machine_pool_builtins(
@@ -89,16 +89,16 @@ def machine_pool_builtins(
     infrastructure: Document | None,
 ) -> Document:
     """The builtin values for templates of a MachinePool."""
-    return {"machinePool": _worker(topology, pool, bootstrap, infrastructure)}
+    return {"machinePool": _worker_builtins(topology, pool, bootstrap, infrastructure)}
 
 
-def _worker(
+def _worker_builtins(
     topology: MachineDeploymentTopology | MachinePoolTopology,
     workers: MachineDeployment | MachinePool,
     bootstrap: Document | None,
     infrastructure: Document | None,
 ) -> Document:
-    builtins = _present(
+    builtins = _without_empty(
         version=workers.spec.template.spec.version,
         metadata=_metadata(workers.metadata.labels, workers.metadata.annotations),
         name=workers.metadata.name,
@@ -114,20 +114,20 @@ def _worker(
     return builtins
 
 
-def merged(one: Document, other: Document) -> Document:
+def merge(base: Document, other: Document) -> Document:
     """Merge two `builtin` variables: maps are merged, any other value of `other` wins."""
-    result = dict(one)
+    result = dict(base)
     for key, value in other.items():
         before = result.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
-            value = merged(before, value)
+            value = merge(before, value)
         result[key] = value
     return result
 
 
-def without_notes(annotations: Mapping[str, str]) -> dict[str, str]:
+def visible_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     """The annotations that patches can see."""
-    return {key: value for key, value in annotations.items() if key not in MERELY_NOTED}
+    return {key: value for key, value in annotations.items() if key not in IGNORED_ANNOTATIONS}
 
 
 def _metadata(
@@ -135,14 +135,14 @@ def _metadata(
 ) -> Document | None:
     if not labels and not annotations:
         return None
-    return _present(labels=labels, annotations=without_notes(annotations or {}))
+    return _without_empty(labels=labels, annotations=visible_annotations(annotations or {}))
 
 
 def _ranges(ranges: NetworkRanges | None) -> list[str]:
     return ranges.cidr_blocks if ranges is not None else []
 
 
-def _present(**fields: Any) -> Document:
+def _without_empty(**fields: Any) -> Document:
     """The fields with a value; an empty `metadata` is kept."""
     return {
         key: value for key, value in fields.items() if value or (key == "metadata" and value == {})

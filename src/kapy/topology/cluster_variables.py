@@ -18,13 +18,13 @@ from kapy.kube.field_errors import FieldError
 from kapy.kube.nested import value_at
 from kapy.kube.patch.merge_patch import same
 from kapy.kube.regexp import allowance
-from kapy.topology.variables import defaulted_variables, variable_value_errors
+from kapy.topology.variables import default_variables, variable_value_errors
 
 _TOPOLOGY = ("spec", "topology")
 _OVERRIDES = ("variables", "overrides")
 
 
-class Misshapen(Exception):
+class InvalidTopologyShape(Exception):
     """The topology does not have the shape of a Cluster's topology; schema validation reports
     where."""
 
@@ -70,11 +70,11 @@ def _with_variables(
     places = list(_places(topology, before))
     for place in places:
         values, path = _values(topology, place.parts), place.path
-        found, problems = defaulted_variables(values, definitions, path, create=place.whole)
+        found, problems = default_variables(values, definitions, path, create=place.whole)
         errors += problems
         shown = [{"name": one.name, "value": one.value} for one in found]
-        if shown and not same(shown, _at(topology, place.parts)):
-            topology = _put(topology, place.parts, shown)
+        if shown and not same(shown, _value_at(topology, place.parts)):
+            topology = _with_value(topology, place.parts, shown)
     for place in places:
         was = _values(before, place.old) if place.old is not None else []
         values = _values(topology, place.parts)
@@ -106,21 +106,21 @@ def _places(topology: Document, before: Document) -> Iterator[_Place]:
 def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVariable]:
     found = _members(topology, parts)
     if not all(isinstance(one.get("name", ""), str) for one in found):
-        raise Misshapen
+        raise InvalidTopologyShape
     return [ClusterVariable(name=one.get("name", ""), value=one.get("value")) for one in found]
 
 
 def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
     """The objects in a list at a location. A null item counts as an empty object, as in Go."""
-    found = _at(node, parts)
+    found = _value_at(node, parts)
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(one or {}, dict) for one in found):
-        raise Misshapen
+        raise InvalidTopologyShape
     return [one or {} for one in found]
 
 
-def _at(node: Any, parts: Sequence[str | int]) -> Any:
+def _value_at(node: Any, parts: Sequence[str | int]) -> Any:
     for part in parts:
         if node is None:
             return None
@@ -129,16 +129,18 @@ def _at(node: Any, parts: Sequence[str | int]) -> Any:
         elif isinstance(part, int) and isinstance(node, list):
             node = node[part]
         else:
-            raise Misshapen
+            raise InvalidTopologyShape
     return node
 
 
-def _put(node: Any, parts: Sequence[str | int], value: Any) -> Any:
+def _with_value(node: Any, parts: Sequence[str | int], value: Any) -> Any:
     """A copy of a document with a value set at a location."""
     if not parts:
         return value
     first, *rest = parts
     if isinstance(first, int):
-        return [_put(one, rest, value) if at == first else one for at, one in enumerate(node)]
+        return [
+            _with_value(one, rest, value) if at == first else one for at, one in enumerate(node)
+        ]
     node = node or {}
-    return {**node, first: _put(node.get(first), rest, value)}
+    return {**node, first: _with_value(node.get(first), rest, value)}

@@ -60,24 +60,24 @@ def status_variables(
                 )
                 continue
             known.definitions.append(definition)
-            if _meaning(known.definitions[0]) != _meaning(definition):
+            if _comparable(known.definitions[0]) != _comparable(definition):
                 known.definitions_conflict = True
     return [found[name] for name in sorted(found)]
 
 
-def _meaning(definition: ClusterClassStatusVariableDefinition) -> Any:
+def _comparable(definition: ClusterClassStatusVariableDefinition) -> Any:
     """A definition in a comparable form, without its origin."""
     said = encode(definition)
     said.pop("from", None)
-    return _without_noes(said)
+    return _without_false(said)
 
 
-def _without_noes(node: Any) -> Any:
+def _without_false(node: Any) -> Any:
     """A schema without switches that are false, because false and absent mean the same."""
     if isinstance(node, dict):
         return {
-            key: _without_noes(value)
+            key: _without_false(value)
             for key, value in node.items()
             if not (key in _SAME_AS_ABSENT and value is False)
         }
-    return [_without_noes(one) for one in node] if isinstance(node, list) else node
+    return [_without_false(one) for one in node] if isinstance(node, list) else node

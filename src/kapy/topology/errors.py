@@ -13,7 +13,7 @@ class CannotCompute(KapyError):
 
 
 @contextmanager
-def computing(what: str) -> Iterator[None]:
+def name_failed_step(step: str) -> Iterator[None]:
     """Wrap errors with the name of the failed step. Errors of the API server pass unchanged,
     because callers handle these."""
     try:
@@ -21,4 +21,4 @@ def computing(what: str) -> Iterator[None]:
     except (ApiError, Unreachable):
         raise
     except KapyError as error:
-        raise CannotCompute(f"failed to {what}: {error}") from error
+        raise CannotCompute(f"failed to {step}: {error}") from error

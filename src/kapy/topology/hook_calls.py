@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from kapy.api.cluster import Cluster
 from kapy.api.names import CLUSTER_GROUP, Annotation
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
-from kapy.topology.hook_memory import About, HookMemory
+from kapy.topology.hook_cache import CacheInputs, HookCache
 from kapy.topology.hooks import (
     Answer,
     Hook,
@@ -24,7 +24,7 @@ from kapy.topology.hooks import (
     LifecycleHooks,
     UpgradePlans,
     UpgradeSteps,
-    shown,
+    hook_view,
 )
 
 Write = Callable[[str], Awaitable[None]]
@@ -45,13 +45,13 @@ class HookCalls:
     """
 
     def __init__(
-        self, cluster: Cluster, hooks: LifecycleHooks | None, memory: HookMemory, write: Write
+        self, cluster: Cluster, hooks: LifecycleHooks | None, memory: HookCache, write: Write
     ) -> None:
         self._cluster = cluster
         self._hooks = hooks
         self._memory = memory
         self._write = write
-        self._owed = _listed(cluster)
+        self._owed = _pending_hooks(cluster)
         self.answers: dict[Hook, Answer] = {}
 
     @property
@@ -59,7 +59,7 @@ class HookCalls:
         """Whether the RuntimeSDK gate is open."""
         return self._hooks is not None
 
-    def is_owed(self, hook: Hook) -> bool:
+    def is_pending(self, hook: Hook) -> bool:
         """Whether a hook is pending: its operation has begun and the hook must still be called."""
         return hook in self._owed
 
@@ -68,16 +68,16 @@ class HookCalls:
         """Whether this reconcile called no hook and none is pending."""
         return not self.answers and not self._owed
 
-    async def owe(self, *hooks: Hook) -> None:
+    async def mark_pending(self, *hooks: Hook) -> None:
         """Record hooks as pending in the Cluster."""
         if self.is_open:
-            await self._set(self._owed.union(hooks))
+            await self._write_pending(self._owed.union(hooks))
 
-    async def _settle(self, hook: Hook) -> None:
-        await self._set(self._owed - {hook})
+    async def _unmark_pending(self, hook: Hook) -> None:
+        await self._write_pending(self._owed - {hook})
 
-    async def _set(self, owed: Iterable[str]) -> None:
-        after = frozenset(owed)
+    async def _write_pending(self, pending: Iterable[str]) -> None:
+        after = frozenset(pending)
         if after != self._owed:
             self._owed = after
             await self._write(",".join(sorted(after)))
@@ -91,7 +91,7 @@ class HookCalls:
         """Seconds until the first blocking hook is to be called again; 0 if none blocks."""
         return min((one.retry_after for one in self.answers.values() if one.retry_after), default=0)
 
-    def blocking(self, action: str) -> str:
+    def blocking_message(self, action: str) -> str:
         """A sentence with the hooks that block the action and their messages; "" if none does."""
         said = [
             f"{hook}: {answer.message}" if answer.message else str(hook)
@@ -105,8 +105,9 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None:
             return True
-        return await self._asked(
-            Hook.BEFORE_CLUSTER_CREATE, lambda: hooks.before_cluster_create(shown(self._cluster))
+        return await self._call(
+            Hook.BEFORE_CLUSTER_CREATE,
+            lambda: hooks.before_cluster_create(hook_view(self._cluster)),
         )
 
     async def after_control_plane_initialized(self, *, creating: bool, initialized: bool) -> None:
@@ -118,25 +119,25 @@ class HookCalls:
             return
         hook = Hook.AFTER_CONTROL_PLANE_INITIALIZED
         if creating:
-            await self.owe(hook)
-        if initialized and self.is_owed(hook):
-            told = await self._hooks.after_control_plane_initialized(shown(self._cluster))
-            self.answers[hook] = told._replace(retry_after=0)
-            await self._settle(hook)
+            await self.mark_pending(hook)
+        if initialized and self.is_pending(hook):
+            answer = await self._hooks.after_control_plane_initialized(hook_view(self._cluster))
+            self.answers[hook] = answer._replace(retry_after=0)
+            await self._unmark_pending(hook)
 
     async def before_cluster_upgrade(self, start: str, target: str, steps: UpgradeSteps) -> bool:
         """Call BeforeClusterUpgrade before an upgrade, but not before each of its steps: once the
         upgrade has begun, AfterClusterUpgrade is pending. Annotations of users can block an
         upgrade, too."""
         hooks, hook = self._hooks, Hook.BEFORE_CLUSTER_UPGRADE
-        if hooks is None or self.is_owed(Hook.AFTER_CLUSTER_UPGRADE):
+        if hooks is None or self.is_pending(Hook.AFTER_CLUSTER_UPGRADE):
             return True
-        if held := _held_by_annotations(self._cluster):
+        if held := _blocking_annotations_message(self._cluster):
             self.answers[hook] = Answer(_ANNOTATION_SECONDS, held)
             return False
-        return await self._asked(
+        return await self._call(
             hook,
-            lambda: hooks.before_cluster_upgrade(shown(self._cluster), start, target, steps),
+            lambda: hooks.before_cluster_upgrade(hook_view(self._cluster), start, target, steps),
             *(start, target, steps),
         )
 
@@ -147,9 +148,11 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None:
             return True
-        return await self._asked(
+        return await self._call(
             Hook.BEFORE_CONTROL_PLANE_UPGRADE,
-            lambda: hooks.before_control_plane_upgrade(shown(self._cluster), start, target, steps),
+            lambda: hooks.before_control_plane_upgrade(
+                hook_view(self._cluster), start, target, steps
+            ),
             *(start, target, steps),
         )
 
@@ -158,9 +161,9 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None:
             return True
-        return await self._asked_once(
+        return await self._call_once(
             Hook.AFTER_CONTROL_PLANE_UPGRADE,
-            lambda: hooks.after_control_plane_upgrade(shown(self._cluster), version, steps),
+            lambda: hooks.after_control_plane_upgrade(hook_view(self._cluster), version, steps),
             *(version, steps),
         )
 
@@ -169,9 +172,9 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None:
             return True
-        return await self._asked_once(
+        return await self._call_once(
             Hook.BEFORE_WORKERS_UPGRADE,
-            lambda: hooks.before_workers_upgrade(shown(self._cluster), start, target, steps),
+            lambda: hooks.before_workers_upgrade(hook_view(self._cluster), start, target, steps),
             *(start, target, steps),
         )
 
@@ -180,9 +183,9 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None:
             return True
-        return await self._asked_once(
+        return await self._call_once(
             Hook.AFTER_WORKERS_UPGRADE,
-            lambda: hooks.after_workers_upgrade(shown(self._cluster), version, steps),
+            lambda: hooks.after_workers_upgrade(hook_view(self._cluster), version, steps),
             *(version, steps),
         )
 
@@ -190,14 +193,14 @@ class HookCalls:
         """Call AfterClusterUpgrade when the whole upgrade is done and the hooks of its last steps
         were called."""
         hooks = self._hooks
-        steps = self.is_owed(Hook.AFTER_CONTROL_PLANE_UPGRADE) or self.is_owed(
+        steps = self.is_pending(Hook.AFTER_CONTROL_PLANE_UPGRADE) or self.is_pending(
             Hook.AFTER_WORKERS_UPGRADE
         )
         if hooks is None or steps or not settled:
             return True
-        return await self._asked_once(
+        return await self._call_once(
             Hook.AFTER_CLUSTER_UPGRADE,
-            lambda: hooks.after_cluster_upgrade(shown(self._cluster), version),
+            lambda: hooks.after_cluster_upgrade(hook_view(self._cluster), version),
             version,
         )
 
@@ -208,8 +211,9 @@ class HookCalls:
         hooks = self._hooks
         if hooks is None or Annotation.OK_TO_DELETE in self._cluster.metadata.annotations:
             return True
-        return await self._asked(
-            Hook.BEFORE_CLUSTER_DELETE, lambda: hooks.before_cluster_delete(shown(self._cluster))
+        return await self._call(
+            Hook.BEFORE_CLUSTER_DELETE,
+            lambda: hooks.before_cluster_delete(hook_view(self._cluster)),
         )
 
     async def upgrade_plan(
@@ -226,25 +230,23 @@ class HookCalls:
         plans = self._memory.plan(key)
         if plans is None:
             plans = await self._hooks.generate_upgrade_plan(
-                extension, shown(self._cluster), control_plane, workers, target
+                extension, hook_view(self._cluster), control_plane, workers, target
             )
             self._memory.keep_plan(key, plans)
         return plans
 
-    async def _asked_once(
+    async def _call_once(
         self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
     ) -> bool:
         """Call a hook only while it is pending; answers whether the operation may go on."""
-        if not self.is_owed(hook):
+        if not self.is_pending(hook):
             return True
-        goes_on = await self._asked(hook, ask, *facts)
+        goes_on = await self._call(hook, ask, *facts)
         if goes_on:
-            await self._settle(hook)
+            await self._unmark_pending(hook)
         return goes_on
 
-    async def _asked(
-        self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object
-    ) -> bool:
+    async def _call(self, hook: Hook, ask: Callable[[], Awaitable[Answer]], *facts: object) -> bool:
         """Call a hook; answers whether the operation may go on.
 
         A blocking answer is reused until its retry time, unless the Cluster (except its status) or
@@ -253,8 +255,8 @@ class HookCalls:
         if self._hooks is None or not await self._hooks.is_registered(hook, self._cluster):
             return True
         metadata = self._cluster.metadata
-        told = metadata.generation, metadata.labels, facts
-        about = About(told, _of_others(metadata.annotations))
+        cached = metadata.generation, metadata.labels, facts
+        about = CacheInputs(cached, _foreign_annotations(metadata.annotations))
         answer = self._memory.answer(metadata.uid, hook, about)
         if answer is None:
             answer = await ask()
@@ -264,12 +266,12 @@ class HookCalls:
         return not answer.retry_after
 
 
-def _listed(cluster: Cluster) -> frozenset[str]:
+def _pending_hooks(cluster: Cluster) -> frozenset[str]:
     listed = cluster.metadata.annotations.get(Annotation.PENDING_HOOKS, "")
     return frozenset(listed.split(",")) - {""}
 
 
-def _of_others(annotations: Mapping[str, str]) -> Mapping[str, str]:
+def _foreign_annotations(annotations: Mapping[str, str]) -> Mapping[str, str]:
     """The annotations of users and other products, without those of Cluster API and kubectl."""
     return {
         name: value
@@ -278,7 +280,7 @@ def _of_others(annotations: Mapping[str, str]) -> Mapping[str, str]:
     }
 
 
-def _held_by_annotations(cluster: Cluster) -> str:
+def _blocking_annotations_message(cluster: Cluster) -> str:
     """A sentence with the annotations that block an upgrade; "" if none does."""
     prefix = Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX
     held = sorted(one for one in cluster.metadata.annotations if one.startswith(prefix))

@@ -70,7 +70,7 @@ class UpgradePlans(NamedTuple):
 class LifecycleHooks(Protocol):
     """Calls the registered extensions. Every method may raise HookError.
 
-    cluster: in the form that extensions receive (`shown`). start, target: versions before and
+    cluster: in the form that extensions receive (`hook_view`). start, target: versions before and
     after.
     """
 
@@ -123,7 +123,7 @@ class LifecycleHooks(Protocol):
         """
 
 
-def shown(cluster: Cluster) -> Cluster:
+def hook_view(cluster: Cluster) -> Cluster:
     """The Cluster in the form that extensions receive: without status and without the annotations
     that other programs keep for themselves."""
     metadata = msgspec.structs.replace(

@@ -50,14 +50,14 @@ def prefixed_name(prefix: str, cluster: Cluster, *slot: str) -> str:
 
 
 def class_name(
-    template: str, cluster: Cluster, *slot: str, more: Mapping[str, Any] | None = None
+    template: str, cluster: Cluster, *slot: str, variables: Mapping[str, Any] | None = None
 ) -> str:
     """A name from a naming template of the class. more: template variables besides the cluster.
 
     Raises BadNameTemplate.
     """
     uid = cluster.metadata.uid
-    data = {"cluster": {"name": cluster.metadata.name}, **(more or {})}
+    data = {"cluster": {"name": cluster.metadata.name}, **(variables or {})}
     return templated_name(template, data, suffix(uid, *slot), again=suffix(uid, *slot, "again"))
 
 

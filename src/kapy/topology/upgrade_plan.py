@@ -24,8 +24,8 @@ class BadUpgradePlan(KapyError):
 def one_minor_plan(desired: str, control_plane: str) -> list[str]:
     """The control plane's plan if the available versions are unknown: the target version, which may
     be at most one minor version ahead."""
-    wanted = _parsed(desired, "failed to parse desired version")
-    current = _parsed(control_plane, "failed to parse current ControlPlane version")
+    wanted = _parse(desired, "failed to parse desired version")
+    current = _parse(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
         return []
     if wanted.minor > current.minor + 1:
@@ -36,13 +36,13 @@ def one_minor_plan(desired: str, control_plane: str) -> list[str]:
 def class_versions_plan(versions: Sequence[str], desired: str, control_plane: str) -> list[str]:
     """The control plane's plan from the versions of a ClusterClass (oldest first): the last patch
     version of each minor version, up to the target version."""
-    wanted = _parsed(desired, "failed to parse desired version")
-    current = _parsed(control_plane, "failed to parse current ControlPlane version")
+    wanted = _parse(desired, "failed to parse desired version")
+    current = _parse(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
         return []
     ahead: dict[str, Version] = {}
     for text in versions:
-        version = _parsed(text, f"failed to parse version {text}")
+        version = _parse(text, f"failed to parse version {text}")
         if compare(version, current) <= 0:
             continue
         if compare(version, wanted, build_tags=True) == 1:
@@ -65,7 +65,7 @@ def _last_of_minors(ahead: Mapping[str, Version], minor: int, *, same: bool) -> 
     return plan
 
 
-def checked_plans(
+def check_plans(
     desired: str,
     control_plane: str,
     oldest_workers: str,
@@ -77,11 +77,11 @@ def checked_plans(
     oldest_workers: the oldest version of workers, "" without workers. If no intermediate version is
     known, the plan is empty, as in upstream. Raises BadUpgradePlan.
     """
-    wanted = _parsed(desired, f"failed to parse Cluster version {desired}")
-    current = _parsed(control_plane, f"failed to parse ControlPlane version {control_plane}")
+    wanted = _parse(desired, f"failed to parse Cluster version {desired}")
+    current = _parse(control_plane, f"failed to parse ControlPlane version {control_plane}")
     oldest = None
     if oldest_workers:
-        oldest = _parsed(oldest_workers, f"failed to parse min workers version {oldest_workers}")
+        oldest = _parse(oldest_workers, f"failed to parse min workers version {oldest_workers}")
     known = _Known(control_plane, current)
     _check_control_plane(desired, wanted, current, control_plane_plan, known)
     if oldest is None or compare(oldest, wanted, build_tags=True) == 0:
@@ -120,17 +120,17 @@ class _Known:
 
 
 def _check_control_plane(
-    desired: str, wanted: Version, current: Version, plan: Sequence[str], known: _Known
+    desired: str, desired_version: Version, current: Version, plan: Sequence[str], versions: _Known
 ) -> None:
     problem = "invalid ControlPlane upgrade plan:"
-    if compare(current, wanted, build_tags=True) == 0:
+    if compare(current, desired_version, build_tags=True) == 0:
         if plan:
             raise BadUpgradePlan(f"{problem} control plane is already at the desired version")
         return
     for number, text in enumerate(plan):
-        known.order[text] = number
+        versions.order[text] = number
         item = f"{problem} item {number};"
-        target = _parsed(text, f"{item} failed to parse version {text}")
+        target = _parse(text, f"{item} failed to parse version {text}")
         if compare(target, current, build_tags=True) <= 0:
             raise BadUpgradePlan(f"{item} version {text} must be greater than v{current}")
         if target.minor not in (current.minor, current.minor + 1):
@@ -138,38 +138,38 @@ def _check_control_plane(
                 f"{item} expecting a version with minor {current.minor} or {current.minor + 1}, "
                 f"found version {text}"
             )
-        known.minors[target.minor] = text
+        versions.minors[target.minor] = text
         current = target
-    if compare(current, wanted, build_tags=True) != 0:
+    if compare(current, desired_version, build_tags=True) != 0:
         raise BadUpgradePlan(
             f"{problem} control plane upgrade plan must end with version {desired}, ends with "
             f"v{current} instead"
         )
 
 
-def _workers_plan(desired: str, wanted: int, oldest: int, known: _Known) -> list[str]:
+def _workers_plan(desired: str, count: int, oldest: int, versions: _Known) -> list[str]:
     """The workers' plan: as few steps as the skew allows, the last one to the target version.
 
     None if an intermediate version is unknown, or if the workers are ahead.
     """
-    between = range(oldest + WORKERS_BEHIND, wanted, WORKERS_BEHIND)
-    if wanted < oldest or not all(minor in known.minors for minor in between):
+    between = range(oldest + WORKERS_BEHIND, count, WORKERS_BEHIND)
+    if count < oldest or not all(minor in versions.minors for minor in between):
         return []
-    plan = [known.minors[minor] for minor in between]
+    plan = [versions.minors[minor] for minor in between]
     return plan if plan[-1:] == [desired] else [*plan, desired]
 
 
 def _check_workers(
-    desired: str, wanted: Version, current: Version, plan: Sequence[str], known: _Known
+    desired: str, desired_version: Version, current: Version, plan: Sequence[str], versions: _Known
 ) -> None:
     for number, text in enumerate(plan):
         item = f"invalid workers upgrade plan, item {number};"
-        target = _parsed(text, f"{item} failed to parse version {text}")
+        target = _parse(text, f"{item} failed to parse version {text}")
         order = compare(target, current, build_tags=True)
         if order <= 0:
             raise BadUpgradePlan(f"{item} version {text} must be greater than v{current}")
         if order == DIFFERENT:
-            _check_order(item, text, f"v{current}", known)
+            _check_order(item, text, f"v{current}", versions)
         if not 0 <= target.minor - current.minor <= WORKERS_BEHIND:
             raise BadUpgradePlan(
                 f"{item} workers cannot go from minor {current.minor} (v{current}) to minor "
@@ -177,24 +177,24 @@ def _check_workers(
                 "Kubernetes version skew rules"
             )
         current = target
-    if compare(current, wanted, build_tags=True) != 0:
+    if compare(current, desired_version, build_tags=True) != 0:
         raise BadUpgradePlan(
             f"invalid workers upgrade plan; workers upgrade plan must end with version {desired}, "
             f"ends with v{current} instead"
         )
 
 
-def _check_order(item: str, target: str, current: str, known: _Known) -> None:
+def _check_order(item: str, target: str, current: str, versions: _Known) -> None:
     """Check versions that differ in build tags only: they must follow the control plane's order."""
-    if target not in known.order:
+    if target not in versions.order:
         raise BadUpgradePlan(f"{item} failer to determine version {target} order")
-    if current not in known.order:
+    if current not in versions.order:
         raise BadUpgradePlan(f"failer to determine version {current} order")
-    if known.order[target] < known.order[current]:
+    if versions.order[target] < versions.order[current]:
         raise BadUpgradePlan(f"{item} version {target} must be before {current}")
 
 
-def _parsed(text: str, problem: str) -> Version:
+def _parse(text: str, problem: str) -> Version:
     try:
         return parse_tolerant(text)
     except InvalidVersion as error:

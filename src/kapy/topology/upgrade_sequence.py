@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from kapy.contract.control_plane import ControlPlane
 from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
 from kapy.topology.blueprint import Blueprint
-from kapy.topology.errors import computing
+from kapy.topology.errors import name_failed_step
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hooks import UpgradePlans
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_plan import (
     BadUpgradePlan,
-    checked_plans,
+    check_plans,
     class_versions_plan,
     one_minor_plan,
 )
@@ -31,7 +31,7 @@ async def plan_upgrade(
     document = current.control_plane.object
     if document is not None:
         view = ControlPlane(document, blueprint.control_plane.contract)
-        with computing("get the version from control plane spec"):
+        with name_failed_step("get the version from control plane spec"):
             control_plane = ControlPlane.version.require(view)
         await _plan(blueprint, current, upgrades, calls, control_plane)
     upgrades.is_planned = True
@@ -45,8 +45,8 @@ async def _plan(
     control_plane: str,
 ) -> None:
     target = blueprint.topology.version
-    wanted = _parsed(target, f"failed to parse Cluster version {target}")
-    has = _parsed(control_plane, f"failed to parse ControlPlane version {control_plane}")
+    wanted = _parse(target, f"failed to parse Cluster version {target}")
+    has = _parse(control_plane, f"failed to parse ControlPlane version {control_plane}")
     oldest = _oldest(_workers(current), has)
     upgrades.oldest_workers = f"v{oldest}" if oldest else ""
     if all(str(one) == str(wanted) for one in (has, oldest) if one):
@@ -57,7 +57,7 @@ async def _plan(
         plans, workers = UpgradePlans(()), [target]
     else:
         plans = await _plans(blueprint, upgrades, calls, control_plane)
-        workers = checked_plans(target, control_plane, upgrades.oldest_workers, *plans)
+        workers = check_plans(target, control_plane, upgrades.oldest_workers, *plans)
     upgrades.control_plane.plan = list(plans.control_plane)
     if current.machine_deployments:
         upgrades.machine_deployments.plan = list(workers)
@@ -87,7 +87,7 @@ def _workers(current: ClusterState) -> Iterable[Version]:
         for state in groups.values():
             name, version = state.object.metadata.name, state.object.spec.template.spec.version
             if version:
-                yield _parsed(version, f"failed to parse version {version} of {kind} {name}")
+                yield _parse(version, f"failed to parse version {version} of {kind} {name}")
 
 
 def _oldest(versions: Iterable[Version], control_plane: Version) -> Version | None:
@@ -105,7 +105,7 @@ def _is_older(version: Version, than: Version, control_plane: Version) -> bool:
     return order == -1 or (order == DIFFERENT and str(version) != str(control_plane))
 
 
-def _parsed(text: str, problem: str) -> Version:
+def _parse(text: str, problem: str) -> Version:
     try:
         return parse_tolerant(text)
     except InvalidVersion as error:

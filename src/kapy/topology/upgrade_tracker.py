@@ -87,10 +87,10 @@ class UpgradeTracker:
     @classmethod
     def of(cls, cluster: Cluster) -> UpgradeTracker:
         """A tracker for a Cluster, with only the allowed concurrency set."""
-        most = _concurrency(cluster)
+        max_bytes = _concurrency(cluster)
         return cls(
-            machine_deployments=WorkersUpgrade(concurrency=most),
-            machine_pools=WorkersUpgrade(concurrency=most),
+            machine_deployments=WorkersUpgrade(concurrency=max_bytes),
+            machine_pools=WorkersUpgrade(concurrency=max_bytes),
         )
 
     @property

@@ -28,7 +28,7 @@ from kapy.kube.schema.rules import ABSENT
 Definitions = Mapping[str, ClusterClassStatusVariableDefinition]
 
 
-def defaulted_variables(
+def default_variables(
     values: Sequence[ClusterVariable],
     variables: Sequence[ClusterClassStatusVariable],
     path: str,
@@ -40,21 +40,21 @@ def defaulted_variables(
     create: add variables that have a default but no value.
     """
     definitions, errors = _definitions(variables, path)
-    errors = [*_repeated(values, path), *errors]
+    errors = [*_duplicates(values, path), *errors]
     if errors:
         return [], errors
     found = []
     for one in values:
         if one.name in definitions:
-            schema = _compiled(definitions[one.name])
+            schema = _compile(definitions[one.name])
             value = as_double(schema.default(one.value))
             found.append(ClusterVariable(name=one.name, value=value))
         else:
-            errors.append(_undefined(one, path))
+            errors.append(_undefined_error(one, path))
     if create:
         there = {one.name for one in values}
         for name, definition in definitions.items():
-            value = ABSENT if name in there else _compiled(definition).default()
+            value = ABSENT if name in there else _compile(definition).default()
             if value is not ABSENT:
                 found.append(ClusterVariable(name=name, value=as_double(value)))
     return ([], errors) if errors else (found, [])
@@ -71,7 +71,7 @@ def variable_value_errors(
     """The errors in variable values. old: the previous values, for rules about changes. complete:
     report required variables that are missing."""
     definitions, errors = _definitions(variables, path)
-    errors = [*_repeated(values, path), *errors]
+    errors = [*_duplicates(values, path), *errors]
     if errors:
         return errors
     if complete:
@@ -84,7 +84,7 @@ def variable_value_errors(
     before = {one.name: one.value for one in old}
     for one in values:
         if one.name not in definitions:
-            errors.append(_undefined(one, path))
+            errors.append(_undefined_error(one, path))
             continue
         was = before.get(one.name, ABSENT)
         errors += value_errors(one, was, definitions[one.name].schema.schema, f"{path}[{one.name}]")
@@ -121,7 +121,7 @@ def text_of(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _repeated(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldError]:
+def _duplicates(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldError]:
     seen: set[str] = set()
     for one in values:
         if one.name in seen:
@@ -130,7 +130,7 @@ def _repeated(values: Iterable[ClusterVariable], path: str) -> Iterator[FieldErr
         seen.add(one.name)
 
 
-def _undefined(variable: ClusterVariable, path: str) -> FieldError:
+def _undefined_error(variable: ClusterVariable, path: str) -> FieldError:
     where = f"{path}[{variable.name}]"
     return invalid(where, text_of(variable.value), "variable is not defined")
 
@@ -153,12 +153,12 @@ def _definitions(
     return {}, [FieldError("FieldValueTypeInvalid", path, problem, f"[{names}]")]
 
 
-def _compiled(definition: ClusterClassStatusVariableDefinition) -> FieldSchema:
+def _compile(definition: ClusterClassStatusVariableDefinition) -> FieldSchema:
     return _compiled_schema(definition.schema.schema)
 
 
 _SCHEMAS: dict[bytes, FieldSchema] = {}
-_MOST_SCHEMAS = 1024
+_MAX_SCHEMAS = 1024
 
 
 def _compiled_schema(schema: JSONSchemaProps) -> FieldSchema:
@@ -168,7 +168,7 @@ def _compiled_schema(schema: JSONSchemaProps) -> FieldSchema:
     if found is None:
         from kapy.kube.cel import rule_checker
 
-        if len(_SCHEMAS) >= _MOST_SCHEMAS:
+        if len(_SCHEMAS) >= _MAX_SCHEMAS:
             _SCHEMAS.clear()
         found = FieldSchema.compile(schema_document(schema), rules=rule_checker)
         _SCHEMAS[key] = found

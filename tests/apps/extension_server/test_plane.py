@@ -16,7 +16,7 @@ from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.extension_server.answering import answering
+from kapy.apps.extension_server.serving import serve_extension
 from kapy.apps.https.certificate import certificate_in
 from kapy.conditions import is_true, message_of
 from kapy.hooks import (
@@ -74,7 +74,7 @@ class Herders:
 async def served(extension: Extension, folder: Path) -> AsyncIterator[Document]:
     """A server of an extension; the `clientConfig` that leads to it."""
     certificate = await certificate_in(folder, ["127.0.0.1"], system_clock)
-    async with answering(Application(extension), certificate) as (host, port):
+    async with serve_extension(Application(extension), certificate) as (host, port):
         bundle = base64.b64encode(certificate.ca).decode()
         yield {"url": f"https://{host}:{port}", "caBundle": bundle}
 

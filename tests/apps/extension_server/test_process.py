@@ -10,8 +10,8 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.extension_server.process import DidNotStart, extended
-from kapy.apps.extension_server.wanted import wanted
+from kapy.apps.extension_server.configured_extensions import parse_extension
+from kapy.apps.extension_server.process import DidNotStart, run_extensions
 from kapy.hooks import BEFORE_CLUSTER_CREATE, BeforeClusterCreateRequest
 from kapy.hooks.https import HttpsTransport
 from kapy.hooks.transport import NoAnswer
@@ -54,8 +54,11 @@ async def test_one_that_dies_is_started_again_and_all_end_with_the_plane(
     harmless = BeforeClusterCreateRequest(cluster={})
     async with management_plane(OPEN, clock=system_clock, random=Random(0)) as plane:
         story = Story(plane.client, [ExtensionConfig.RESOURCE])
-        told = [wanted("mortal=mortal_extension"), wanted("https://far.example.com")]
-        async with extended(plane.client, told, tmp_path / "kept", Random(0)):
+        told = [
+            parse_extension("mortal=mortal_extension"),
+            parse_extension("https://far.example.com"),
+        ]
+        async with run_extensions(plane.client, told, tmp_path / "kept", Random(0)):
             first, far = [
                 one
                 for name in ("mortal", "far-example-com")
@@ -77,5 +80,7 @@ async def test_one_that_dies_is_started_again_and_all_end_with_the_plane(
         with pytest.raises(NoAnswer):
             await answer(again, harmless)
         with pytest.raises(DidNotStart, match=r"broken-extension .* ended with code 1"):
-            async with extended(plane.client, [wanted("broken_extension")], tmp_path, Random(0)):
+            async with run_extensions(
+                plane.client, [parse_extension("broken_extension")], tmp_path, Random(0)
+            ):
                 pass

@@ -12,9 +12,9 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from kapy.apps.extension_server.protocol import (
-    FIRST_SECONDS,
+    FIRST_REQUEST_SECONDS,
     IDLE_SECONDS,
-    LARGEST_HEAD,
+    MAX_HEAD_BYTES,
     HookProtocol,
 )
 from kapy.hooks import (
@@ -148,7 +148,7 @@ CHUNKED = f"POST {CREATE} HTTP/1.1\r\nhost: e\r\ntransfer-encoding: chunked\r\n\
         (post("/nowhere"), 404, b"no handler is at /nowhere", False),
         (b"GET /readyz HTTP/1.1\r\nhost: e\r\n\r\n", 200, b"ok", False),
         (b"PUT /readyz HTTP/1.1\r\nhost: e\r\n\r\n", 405, b"POST, not with PUT", False),
-        (b"POST /" + b"x" * LARGEST_HEAD, 400, b"this is no HTTP request", True),
+        (b"POST /" + b"x" * MAX_HEAD_BYTES, 400, b"this is no HTTP request", True),
         (b"SSH-2.0-OpenSSH_9.6\r\n", 400, b"this is no HTTP request", True),
         (post(CREATE, BODY, "content-length: 3"), 400, b"this is no HTTP request", True),
     ],
@@ -182,7 +182,7 @@ async def test_a_connection_that_brings_nothing_is_closed(begun: bytes) -> None:
     connection = Connection()
     await connection.send(begun)
     whole = begun == post(CREATE)
-    patience = IDLE_SECONDS if whole else FIRST_SECONDS
+    patience = IDLE_SECONDS if whole else FIRST_REQUEST_SECONDS
     await asyncio.sleep(patience / 2)
     assert not connection.transport.closed
     await asyncio.sleep(1.6 * patience)

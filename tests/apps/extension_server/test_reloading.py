@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from kapy._aio.services import running
-from kapy.apps.extension_server.reloading import mistake, reloaded, source_folder, stamps
+from kapy._aio.services import run_services
+from kapy.apps.extension_server.reloading import (
+    file_stamps,
+    run_with_reload,
+    source_folder,
+    syntax_error,
+)
 from tests.locks import HOLD, is_held
 from tests.waiting import until
 
@@ -39,9 +44,9 @@ async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], li
         return path.read_text().split() if path.exists() else []
 
     async def serve() -> None:
-        await reloaded(command, folder, said.append)
+        await run_with_reload(command, folder, said.append)
 
-    async with running(serve=serve):
+    async with run_services(serve=serve):
         yield said, log
 
 
@@ -107,7 +112,7 @@ def test_only_sources_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert source_folder("herd.a.b:extension") == tmp_path / "herd"
     assert source_folder("lone") == tmp_path
     assert source_folder("nowhere") == tmp_path
-    found = {str(one.relative_to(tmp_path)) for one in stamps(tmp_path / "herd")}
+    found = {str(one.relative_to(tmp_path)) for one in file_stamps(tmp_path / "herd")}
     assert found == {"herd/__init__.py", "herd/a/b.py"}
 
 
@@ -115,5 +120,5 @@ def test_a_mistake_is_named(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("x = 1")
     bad.write_text("def f(:")
-    assert mistake([good, tmp_path / "gone.py"]) == ""
-    assert mistake([good, bad]).startswith(f"{bad}: invalid syntax")
+    assert syntax_error([good, tmp_path / "gone.py"]) == ""
+    assert syntax_error([good, bad]).startswith(f"{bad}: invalid syntax")

@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kapy.apps.extensions.coverage import left_of_machine, left_of_machine_set
+from kapy.apps.extensions.coverage import (
+    uncovered_by_machine_set_update,
+    uncovered_by_machine_update,
+)
 from kapy.hooks.errors import HookError
 from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
 from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
@@ -182,13 +185,13 @@ UNUSABLE = {
 @pytest.mark.parametrize("case", COVERED)
 def test_a_change_is_covered_by(case: str) -> None:
     current, desired, patches = COVERED[case]
-    assert left_of_machine(current, desired, answer(**patches)) == []
+    assert uncovered_by_machine_update(current, desired, answer(**patches)) == []
 
 
 @pytest.mark.parametrize("case", LEFT)
 def test_something_is_left_over_by(case: str) -> None:
     current, desired, patches, why = LEFT[case]
-    left = left_of_machine(current, desired, answer(**patches))
+    left = uncovered_by_machine_update(current, desired, answer(**patches))
     assert "; ".join(left) == why
 
 
@@ -196,7 +199,7 @@ def test_something_is_left_over_by(case: str) -> None:
 def test_a_patch_cannot_be_used_that_is(case: str) -> None:
     given, why = UNUSABLE[case]
     with pytest.raises(HookError) as refused:
-        left_of_machine(objects(), objects(), answer(infrastructureMachine=given))
+        uncovered_by_machine_update(objects(), objects(), answer(infrastructureMachine=given))
     assert str(refused.value).startswith("the patch of the DevMachine does not apply: ")
     assert why in str(refused.value)
     assert SECRET not in str(refused.value)
@@ -223,8 +226,8 @@ def test_of_templates_only_what_is_made_of_them_counts() -> None:
         CanUpdateMachineSetResponse,
     )
     current, desired = side(1, "v1", 2), side(3, "v2", 4)
-    assert left_of_machine_set(current, desired, response) == []
-    assert left_of_machine_set(current, desired, CanUpdateMachineSetResponse()) == [
+    assert uncovered_by_machine_set_update(current, desired, response) == []
+    assert uncovered_by_machine_set_update(current, desired, CanUpdateMachineSetResponse()) == [
         "MachineSet cannot be updated in-place: spec.template.spec.version",
         "DevMachineTemplate cannot be updated in-place: spec.template.spec.memory",
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apps.extensions.in_place import SECONDS, InPlace
+from kapy.apps.extensions.in_place import CACHE_SECONDS, InPlace
 from kapy.engine.cache import Change
 from kapy.hooks.errors import HookError
 from kapy.kube import Document, Key
@@ -52,7 +52,7 @@ async def test_what_was_said_of_machine_sets_counts_until_something_of_it_change
     assert await asked(machine_set("old", 3, "v0"), new) == 1
     plane.register("ext")
     assert await asked(old, new) == 1
-    await asyncio.sleep(SECONDS)
+    await asyncio.sleep(CACHE_SECONDS)
     assert await asked(old, new) == 1
     told = extension.asked[0].request["current"]["machineSet"]
     assert told.keys() == {"apiVersion", "kind", "metadata", "spec"}
@@ -93,6 +93,6 @@ async def test_a_machine_that_nobody_updates_is_looked_at_when_extensions_change
     with pytest.raises(HookError, match="no extensions registered for UpdateMachine hook"):
         await door.update_machine(KEY, {})
     changed = Change(None, config("ext"))
-    door.follow(changed)
-    door.follow(changed)
+    door.on_config_change(changed)
+    door.on_config_change(changed)
     assert woken == [KEY]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apps.https.authorities import CLOCK_SECONDS, is_good
+from kapy.apps.https.authorities import CLOCK_SECONDS, is_valid
 from kapy.apps.https.certificate import (
-    LIVES,
-    LOOK_SECONDS,
+    POLL_SECONDS,
+    VALIDITY_PERIODS,
     Certificate,
-    GivenCertificate,
     NoCertificate,
+    SuppliedCertificate,
     certificate_in,
 )
 from kapy.kube import pki
@@ -79,7 +79,7 @@ async def test_it_is_renewed_when_a_third_of_its_life_is_left(tmp_path: Path) ->
     clock = Ahead()
     certificate = await certificate_in(tmp_path, ["localhost"], clock)
     ca, before = certificate.ca, leaf(tmp_path)
-    clock.days = LIVES.leaf.days * 2 / 3 - 1 / 24
+    clock.days = VALIDITY_PERIODS.leaf.days * 2 / 3 - 1 / 24
     await kept(certificate, timedelta(minutes=59).total_seconds())
     assert leaf(tmp_path) == before
     await kept(certificate, timedelta(minutes=2).total_seconds())
@@ -96,7 +96,7 @@ async def test_a_clock_that_is_set_forward_is_noticed(tmp_path: Path, days: int)
     ca = certificate.ca
     clock.days = days
     await kept(certificate, 2 * CLOCK_SECONDS)
-    assert is_good(leaf(tmp_path), clock())
+    assert is_valid(leaf(tmp_path), clock())
     assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
     assert certificate.ca == ca
 
@@ -139,7 +139,7 @@ async def test_a_given_certificate_is_left_alone(tmp_path: Path) -> None:
     given(tmp_path, "theirs")
     before = leaf(tmp_path)
     certificate = await certificate_in(tmp_path, ["localhost"], loop_clock())
-    assert isinstance(certificate, GivenCertificate)
+    assert isinstance(certificate, SuppliedCertificate)
     await kept(certificate, 3600)
     assert (leaf(tmp_path), certificate.ca) == (before, b"")
     assert not (tmp_path / "ca.key").exists()
@@ -156,21 +156,21 @@ async def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
 
 async def test_half_of_a_new_pair_is_waited_out(tmp_path: Path) -> None:
     given(tmp_path, "theirs")
-    certificate = GivenCertificate(tmp_path, loop_clock())
+    certificate = SuppliedCertificate(tmp_path, loop_clock())
     key = tmp_path / "tls.key"
     old = key.read_bytes()
     given(tmp_path, "newer")
     new, _ = key.read_bytes(), key.write_bytes(old)
     before = shown_by(certificate)
-    await kept(certificate, 2 * LOOK_SECONDS + 1)
+    await kept(certificate, 2 * POLL_SECONDS + 1)
     assert shown_by(certificate) == before
     reads = "certwatcher_read_certificate"
     assert counts(certificate) == {f"{reads}_total": 3, f"{reads}_errors_total": 2}
     key.write_bytes(new)
-    await kept(certificate, LOOK_SECONDS + 1)
+    await kept(certificate, POLL_SECONDS + 1)
     assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
     (tmp_path / "tls.crt").unlink()
-    await kept(certificate, LOOK_SECONDS + 1)
+    await kept(certificate, POLL_SECONDS + 1)
     assert counts(certificate) == {f"{reads}_total": 5, f"{reads}_errors_total": 3}
 
 
@@ -179,7 +179,7 @@ async def test_a_secret_that_is_mounted_is_followed(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, (), loop_clock())
     for name in ("second", "third"):
         mounted(tmp_path, name)
-        await kept(certificate, LOOK_SECONDS + 1)
+        await kept(certificate, POLL_SECONDS + 1)
         assert shown_by(certificate) == ssl.PEM_cert_to_DER_cert(leaf(tmp_path).decode())
 
 
@@ -191,13 +191,13 @@ async def test_a_given_certificate_that_ran_out_is_told_until_there_is_another(
     certificate = await certificate_in(tmp_path, (), clock)
     assert certificate.missing == ""
     clock.days = 3
-    await kept(certificate, LOOK_SECONDS + 1)
+    await kept(certificate, POLL_SECONDS + 1)
     assert certificate.missing == (
         f"{tmp_path / 'tls.crt'} is good from 2025-12-31 23:55:00 to 2026-01-03 00:00:00 UTC, and "
         "not now: put a new one there"
     )
     given(tmp_path, "theirs")
-    await kept(certificate, LOOK_SECONDS + 1)
+    await kept(certificate, POLL_SECONDS + 1)
     assert certificate.missing == ""
 
 

@@ -15,8 +15,8 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.apiserver.serving import accepting
 from kapy.apiserver.serving.connection_limit import ConnectionLimit
-from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.loading import application_at
+from kapy.apps.extension_server.serving import serve_extension
 from kapy.apps.https.certificate import (
     NoCertificate,
     certificate_in,
@@ -70,14 +70,14 @@ async def message_of(client: aiohttp.ClientSession, port: int) -> Any:
 async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
     async with (
-        answering(quota(), certificate) as (host, port),
+        serve_extension(quota(), certificate) as (host, port),
         session(certificate.ca) as client,
     ):
         assert await message_of(client, port) == "no quota"
         async with client.post(f"https://{host}:{port}{DISCOVERY.path()}", data=b"{}") as answer:
             assert [one["name"] for one in (await answer.json())["handlers"]] == ["quota"]
         with pytest.raises(NoAddress, match=f"cannot listen on 127.0.0.1 port {port}"):
-            async with answering(quota(), certificate, port=port):
+            async with serve_extension(quota(), certificate, port=port):
                 pass
 
 
@@ -87,7 +87,7 @@ async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
     asked, hold = asyncio.Event(), asyncio.Event()
     application = quota(asked, hold)
     async with session(certificate.ca) as client, asyncio.TaskGroup() as group:
-        async with answering(application, certificate) as (_, port):
+        async with serve_extension(application, certificate) as (_, port):
             call = group.create_task(message_of(client, port))
             await asked.wait()
             asyncio.get_running_loop().call_later(0.2, hold.set)
@@ -102,7 +102,7 @@ async def test_idle_connections_keep_no_call_out(
     limit = ConnectionLimit(16)
     monkeypatch.setattr(accepting, "process_limit", lambda: limit)
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
-    async with answering(quota(), certificate) as address, AsyncExitStack() as stack:
+    async with serve_extension(quota(), certificate) as address, AsyncExitStack() as stack:
         async with session(certificate.ca) as client:
             assert await message_of(client, address[1]) == "no quota"
             for _ in range(100):
@@ -121,7 +121,7 @@ async def test_only_clients_of_an_authority_are_let_in(tmp_path: Path) -> None:
     own = pki.issue(ca, "kapy", now=system_clock(), algorithm="ECDSA-P256")
     for name, content in (("ca.crt", ca.certificate), ("me.pem", own.certificate + own.key)):
         (tmp_path / name).write_bytes(content)
-    serve = answering(quota(), certificate, client_ca=tmp_path / "ca.crt")
+    serve = serve_extension(quota(), certificate, client_ca=tmp_path / "ca.crt")
     async with serve as (_, port), session(certificate.ca) as stranger:
         with pytest.raises(aiohttp.ClientError):
             await message_of(stranger, port)

@@ -13,22 +13,22 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import Clock, loop_clock, system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
 from kapy.apiserver.server import Server
 from kapy.apps.all_in_one import management_plane
-from kapy.apps.extension_server.answering import answering
 from kapy.apps.extension_server.manifest import extension_config
+from kapy.apps.extension_server.serving import serve_extension
 from kapy.apps.https.authorities import (
     CLOCK_SECONDS,
-    USUAL,
+    DEFAULT_PERIODS,
     Authorities,
-    Lives,
+    ValidityPeriods,
     authorities,
-    is_good,
+    is_valid,
 )
 from kapy.apps.https.certificate import NoCertificate
-from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.https.shared_certificate import SharedCertificate
 from kapy.client.client import Client
 from kapy.hooks import DISCOVERY, Application, Extension
 from kapy.hooks.https import HttpsTransport
@@ -41,7 +41,7 @@ from tests.apps.https.test_certificate import shown_by
 from tests.stories.test_extensions import OPEN
 from tests.waiting import LIMIT
 
-SHORT = Lives(timedelta(hours=6), timedelta(hours=1), timedelta(minutes=10))
+SHORT = ValidityPeriods(timedelta(hours=6), timedelta(hours=1), timedelta(minutes=10))
 SECRET = Key("quota-system", "quota-tls")
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SECRET.namespace}}
 NAMES = ["127.0.0.1"]
@@ -51,7 +51,7 @@ NAMES = ["127.0.0.1"]
 async def api_server(clock: Clock) -> AsyncIterator[Client]:
     server = Server.open(None, clock=clock)
     try:
-        async with running(server=server.run):
+        async with run_services(server=server.run):
             client = Client(server.transport(ADMIN))
             await client.create(NAMESPACES, NAMESPACE)
             yield client
@@ -59,7 +59,9 @@ async def api_server(clock: Clock) -> AsyncIterator[Client]:
         server.close()
 
 
-def replica(client: Client, clock: Clock, lives: Lives = USUAL, seed: int = 0) -> SharedCertificate:
+def replica(
+    client: Client, clock: Clock, lives: ValidityPeriods = DEFAULT_PERIODS, seed: int = 0
+) -> SharedCertificate:
     return SharedCertificate(client, SECRET, NAMES, clock, Random(seed), lives)
 
 
@@ -98,7 +100,7 @@ async def test_a_new_authority_is_trusted_for_a_while_before_it_signs() -> None:
         replicas = [replica(client, clock, SHORT, seed) for seed in range(2)]
         await asyncio.gather(*(one.make_valid() for one in replicas))
         first, at_first = await held(client), [shown_by(one) for one in replicas]
-        async with running(one=replicas[0].keep, two=replicas[1].keep):
+        async with run_services(one=replicas[0].keep, two=replicas[1].keep):
             await asyncio.sleep(timedelta(hours=3, minutes=59).total_seconds())
             before = [shown_by(one) for one in replicas]
             assert before != at_first
@@ -121,7 +123,7 @@ async def test_a_secret_that_is_deleted_comes_back_as_it_was() -> None:
         one = replica(client, clock)
         await one.make_valid()
         before, shown = await held(client), shown_by(one)
-        async with running(one=one.keep):
+        async with run_services(one=one.keep):
             await asyncio.sleep(1)
             await client.delete(SECRETS, SECRET)
             await asyncio.sleep(60)
@@ -141,7 +143,7 @@ async def test_a_clock_that_jumps_is_noticed(days: int) -> None:
         replicas = [replica(client, clock, seed=seed) for seed in range(2)]
         await asyncio.gather(*(one.make_valid() for one in replicas))
         first = await held(client)
-        async with running(one=replicas[0].keep, two=replicas[1].keep):
+        async with run_services(one=replicas[0].keep, two=replicas[1].keep):
             await asyncio.sleep(60)
             ahead = timedelta(days=days)
             assert all("and not now: put a new one there" in one.missing for one in replicas)
@@ -151,7 +153,7 @@ async def test_a_clock_that_jumps_is_noticed(days: int) -> None:
             assert (known.pairs[-1] == first.pairs[0]) is (days == 100)
             last = len(known.pairs) - 1
             assert [signer_of(one, known) for one in replicas] == [last, last]
-            assert all(is_good(pem(one), clock()) for one in replicas)
+            assert all(is_valid(pem(one), clock()) for one in replicas)
 
 
 def pem(certificate: SharedCertificate) -> bytes:
@@ -182,7 +184,7 @@ async def test_a_certificate_of_cert_manager_is_used_and_followed() -> None:
         one = replica(client, clock)
         await one.make_valid()
         assert is_shown(one, pair)
-        async with running(one=one.keep):
+        async with run_services(one=one.keep):
             await asyncio.sleep(1)
             newer, data = given(clock)
             half = {**data, "tls.key": base64.b64encode(pair.key).decode()}
@@ -222,7 +224,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
     def clock() -> datetime:
         return system_clock() + ahead
 
-    old = authorities(clock() - USUAL.authority * 2 / 3, USUAL)
+    old = authorities(clock() - DEFAULT_PERIODS.ca * 2 / 3, DEFAULT_PERIODS)
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         plane = await enter(management_plane(OPEN, clock=system_clock, random=Random(0)))
@@ -235,7 +237,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
         assert new.pairs[:-1] == old.pairs
         await replicas[1].make_valid()
         assert [signer_of(one, new) for one in replicas] == [0, 0]
-        servers = [await enter(answering(Application(Extension()), one)) for one in replicas]
+        servers = [await enter(serve_extension(Application(Extension()), one)) for one in replicas]
         urls = [f"https://{host}:{port}" for host, port in servers]
         config = extension_config("quota", urls[0], b"", secret=str(SECRET))
         await client.create(ExtensionConfig.RESOURCE, config)
@@ -248,7 +250,7 @@ async def test_no_call_fails_while_all_replicas_and_their_authority_change() -> 
             within=LIMIT,
         )
         await _called(client, urls)
-        ahead = USUAL.overlap
+        ahead = DEFAULT_PERIODS.overlap
         await client.patch(SECRETS, SECRET, {"metadata": {"labels": {"looked": "at"}}})
         async with asyncio.timeout(LIMIT):
             while [signer_of(one, new) for one in replicas] != [1, 1]:

@@ -13,23 +13,23 @@ from typing import Any
 import msgspec
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.features import FeatureGates
 from kapy.apiserver.authorization import Attributes
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.request_info import request_info
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.apps.components.rules import RBAC
-from kapy.apps.conversion import converted
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
-from kapy.apps.https.authorities import Lives
-from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.https.authorities import ValidityPeriods
+from kapy.apps.https.shared_certificate import SharedCertificate
 from kapy.apps.manager.components import components_of
-from kapy.apps.manager.programs import PROGRAMS, Outside, Program
-from kapy.apps.manager_flags import controlling
-from kapy.apps.program.injection import MUTATING, VALIDATING, Injection
-from kapy.apps.settings import Controlling
+from kapy.apps.manager.programs import PROGRAMS, Connections, Program
+from kapy.apps.manager_flags import controller_config
+from kapy.apps.program.ca_injection import MUTATING, VALIDATING, CAInjector
+from kapy.apps.settings import ControllerConfig
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig
@@ -54,7 +54,7 @@ ROLES = {
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 REVIEWED = ("authentication.k8s.io", "authorization.k8s.io")
 """Groups of what is asked and not stored."""
-SHORT = Lives(timedelta(minutes=4), timedelta(minutes=2), timedelta(seconds=20))
+SHORT = ValidityPeriods(timedelta(minutes=4), timedelta(minutes=2), timedelta(seconds=20))
 CONFIGURATIONS = {one.kind: one for one in (MUTATING, VALIDATING)}
 
 
@@ -136,12 +136,12 @@ class Separate:
 @asynccontextmanager
 async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> AsyncIterator[Separate]:
     """post: to extensions. beside: components of others (their kinds and roles count)."""
-    admission = Rules(GATES)
+    admission = AdmissionRules(GATES)
     clock = loop_clock()
-    server = Server.open(None, clock=clock, admission=(admission,), convert=converted)
+    server = Server.open(None, clock=clock, admission=(admission,), convert=convert_documents)
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
-        await stack.enter_async_context(running(server=server.run))
+        await stack.enter_async_context(run_services(server=server.run))
         await asyncio.sleep(0)
         server.access.start()
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
@@ -156,18 +156,18 @@ async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> Asyn
             user = account_of(program.namespace, program.account)
             asked = here.asked[name] = Asked(Frozen(server.transport(user)), user)
             if name == "core":  # whose webhooks look at other objects, too
-                admission.read_through(Client(asked))
+                admission.enable_reads(Client(asked))
             await _led_by_another(client, program)
             services |= await _started(program, asked, here, post)
-        await stack.enter_async_context(running(**services))
+        await stack.enter_async_context(run_services(**services))
         yield here
 
 
 async def _started(
     program: Program, asked: Asked, here: Separate, post: HookTransport
 ) -> dict[str, Any]:
-    """A manager, put together as `kapy.apps.program.running` does it."""
-    told: Controlling = controlling({}, gates=GATES)
+    """A manager, put together as `kapy.apps.program.process` does it."""
+    told: ControllerConfig = controller_config({}, gates=GATES)
     clock, random = loop_clock(), Random(program.name)
     own = Client(asked, field_manager=program.name)
     terms = LeaderElectionConfig(lease=Key(program.namespace, program.lease), identity=program.name)
@@ -189,12 +189,12 @@ async def _started(
         clock,
         random,
         SHORT,
-        told=lambda: injection.look_again(),
+        on_change=lambda: injection.on_ca_change(),
     )
     service = Key(program.namespace, program.service)
-    injection = Injection(runtime, service, program.provider, lambda: shared.ca)
+    injection = CAInjector(runtime, service, program.provider, lambda: shared.ca)
     pods = PodsHere(here.in_memory)
-    outside = Outside(
+    outside = Connections(
         lambda: post,
         here.in_memory.dial,
         lambda _: pods,

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from kapy.apps.manager.components import components_of
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.manager.release import write_release
-from kapy.apps.manager_flags import controlling, flags_of
+from kapy.apps.manager_flags import controller_config, flags_of
 from kapy.apps.manifests import sample
 from kapy.apps.program.options import flags_of as own_flags_of
-from kapy.apps.program.options import program_options
+from kapy.apps.program.options import parse_options
 from kapy.cli.components import components
 from kapy.clusterctl.variables import processed
 from kapy.kube import Document
@@ -114,9 +114,9 @@ def test_managers_understand_what_they_are_told(name: str) -> None:
     kind = PROGRAMS[name].manager
     flags, own = ({one.name for one in found(kind)} for found in (flags_of, own_flags_of))
     assert given.keys() <= flags | own
-    controlling({flag: value for flag, value in given.items() if flag in flags})
-    options = program_options(kind, {flag: value for flag, value in given.items() if flag in own})
-    assert options.lengths is not None
+    controller_config({flag: value for flag, value in given.items() if flag in flags})
+    options = parse_options(kind, {flag: value for flag, value in given.items() if flag in own})
+    assert options.lease_lengths is not None
 
 
 @NAMES

@@ -16,11 +16,11 @@ from kapy.api.kinds import KINDS
 from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.rbac.rules import allows
 from kapy.apiserver.request_info import request_info
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.components.rules import rules_of
 from kapy.apps.manager.programs import PROGRAMS
-from kapy.apps.migrated_kinds import kinds_of, migration_rights, resources_of
-from kapy.apps.settings import Controlling, Settings
+from kapy.apps.migrated_kinds import migrated_kinds, migration_rights, resources_of
+from kapy.apps.settings import ControllerConfig, Settings
 from kapy.engine.crd_migration.controller import is_observed
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.kube import Document, Key
@@ -99,16 +99,16 @@ def written(objects: list[Document]) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("skipped", [frozenset[Phase](), frozenset(PHASES)], ids=len)
 async def test_a_new_plane_has_nothing_to_migrate(skipped: frozenset[Phase]) -> None:
-    told = Controlling(skipped_migration_phases=skipped)
+    told = ControllerConfig(skipped_migration_phases=skipped)
     async with plane(told) as there:
         found = {one["metadata"]["name"]: one for one in (await there.client.list(CRDS)).items}
-        ours = kinds_of(PROGRAMS, FeatureGates(cluster_topology=True, runtime_sdk=True))
+        ours = migrated_kinds(PROGRAMS, FeatureGates(cluster_topology=True, runtime_sdk=True))
         assert [name for name in ours if not is_observed(found[name])] == []
 
 
 async def test_a_plane_migrates_what_changes() -> None:
     key = Key("", Cluster.RESOURCE.group_resource)
-    async with plane(Controlling()) as there:
+    async with plane(ControllerConfig()) as there:
         names = {"spec": {"names": {"shortNames": ["cl", "clu"]}}}
         assert not is_observed(await there.client.patch(CRDS, key, names))
         await asyncio.sleep(10)
@@ -117,8 +117,8 @@ async def test_a_plane_migrates_what_changes() -> None:
         assert found["metadata"]["generation"] == 2
 
 
-def plane(told: Controlling) -> AbstractAsyncContextManager[Plane]:
-    settings = Settings(controlling=told)
+def plane(told: ControllerConfig) -> AbstractAsyncContextManager[ManagementPlane]:
+    settings = Settings(controllers=told)
     return management_plane(settings, clock=loop_clock(), random=Random(1))
 
 
@@ -130,7 +130,7 @@ def test_every_kind_has_one_manager() -> None:
 def test_kinds_of_features_that_are_off_are_left_alone() -> None:
     on = FeatureGates(cluster_topology=True, machine_pool=True, runtime_sdk=True)
     off = FeatureGates(cluster_topology=False, machine_pool=False, runtime_sdk=False)
-    left = kinds_of(PROGRAMS, on).keys() - kinds_of(PROGRAMS, off).keys()
+    left = migrated_kinds(PROGRAMS, on).keys() - migrated_kinds(PROGRAMS, off).keys()
     assert left == {
         "clusterclasses.cluster.x-k8s.io",
         "extensionconfigs.runtime.cluster.x-k8s.io",

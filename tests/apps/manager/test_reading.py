@@ -9,14 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.names import Label
 from kapy.apiserver.server import Server
 from kapy.apps.definitions import install_definitions
-from kapy.apps.manager.programs import PROGRAMS, Outside, Program
-from kapy.apps.manager_flags import controlling
+from kapy.apps.manager.programs import PROGRAMS, Connections, Program
+from kapy.apps.manager_flags import controller_config
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.engine.runtime import Runtime
@@ -51,7 +51,7 @@ async def server() -> AsyncIterator[Server]:
     here = Server.open(None, clock=loop_clock())
     async with AsyncExitStack() as stack:
         stack.callback(here.close)
-        await stack.enter_async_context(running(server=here.run))
+        await stack.enter_async_context(run_services(server=here.run))
         await asyncio.sleep(0)
         client = Client(here.transport(ADMIN))
         await install_definitions(client)
@@ -75,9 +75,11 @@ async def test_secrets_and_config_maps_of_clusters_only_are_kept(program: Progra
     async with server() as here:
         far = Far(here)
         runtime = Runtime.on(far, clock=loop_clock())
-        outside = Outside(lambda: HttpsTransport({}, None), machines=InMemory(clock=loop_clock()))
-        services = program.add(runtime, controlling({}), outside)
-        async with running(runtime=runtime.run, **services):
+        outside = Connections(
+            lambda: HttpsTransport({}, None), in_memory=InMemory(clock=loop_clock())
+        )
+        services = program.add(runtime, controller_config({}), outside)
+        async with run_services(runtime=runtime.run, **services):
             await asyncio.sleep(60)
         sensitive = {(kind, how) for kind, how in far.watched if kind in SENSITIVE}
         assert sensitive

@@ -9,12 +9,12 @@ from typing import ClassVar
 from msgspec import field
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.ip_address import IPAddressClaim
 from kapy.api.machine import Machine
-from kapy.apps.provider.adding import added
 from kapy.apps.provider.components import components_of, namespace_of, prefix_of
+from kapy.apps.provider.controllers import add_provider
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.names import Resource
@@ -131,7 +131,7 @@ async def test_each_kind_of_provider_and_our_managers_do_with_what_they_are_gran
     async with separate(Network(ext=Extension()), beside) as here:
         others = [(each.label, started(each, here)) for each in PROVIDERS]
         services = {label: runtime.run for label, (_, runtime) in others}
-        async with running(**services):
+        async with run_services(**services):
             await their_clusters(story(here.client, *kinds()))
     every = [*here.asked.items(), *((label, asked) for label, (asked, _) in others)]
     assert {label: one.refused for label, one in every if one.refused} == {}
@@ -145,7 +145,7 @@ def started(each: Provider, here: Separate) -> tuple[Asked, Runtime]:
     user = account_of(namespace_of(each), f"{prefix_of(each)}-manager")
     asked = Asked(Frozen(here.server.transport(user)), user)
     runtime = Runtime.on(asked, clock=loop_clock(), field_manager=each.label)
-    assert not added(each, runtime)
+    assert not add_provider(each, runtime)
     return asked, runtime
 
 

@@ -13,18 +13,18 @@ from random import Random
 import yaml
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import Service, run_together, running
+from kapy._aio.services import Service, run_services, run_together
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.names import CLUSTER_GROUP
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
-from kapy.apps.manager.programs import PROGRAMS, Outside
-from kapy.apps.manager_flags import controlling
+from kapy.apps.manager.programs import PROGRAMS, Connections
+from kapy.apps.manager_flags import controller_config
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
 from kapy.conditions import is_true
@@ -86,7 +86,7 @@ class Managers:
         return self.running[-1]
 
     def _started(self, name: str, shard: str) -> dict[str, Service]:
-        program, told = PROGRAMS[name], controlling({})
+        program, told = PROGRAMS[name], controller_config({})
         transport = Writes(self.server, shard, self.writers[name])
         terms = LeaderElectionConfig(lease=Key("default", program.lease), identity=shard)
         shards = Shards(Client(transport), terms, 3, loop_clock(), Random(f"{name} {shard}"))
@@ -99,7 +99,7 @@ class Managers:
         )
         runtime.leader_gate, runtime.shards = shards.run_as_member, shards
         pods = PodsHere(self.in_memory)
-        outside = Outside(_nobody, self.in_memory.dial, lambda _: pods, self.in_memory)
+        outside = Connections(_nobody, self.in_memory.dial, lambda _: pods, self.in_memory)
         beside = program.add(runtime, told, outside)
         return {name: runtime.run, **{f"{name} {one}": run for one, run in beside.items()}}
 
@@ -117,21 +117,21 @@ def _nobody() -> HookTransport:
 
 @asynccontextmanager
 async def managers() -> AsyncIterator[tuple[Managers, Story]]:
-    admission, clock = Rules(controlling({}).manager.gates), loop_clock()
-    server = Server.open(None, clock=clock, admission=(admission,), convert=converted)
-    admission.read_through(Client(server.transport(ADMIN)))
+    admission, clock = AdmissionRules(controller_config({}).manager.gates), loop_clock()
+    server = Server.open(None, clock=clock, admission=(admission,), convert=convert_documents)
+    admission.enable_reads(Client(server.transport(ADMIN)))
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
-        await stack.enter_async_context(running(server=server.run))
+        await stack.enter_async_context(run_services(server=server.run))
         await asyncio.sleep(0)
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
         await install_definitions(client)
         accompany(server)
         in_memory = InMemory(clock=clock)
         alone = Runtime.on(server.transport(ADMIN), clock=clock, random=Random(1))
-        outside = Outside(_nobody, machines=in_memory)
-        PROGRAMS["infrastructure-dev"].add(alone, controlling({}), outside)
-        await stack.enter_async_context(running(alone=alone.run))
+        outside = Connections(_nobody, in_memory=in_memory)
+        PROGRAMS["infrastructure-dev"].add(alone, controller_config({}), outside)
+        await stack.enter_async_context(run_services(alone=alone.run))
         async with asyncio.TaskGroup() as group:
             writers: dict[str, dict[Key, list[str]]] = {name: defaultdict(list) for name in SHARED}
             found = Managers(server, in_memory, writers, group)

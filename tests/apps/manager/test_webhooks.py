@@ -14,15 +14,15 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.crds import crds, for_kubernetes
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.https.serving import serving
-from kapy.apps.https.shared import SharedCertificate
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.https.serving import serve
+from kapy.apps.https.shared_certificate import SharedCertificate
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.manager.webhooks import Webhooks
-from kapy.apps.program.injection import MUTATING, VALIDATING, Injection
+from kapy.apps.program.ca_injection import MUTATING, VALIDATING, CAInjector
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -57,8 +57,8 @@ class Ground:
         self.server = server
         self.client = Client(server.transport(ADMIN))
         self.runtime = Runtime.on(server.transport(ADMIN), clock=system_clock)
-        self.rules = Rules(GATES)
-        self.rules.read_through(self.client)
+        self.rules = AdmissionRules(GATES)
+        self.rules.enable_reads(self.client)
 
     def bundles(self) -> set[str]:
         """All authorities that the server was told, "" for none."""
@@ -84,7 +84,7 @@ async def ground() -> AsyncIterator[Ground]:
     server = Server.open(None, clock=system_clock, services=places)
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
-        await stack.enter_async_context(running(server=server.run))
+        await stack.enter_async_context(run_services(server=server.run))
         await asyncio.sleep(0)
         here = Ground(server)
         definitions = here.runtime.cache.informer(CRDS)
@@ -99,10 +99,10 @@ async def ground() -> AsyncIterator[Ground]:
             )
             service = Key(namespace, program.service)
             certificate = await _certificate(here, service, program.provider)
-            served = serving(application, certificate)
+            served = serve(application, certificate)
             host, port = await stack.enter_async_context(served)
             places[namespace, program.service, 0] = f"https://{host}:{port}"
-        await stack.enter_async_context(running(runtime=here.runtime.run))
+        await stack.enter_async_context(run_services(runtime=here.runtime.run))
         for crd in crds():
             await here.client.create(CRDS, for_kubernetes(crd))
         for one in configurations():
@@ -116,7 +116,7 @@ async def _certificate(here: Ground, service: Key, provider: str) -> SharedCerti
     key = Key(service.namespace, f"{service.name}-cert")
     certificate = SharedCertificate(here.client, key, [name], system_clock, Random(1))
     await certificate.make_valid()
-    Injection(here.runtime, service, provider, lambda: certificate.ca)
+    CAInjector(here.runtime, service, provider, lambda: certificate.ca)
     return certificate
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy._aio.clock import loop_clock
-from kapy.apps.all_in_one import Plane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.plan.applying import apply as kubectl_apply
-from kapy.apps.plan.planned import Plan, planned
+from kapy.apps.plan.changes import RequestedChange
+from kapy.apps.plan.plan_sources import ClusterSource
+from kapy.apps.plan.planned import Plan, compute_plan
 from kapy.apps.plan.snapshot import Name
-from kapy.apps.plan.trying import Wish
-from kapy.apps.plan.worlds import Managed
-from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, Controlling, Settings
+from kapy.apps.settings import EMBEDDED_GATES, EMBEDDED_OPTIONS, ControllerConfig, Settings
 from kapy.client.kinds import Kinds
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind, split_api_version
@@ -53,16 +53,18 @@ def cluster(**topology: Any) -> Document:
 
 
 @asynccontextmanager
-async def plane(documents: Sequence[Document] = ()) -> AsyncIterator[Plane]:
+async def plane(documents: Sequence[Document] = ()) -> AsyncIterator[ManagementPlane]:
     """A plane on which a cluster of the class is settled."""
-    settings = Settings(controlling=Controlling(manager=EMBEDDED_OPTIONS))
+    settings = Settings(controllers=ControllerConfig(manager=EMBEDDED_OPTIONS))
     async with management_plane(settings, clock=loop_clock()) as running:
         await apply(running, documents or sample())
         await asyncio.sleep(LONG)
         yield running
 
 
-async def apply(running: Plane, documents: Iterable[Document], *, delete: bool = False) -> None:
+async def apply(
+    running: ManagementPlane, documents: Iterable[Document], *, delete: bool = False
+) -> None:
     """As `kubectl apply` (or delete) of the documents, in their order but classes before Clusters
     and templates before classes."""
     kinds = Kinds(running.client)
@@ -76,14 +78,16 @@ async def apply(running: Plane, documents: Iterable[Document], *, delete: bool =
         await asyncio.sleep(1)
 
 
-async def plan_of(running: Plane, documents: Iterable[Document], *, delete: bool = False) -> Plan:
+async def plan_of(
+    running: ManagementPlane, documents: Iterable[Document], *, delete: bool = False
+) -> Plan:
     """What the plan says of applying (or deleting) documents on a plane."""
-    wishes = [Wish(one, deletes=delete) for one in documents]
-    world = Managed(running.client)
-    return await planned(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+    wishes = [RequestedChange(one, deletes=delete) for one in documents]
+    world = ClusterSource(running.client)
+    return await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
 
 
-def graph(running: Plane) -> dict[Name, Document]:
+def graph(running: ManagementPlane) -> dict[Name, Document]:
     """Everything of Cluster API's kinds, as it is stored."""
     found = {}
     for kind in running.server.plane.registry:

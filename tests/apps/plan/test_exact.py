@@ -17,9 +17,9 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.api.times import stamp
-from kapy.apps.plan.afterwards import PLANNED
-from kapy.apps.plan.differences import shown
+from kapy.apps.plan.differences import compared_part
 from kapy.apps.plan.planned import Plan
+from kapy.apps.plan.post_rollout_state import PLANNED_NAME
 from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 from kapy.kube.names import GroupKind
@@ -183,13 +183,15 @@ async def test_a_plan_is_what_happens(seed: int) -> None:
 
 
 def shown_all(objects: dict[Name, Document]) -> dict[Name, Document]:
-    return {name: without_owners(shown(one)) for name, one in objects.items()}
+    return {name: without_owners(compared_part(one)) for name, one in objects.items()}
 
 
 def expect_objects(plan: Plan, after: dict[Name, Document], what: list[str]) -> None:
     """The topology's objects, and those that were applied, are as planned, field by field."""
-    real = {name: shown(one) for name, one in after.items() if is_topologys(name, one)}
-    said = {name: shown(one) for name, one in plan.objects.items() if is_topologys(name, one)}
+    real = {name: compared_part(one) for name, one in after.items() if is_topologys(name, one)}
+    said = {
+        name: compared_part(one) for name, one in plan.objects.items() if is_topologys(name, one)
+    }
     assert sorted(real) == sorted(said), what
     for name, document in said.items():
         assert without_owners(real[name]) == without_owners(document), (name, what)
@@ -226,7 +228,7 @@ def expect_machines(
     new = {name.key.name for name in after if name.kind == MACHINES}
     rollouts = [one for stage in plan.stages for one in stage.rollouts]
     leaving = {one.name for rollout in rollouts for one in rollout.replaces}
-    leaving |= {name for rollout in rollouts for name in rollout.goes}
-    assert old - new == {name for name in leaving if PLANNED not in name}, what
+    leaving |= {name for rollout in rollouts for name in rollout.deletes}
+    assert old - new == {name for name in leaving if PLANNED_NAME not in name}, what
     said = [name for name in plan.objects if name.kind == MACHINES]
     assert len(new) == len(said), what

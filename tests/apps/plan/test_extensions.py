@@ -6,10 +6,10 @@ from typing import Any
 
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.machine_deployment import MachineDeployment
-from kapy.apps.plan.planned import planned
+from kapy.apps.plan.changes import RequestedChange
+from kapy.apps.plan.plan_sources import ClusterSource
+from kapy.apps.plan.planned import compute_plan
 from kapy.apps.plan.report import as_document, as_text
-from kapy.apps.plan.trying import Wish
-from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.conditions import is_true
 from kapy.kube import yaml
@@ -61,8 +61,12 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
         herd["spec"]["topology"]["variables"] = [{"name": "herder", "value": "Grace"}]
         herd["spec"]["topology"]["version"] = NEW
         clock = plane.runtime.clock
-        found = await planned(
-            Managed(plane.client), [Wish(herd)], clock=clock, gates=EMBEDDED_GATES, post=network
+        found = await compute_plan(
+            ClusterSource(plane.client),
+            [RequestedChange(herd)],
+            clock=clock,
+            gates=EMBEDDED_GATES,
+            post=network,
         )
         assert list(found.problems.values()) == []
         (end,) = [
@@ -72,8 +76,12 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
         assert end["metadata"]["labels"][PATCHED] == "Grace"
         assert "upgrade" not in extension.calls()
         extension.down = "EOF"
-        failed = await planned(
-            Managed(plane.client), [Wish(herd)], clock=clock, gates=EMBEDDED_GATES, post=network
+        failed = await compute_plan(
+            ClusterSource(plane.client),
+            [RequestedChange(herd)],
+            clock=clock,
+            gates=EMBEDDED_GATES,
+            post=network,
         )
         assert 'handler "discover.ext"' in " ".join(failed.problems.values())
 
@@ -99,12 +107,12 @@ async def test_who_may_update_machines_in_place_is_named() -> None:
         for one in documents:
             if one["kind"] == "MachineDeployment":
                 one["spec"]["template"]["spec"]["failureDomain"] = "zone-b"
-                wishes.append(Wish(one))
+                wishes.append(RequestedChange(one))
             if one["kind"] == "KubeadmControlPlane":
                 one["spec"]["rollout"] = {"after": "2020-01-01T00:00:00Z"}
-                wishes.append(Wish(one))
-        found = await planned(
-            Managed(plane.client), wishes, clock=plane.runtime.clock, gates=EMBEDDED_GATES
+                wishes.append(RequestedChange(one))
+        found = await compute_plan(
+            ClusterSource(plane.client), wishes, clock=plane.runtime.clock, gates=EMBEDDED_GATES
         )
         told = as_text(found)
         assert "      unless set.ext has them updated in place, which is asked when it begins" in (

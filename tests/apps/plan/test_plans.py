@@ -10,11 +10,11 @@ import pytest
 
 from kapy.api.cluster import Cluster
 from kapy.apps.plan.applying import server_side_manager
+from kapy.apps.plan.changes import ChangeRefused, RequestedChange
 from kapy.apps.plan.differences import Verb
-from kapy.apps.plan.planned import planned
+from kapy.apps.plan.plan_sources import ClusterSource
+from kapy.apps.plan.planned import compute_plan
 from kapy.apps.plan.report import as_text, summary
-from kapy.apps.plan.trying import Refused, Wish
-from kapy.apps.plan.worlds import Managed
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -27,10 +27,10 @@ async def test_an_upgrade_is_told_stage_by_stage_with_the_machines() -> None:
     async with plane() as running:
         plan = await plan_of(running, [cluster(version="v1.35.0")])
         first, second = plan.stages
-        assert [one.of.kind.kind for one in first.rollouts] == ["KubeadmControlPlane"]
-        assert [one.of.kind.kind for one in second.rollouts] == ["MachineDeployment"]
+        assert [one.name.kind.kind for one in first.rollouts] == ["KubeadmControlPlane"]
+        assert [one.name.kind.kind for one in second.rollouts] == ["MachineDeployment"]
         (replaced,) = first.rollouts[0].replaces
-        assert replaced.because == ("Version v1.34.0, v1.35.0 required",)
+        assert replaced.reasons == ("Version v1.34.0, v1.35.0 required",)
         assert summary(plan)["machinesReplaced"] == 3
         text = as_text(plan)
         assert "Stage 2, when that is done" in text
@@ -43,7 +43,7 @@ async def test_a_field_names_the_patch_and_the_variable_it_comes_from() -> None:
         plan = await plan_of(running, [cluster(variables=variables)])
         changes = [one for stage in plan.stages for one in stage.changes]
         fields = {
-            one.path: one.because
+            one.path: one.causes
             for change in changes
             if change.name.kind.kind == "DevMachineTemplate" and change.replaces
             for one in change.fields
@@ -123,9 +123,9 @@ async def test_workers_that_are_replaced_on_deletion_wait_for_somebody() -> None
             one
             for stage in plan.stages
             for one in stage.rollouts
-            if one.of.kind.kind == "MachineDeployment"
+            if one.name.kind.kind == "MachineDeployment"
         )
-        assert workers.waits
+        assert workers.waits_for_user
         assert not workers.replaces
         assert "each is replaced when somebody deletes it" in as_text(plan)
 
@@ -157,7 +157,7 @@ async def test_a_machine_deployment_without_a_class_is_foretold_too() -> None:
         plain["spec"]["template"]["metadata"] = {"labels": {"p": "q"}}
         plan = await plan_of(running, [plain])
         (rollout,) = (one for stage in plan.stages for one in stage.rollouts)
-        assert (rollout.of.key.name, rollout.creates) == ("plain", 2)
+        assert (rollout.name.key.name, rollout.creates) == ("plain", 2)
 
 
 def with_pool() -> list[Document]:
@@ -192,7 +192,7 @@ async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_goes_on() 
         plan = await plan_of(running, [wanted])
         assert plan.problems == {}
         rollouts = [one for stage in plan.stages for one in stage.rollouts]
-        assert [(one.of.kind.kind, one.by_provider) for one in rollouts] == [
+        assert [(one.name.kind.kind, one.by_provider) for one in rollouts] == [
             ("KubeadmControlPlane", False),
             ("MachineDeployment", False),
             ("MachinePool", True),
@@ -207,9 +207,9 @@ async def test_what_only_the_management_cluster_knows_to_refuse_is_a_problem() -
         return None
 
     async with plane() as running:
-        world = Managed(Client(refusing(running.transport, refuse)))
-        wishes = [Wish(cluster(version="v1.35.0"))]
-        plan = await planned(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+        world = ClusterSource(Client(refusing(running.transport, refuse)))
+        wishes = [RequestedChange(cluster(version="v1.35.0"))]
+        plan = await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
         (problem,) = plan.problems.items()
         assert problem[0].kind.kind == "KubeadmControlPlane"
         assert problem[1] == "would be refused: policy: not on Fridays"
@@ -228,7 +228,9 @@ async def test_an_object_that_was_modified_since_it_was_read_is_read_again_first
         read = deepcopy(live)
         assert (await plan_of(running, [read])).is_empty
         read["metadata"]["resourceVersion"] = "1"
-        with pytest.raises(Refused, match="its resourceVersion is 1, but the object has been"):
+        with pytest.raises(
+            ChangeRefused, match="its resourceVersion is 1, but the object has been"
+        ):
             await plan_of(running, [read])
 
 

@@ -21,12 +21,12 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
 from kapy.apiserver.serving.listener import Listener
 from kapy.apiserver.serving.wire import Receive, Scope, Send
-from kapy.apps.program.running import started
+from kapy.apps.program.process import run_process
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, ServerError, TooManyRequests, Unauthorized
 from kapy.kube.names import LEASES
 from kapy.testing.story import Story
-from tests.apps.program.test_running import (
+from tests.apps.program.test_process import (
     CLUSTER_ROLES,
     CORE,
     USERS,
@@ -137,9 +137,9 @@ async def day() -> AsyncIterator[Day]:
         stack.push_async_callback(front.close)
         port = free_port()
         manager = manager_at(f"http://127.0.0.1:{front.port}", "manager", (4.0, 2.0, 0.3))
-        manager = replace(manager, told=replace(manager.told, health=f"127.0.0.1:{port}"))
+        manager = replace(manager, options=replace(manager.options, health=f"127.0.0.1:{port}"))
         await here.grant("manager", rule("*"))
-        await stack.enter_async_context(started(manager, add, system_clock))
+        await stack.enter_async_context(run_process(manager, add, system_clock))
         found = Day(here, front, port)
         await found.asks_for("first")
         await found.is_done("first")

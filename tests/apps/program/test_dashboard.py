@@ -11,7 +11,7 @@ from typing import Any
 
 from kapy._aio.clock import loop_clock
 from kapy.api.features import FeatureGates
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.apps.manager.webhooks import Webhooks
 from kapy.client.client import Client
 from kapy.engine.leadership import LeaderElectionConfig
@@ -39,7 +39,7 @@ async def families() -> dict[str, set[str]]:
     """Every metric that a manager can tell, and its labels where it has told any."""
     calls = CallMetrics()
     calls.count_call("host", next(iter(shipped())), "200", "Success", 0.1)
-    reviews = Webhooks(Rules(FeatureGates()), lambda _: None).metrics
+    reviews = Webhooks(AdmissionRules(FeatureGates()), lambda _: None).metrics
     with reviews.measure("/convert"):
         reviews.count_response("/convert", 200)
     terms = LeaderElectionConfig(lease=Key("default", "lease"), identity="me")

@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.authentication import Authentication
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
-from kapy.apps.components.serving import client_of
+from kapy.apps.components.serving import client_config
 from kapy.apps.program.options import ProgramOptions
 from kapy.apps.program.readiness import Readiness
 from kapy.apps.provider.definitions import crds_of
-from kapy.apps.provider.program import Alone, alone
+from kapy.apps.provider.program import StandaloneOptions, run_standalone
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document, Key
@@ -47,7 +47,7 @@ async def ground(places: dict[tuple[str, str, int], str]) -> AsyncIterator[tuple
     server = Server.open(None, clock=system_clock, services=places)
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
-        await stack.enter_async_context(running(server=server.run))
+        await stack.enter_async_context(run_services(server=server.run))
         application = Application(server, Authentication({"root": ADMIN}))
         host, port = await stack.enter_async_context(listen(application))
         client = Client(server.transport(ADMIN))
@@ -64,7 +64,7 @@ async def ground(places: dict[tuple[str, str, int], str]) -> AsyncIterator[tuple
         )
         named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         await client.create(NAMESPACES, named)
-        (crd,) = crds_of(MILL, client_of("mill", NAMESPACE))
+        (crd,) = crds_of(MILL, client_config("mill", NAMESPACE))
         await client.patch(CRDS, Key.of(crd), {"spec": crd["spec"]})
         yield client, f"http://{host}:{port}"
 
@@ -85,7 +85,9 @@ async def test_it_is_ready_to_convert_before_it_has_read_what_it_converts() -> N
         with pytest.raises(ServerError, match="conversion webhook"):
             await client.list(Sheet.RESOURCE)
         access = Kubeconfig(server=url, token="root", namespace="default")
-        async with alone(MILL, Alone(access=access, told=told), system_clock) as runtime:
+        async with run_standalone(
+            MILL, StandaloneOptions(access=access, options=told), system_clock
+        ) as runtime:
             await until(lambda: Readiness(runtime, converts=True).missing == "")
             assert "sheets" in Readiness(runtime).missing
             assert not runtime.working.is_set()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.apps.provider.installing import (
     MissingKinds,
@@ -33,7 +33,7 @@ WEBHOOKS = Resource(
 
 async def test_kinds_are_missed_until_they_are_installed() -> None:
     server = Server.open(None, clock=loop_clock())
-    async with running(server=server.run):
+    async with run_services(server=server.run):
         client = Client(server.transport(ADMIN))
         with pytest.raises(
             MissingKinds, match=r"here knows no sheetclusters .* `kapy init --infra"
@@ -49,7 +49,7 @@ async def test_kinds_are_missed_until_they_are_installed() -> None:
 async def test_webhooks_come_and_go_with_the_program() -> None:
     server = Server.open(None, clock=loop_clock())
     provider = replace(PAPER, admission=Rulebook(KindRules(SheetMachine)))
-    async with running(server=server.run):
+    async with run_services(server=server.run):
         client = Client(server.transport(ADMIN))
         for port in (1, 2):  # what an earlier program left is replaced
             await install_webhooks(client, provider, f"https://127.0.0.1:{port}", "cGVt")

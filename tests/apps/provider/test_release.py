@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import field
 
-from kapy.apps.provider.adding import CannotAdd
 from kapy.apps.provider.components import components_of
+from kapy.apps.provider.controllers import CannotAdd
 from kapy.apps.provider.release import CannotRelease, files_of, write_release
 from kapy.kube import Document
 from kapy.kube.errors import KapyError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 from kapy.clusterctl.bundle import Bundle
 from kapy.clusterctl.bundle.file import opened, save
 from kapy.clusterctl.bundle.gathering import gathered
@@ -137,9 +137,9 @@ async def test_everything_works_from_a_bundle_that_was_loaded(tmp_path: Path) ->
             known = config.provider(release.provider.name, release.provider.type)
             repository = repository_of(known, config)
             # The loaded metadata says that 1.2 keeps to this contract.
-            assert run(repository.default_version()) == "v1.2.0"
+            assert run_without_loop(repository.default_version()) == "v1.2.0"
         for name, content in release.files.items():
-            assert run(repository.file("v1.2.0", name)) == content
+            assert run_without_loop(repository.file("v1.2.0", name)) == content
     assert config.cert_manager.version == "v1.2.0"
     assert config.images.altered("x", bundle.images[0]).startswith("mirror.local/herd/")
     assert (place / "images.txt").read_text().splitlines() == list(bundle.images)

@@ -14,7 +14,7 @@ from kapy.api.crds import crds
 from kapy.api.features import DEFAULT_GATES
 from kapy.api.kinds import KINDS as KINDS_OF_KAPY
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
+from kapy.apps.admission import AdmissionRules
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL
 from kapy.clusterctl.move.content import recreated
@@ -83,9 +83,9 @@ async def management_cluster(
 
     real: with our own CRDs and webhooks, which take their time; else all objects are welcome.
     """
-    rules = Rules(replace(DEFAULT_GATES, cluster_topology=True))
+    rules = AdmissionRules(replace(DEFAULT_GATES, cluster_topology=True))
     server = Server.open(None, clock=loop_clock(), admission=(rules,) if real else ())
-    rules.read_through(Client(server.transport(ADMIN)))
+    rules.enable_reads(Client(server.transport(ADMIN)))
     client = Client(Frozen(server.transport(ADMIN)), field_manager="test")
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())

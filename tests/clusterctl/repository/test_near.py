@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.client.blocking import run
+from kapy.client.blocking import run_without_loop
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.provider import Provider, ProviderType
@@ -83,26 +83,30 @@ def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
     place = folder(tmp_path, "v1.1.0", "v1.2.0", "v1.10.0", "main")
     latest = opened(f"{scheme}{place}/latest/herd.yaml", tmp_path)
     assert latest.components_file == "herd.yaml"
-    assert run(latest.default_version()) == "v1.2.0"  # 1.10 is of another contract
-    assert run(latest.versions()) == ["v1.1.0", "v1.2.0", "v1.10.0"]
-    assert run(latest.files("v1.1.0")) == ["metadata.yaml"]
-    assert run(latest.file("main", "metadata.yaml")) == METADATA
-    assert run(opened(f"{place}/v1.1.0/c.yaml", tmp_path).default_version()) == "v1.1.0"
+    assert run_without_loop(latest.default_version()) == "v1.2.0"  # 1.10 is of another contract
+    assert run_without_loop(latest.versions()) == ["v1.1.0", "v1.2.0", "v1.10.0"]
+    assert run_without_loop(latest.files("v1.1.0")) == ["metadata.yaml"]
+    assert run_without_loop(latest.file("main", "metadata.yaml")) == METADATA
+    assert (
+        run_without_loop(opened(f"{place}/v1.1.0/c.yaml", tmp_path).default_version()) == "v1.1.0"
+    )
 
 
 def test_what_a_folder_does_not_have_is_told_with_what_it_has(tmp_path: Path) -> None:
     repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
     path = tmp_path / "releases" / "infrastructure-herd"
     with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: .*the release has meta"):
-        run(repository.file("v1.0.0", "x"))
+        run_without_loop(repository.file("v1.0.0", "x"))
     with pytest.raises(FileMissing, match=r"the releases there are v1\.0\.0"):
-        run(repository.file("v9.0.0", "metadata.yaml"))
+        run_without_loop(repository.file("v9.0.0", "metadata.yaml"))
     with pytest.raises(RepositoryError, match="it is a directory"):
-        run(repository.file("", "v1.0.0"))
+        run_without_loop(repository.file("", "v1.0.0"))
     with pytest.raises(RepositoryError, match=r"no release v9\.0\.0.*there are v1\.0\.0"):
-        run(repository.files("v9.0.0"))
+        run_without_loop(repository.files("v9.0.0"))
     with pytest.raises(RepositoryError, match="failed to list release directories"):
-        run(opened("/nowhere/infrastructure-herd/latest/c.yaml", tmp_path).default_version())
+        run_without_loop(
+            opened("/nowhere/infrastructure-herd/latest/c.yaml", tmp_path).default_version()
+        )
 
 
 @pytest.mark.parametrize(
@@ -145,12 +149,17 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
     (own / "v1.0.0").mkdir(parents=True)
     (own / "v9.0.0").mkdir()
     (own / "v1.0.0" / "cluster-template-mine.yaml").write_text("mine")
-    assert run(repository.file("v1.0.0", "cluster-template-mine.yaml")) == b"mine"
-    assert run(repository.file("v1.0.0", "metadata.yaml")) == METADATA
-    assert run(repository.files("v1.0.0")) == ["cluster-template-mine.yaml", "metadata.yaml"]
-    assert run(repository.versions()) == ["v1.0.0"], "overrides are files, not versions"
+    assert run_without_loop(repository.file("v1.0.0", "cluster-template-mine.yaml")) == b"mine"
+    assert run_without_loop(repository.file("v1.0.0", "metadata.yaml")) == METADATA
+    assert run_without_loop(repository.files("v1.0.0")) == [
+        "cluster-template-mine.yaml",
+        "metadata.yaml",
+    ]
+    assert run_without_loop(repository.versions()) == ["v1.0.0"], (
+        "overrides are files, not versions"
+    )
     (own / "v1.0.0" / "c.yaml").write_text("mine")
-    run(repository.file("v1.0.0", "c.yaml"))
+    run_without_loop(repository.file("v1.0.0", "c.yaml"))
     of_ours = 'provider="infrastructure-herd" version="v1.0.0"'
     assert told == [
         (1, f'Using override="cluster-template-mine.yaml" {of_ours}'),
@@ -161,7 +170,7 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
 HEAVY = ("aiohttp", "asyncio", "msgspec", "cryptography")
 READ = """
 import sys
-from kapy._aio.straight import run
+from kapy._aio.without_event_loop import run
 from kapy.clusterctl.config import load
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.repository import repository_of
@@ -194,4 +203,4 @@ def test_cert_manager_is_in_a_folder_of_its_name(tmp_path: Path) -> None:
     (place / "cert-manager.yaml").write_text("x")
     url = f"{place}/cert-manager.yaml"
     repository = repository_at(url, "cert-manager", load(None, {"HOME": str(tmp_path)}))
-    assert run(repository.file("v1.21.1", repository.components_file)) == b"x"
+    assert run_without_loop(repository.file("v1.21.1", repository.components_file)) == b"x"

@@ -17,8 +17,8 @@ from kapy.api.features import FeatureGates
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -63,13 +63,13 @@ async def refused(writing: Coroutine[Any, Any, Any]) -> list[str]:
 @asynccontextmanager
 async def plane() -> AsyncIterator[Client]:
     """A server that knows our kinds and lets ClusterClasses in."""
-    rules = Rules(FeatureGates(cluster_topology=True))
-    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=converted)
+    rules = AdmissionRules(FeatureGates(cluster_topology=True))
+    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=convert_documents)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())
         await asyncio.sleep(0)
         client = Client(server.transport(ADMIN))
-        rules.read_through(client)
+        rules.enable_reads(client)
         await install_definitions(client)
         named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns"}}
         await client.create(NAMESPACES, named)

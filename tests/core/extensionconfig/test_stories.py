@@ -13,7 +13,7 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.names import Annotation
-from kapy.apps.all_in_one import Plane
+from kapy.apps.all_in_one import ManagementPlane
 from kapy.apps.settings import Settings
 from kapy.conditions import is_true, message_of
 from kapy.hooks.catalog import Catalog
@@ -156,7 +156,7 @@ def going(monkeypatch: pytest.MonkeyPatch) -> None:
 WARNED = "handler quota.ext answers BeforeClusterCreate"
 
 
-async def created(plane: Plane, document: Document) -> str:
+async def created(plane: ManagementPlane, document: Document) -> str:
     """What the server warns of."""
     path = ExtensionConfig.RESOURCE.path("")
     reply = await plane.client.transport(Request("POST", path, body=document))

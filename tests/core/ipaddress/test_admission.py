@@ -9,8 +9,8 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.api.ip_address import IPAddress, IPAddressClaim
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.kube import Document
@@ -38,13 +38,13 @@ def address(name: str, claim: str, pool: str) -> Document:
 
 
 async def test_an_address_must_fit_its_claim() -> None:
-    rules = Rules()
-    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=converted)
+    rules = AdmissionRules()
+    server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=convert_documents)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.run())
         await asyncio.sleep(0)
         client = Client(server.transport(ADMIN))
-        rules.read_through(client)
+        rules.enable_reads(client)
         await install_definitions(client)
         await _story(client)
         running.cancel()

@@ -9,7 +9,7 @@ from typing import Any
 
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
-from kapy.apps.all_in_one import Plane
+from kapy.apps.all_in_one import ManagementPlane
 from kapy.apps.manifests import class_sample
 from kapy.kube import Document
 from kapy.kube.meta import Object
@@ -58,7 +58,7 @@ def workers(*groups: tuple[str, int]) -> Document:
 class Herd(Story):
     """A story on a plane, with words for topologies."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: ManagementPlane) -> None:
         super().__init__(plane.client, [*own_kinds(), SECRETS, EVENTS])
         self.plane = plane
 

@@ -14,7 +14,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_set import MachineSet
-from kapy.client.intercept import Counted
+from kapy.client.intercept import RequestCounter
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.kube.names import EVENTS, NAMESPACES, SECRETS
@@ -80,7 +80,7 @@ async def is_left_alone(story: Herd) -> None:
         one for one in story.plane.runtime.controllers if one.name == "topology/cluster"
     ]
     client = story.plane.runtime.client
-    client.transport = counted = Counted(client.transport)
+    client.transport = counted = RequestCounter(client.transport)
     for _ in range(3):
         await controller.reconcile_once(Key("default", CLUSTER))
     client.transport = counted.transport

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from kapy._aio.clock import loop_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
@@ -142,7 +142,7 @@ class World:
         watched.fails.update({path: list(errors) for path, errors in (fails or {}).items()})
         runtime = Runtime.on(watched, clock=loop_clock(), random=Random(1), field_manager="capi")
         add_crd_migration(runtime, kinds or {NAME.name: False}, skipped=skipped)
-        async with running(runtime=runtime.run):
+        async with run_services(runtime=runtime.run):
             await asyncio.sleep(60)
             yield watched
 
@@ -151,7 +151,7 @@ class World:
 async def world() -> AsyncIterator[World]:
     server = Server.open(None, clock=loop_clock())
     try:
-        async with running(server=server.run):
+        async with run_services(server=server.run):
             await asyncio.sleep(0)
             yield World(server, Client(server.transport(ADMIN), field_manager="people"))
     finally:

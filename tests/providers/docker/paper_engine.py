@@ -23,7 +23,7 @@ from kapy.containers import (
     NoSuchObject,
 )
 from kapy.containers.engine import Progress
-from kapy.containers.errors import pull_failed, refused
+from kapy.containers.errors import pull_failed, request_error
 from kapy.kube.boot import STARTED, SUCCEEDED
 from kapy.providers.docker.boot_log import WITH_LOG
 
@@ -134,9 +134,13 @@ class PaperEngine(Engine):
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
         self._answers()
         if name in self.made:
-            raise refused(f"create container {name}", 409, f'The name "/{name}" is already in use')
+            raise request_error(
+                f"create container {name}", 409, f'The name "/{name}" is already in use'
+            )
         if config["Image"] not in self.images:
-            raise refused(f"create container {name}", 404, f"No such image: {config['Image']}")
+            raise request_error(
+                f"create container {name}", 404, f"No such image: {config['Image']}"
+            )
         self._addresses += 1
         record = Container(
             id=f"id-{self._addresses}",
@@ -270,7 +274,7 @@ class PaperEngine(Engine):
             raise pull_failed(image, "manifest unknown")
         self.images.add(image)
 
-    def saved(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return _pieces(image)
 
     async def follow(self, label: str, told: Callable[[Container], None]) -> None:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
@@ -217,7 +217,7 @@ async def controllers(stage: Stage) -> AsyncIterator[None]:
     connections = ClusterCache(runtime, dial=dial)
     host = stage.host = Host(lambda: stage.engine, {})
     services = add_to(runtime, WorkloadClusters(runtime, connections), host)
-    async with stage.bench.running(), running(connections=connections.run, **services):
+    async with stage.bench.running(), run_services(connections=connections.run, **services):
         await asyncio.sleep(0)
         yield
 

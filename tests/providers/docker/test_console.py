@@ -218,7 +218,7 @@ async def test_input_is_read_whole_where_its_end_cannot_be_told(
     async def typed() -> AsyncIterator[bytes]:
         yield b"x" * 1000
 
-    library = console._opened().opened()
+    library = console._opened().open()
     library.docker_host = "https" + library.docker_host.removeprefix("unix")  # as over TLS
     streams = CommandStreams(output=print, errors=print, input=typed())
     assert await console.execute(target(), ["cat"], streams) == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document
@@ -33,7 +33,7 @@ async def pools(kinds: Kinds) -> AsyncIterator[Stage]:
         seen = WatchLog(stage.bench.client, None)
         core = PoolMachines(stage.bench.client, seen, [kinds.machine])
         stage.engine.images |= {"node:1", "node:2"}
-        async with running(seen=seen.run, core=core.run):
+        async with run_services(seen=seen.run, core=core.run):
             for resource in (kinds.machine, Machine.RESOURCE):
                 await seen.watch(resource)
             await stage.cluster()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kapy.apps.dialing import reached
+from kapy.apps.transports import with_url_override
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.containers import Container
 from kapy.providers.docker.published import PublishedAddresses, is_near
@@ -42,13 +42,13 @@ def test_the_certificate_stays_that_of_the_address() -> None:
     addresses = PublishedAddresses()
     addresses.learn(balancer("32768"), *PUBLISHED)
     access = Kubeconfig("https://172.18.0.2:6443", token="t")
-    found = reached(addresses.instead_of, access)
+    found = with_url_override(addresses.instead_of, access)
     assert (found.server, found.tls_server_name) == ("https://127.0.0.1:32768", "172.18.0.2")
     assert found.token == "t"
     named = replace(access, tls_server_name="other")
-    assert reached(addresses.instead_of, named).tls_server_name == "other"
+    assert with_url_override(addresses.instead_of, named).tls_server_name == "other"
     elsewhere = Kubeconfig("https://10.0.0.1:6443")
-    assert reached(addresses.instead_of, elsewhere) is elsewhere
+    assert with_url_override(addresses.instead_of, elsewhere) is elsewhere
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable
@@ -159,7 +159,7 @@ async def kubectl(kubeconfig: Path, *words: str) -> str:
 
 @asynccontextmanager
 async def https(access: Kubeconfig) -> AsyncIterator[Client]:
-    transport = Https(access)
+    transport = ApiTransport(access)
     try:
         yield Client(transport)
     finally:

@@ -12,8 +12,8 @@ from kapy._aio.clock import Clock, loop_clock
 from kapy.api.kinds import KINDS
 from kapy.apiserver.controllers.kube_controller_manager import accompany
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.apps.definitions import install_definitions
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
@@ -81,9 +81,9 @@ async def plane(
 ) -> AsyncIterator[Plane]:
     """Run it. crds: of providers that the test plays itself. user: who the controllers are."""
     clock = loop_clock()
-    rules = Rules()
-    server = Server.open(None, clock=clock, admission=(rules,), convert=converted)
-    rules.read_through(Client(server.transport(ADMIN)))
+    rules = AdmissionRules()
+    server = Server.open(None, clock=clock, admission=(rules,), convert=convert_documents)
+    rules.enable_reads(Client(server.transport(ADMIN)))
     accompany(server)
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)

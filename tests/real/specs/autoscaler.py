@@ -28,7 +28,7 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.dev_machine import DevMachineTemplate
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.kube import Document, Key
@@ -66,17 +66,19 @@ class _Autoscalers:
 
     def look(self) -> None:
         """Begin and end what is due."""
-        clusters = {Key.of(one) for one in run(self.client.list(Cluster.RESOURCE)).items}
+        clusters = {
+            Key.of(one) for one in run_without_loop(self.client.list(Cluster.RESOURCE)).items
+        }
         for key in self.processes.keys() - clusters:
             self.processes.pop(key).kill()
         for key in clusters - self.processes.keys():
             with suppress(KapyError):
                 self._begin(key)
-        for one in run(self.client.list(DevMachineTemplate.RESOURCE)).items:
+        for one in run_without_loop(self.client.list(DevMachineTemplate.RESOURCE)).items:
             if self.capacity and not (one.get("status") or {}).get("capacity"):
                 patch = {"status": {"capacity": self.capacity}}
                 key = Key.of(one)
-                run(
+                run_without_loop(
                     self.client.patch(DevMachineTemplate.RESOURCE, key, patch, subresource="status")
                 )
 
@@ -87,17 +89,19 @@ class _Autoscalers:
             one.wait()
 
     def _begin(self, key: Key) -> None:
-        secret = run(self.client.get(SECRETS, Key(key.namespace, f"{key.name}-kubeconfig")))
+        secret = run_without_loop(
+            self.client.get(SECRETS, Key(key.namespace, f"{key.name}-kubeconfig"))
+        )
         text = _value(secret, "value")
-        transport = Blocking(parse(text))
+        transport = BlockingApiTransport(parse(text))
         with closing(transport):
             there = Client(transport)
-            deployment = run(there.get(DEPLOYMENTS, NAME))
-            management = _value(run(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
-            self.capacity = run(there.list(NODES)).items[0]["status"]["capacity"]
+            deployment = run_without_loop(there.get(DEPLOYMENTS, NAME))
+            management = _value(run_without_loop(there.get(SECRETS, MANAGEMENT)), "kubeconfig")
+            self.capacity = run_without_loop(there.list(NODES)).items[0]["status"]["capacity"]
             for kind, scope in _KINDS.items():
                 with suppress(AlreadyExists):
-                    run(there.create(CRDS, _defined(kind, scope)))
+                    run_without_loop(there.create(CRDS, _defined(kind, scope)))
         folder = self.folder / key.name
         folder.mkdir(parents=True)
         (folder / "workload").write_bytes(text)
@@ -148,7 +152,7 @@ def _value(secret: Document, name: str) -> bytes:
 def autoscalers(access: Kubeconfig, folder: Path) -> Iterator[None]:
     """Run the autoscalers that specs deploy meanwhile."""
     ended = threading.Event()
-    transport = Blocking(access)
+    transport = BlockingApiTransport(access)
     running = _Autoscalers(Client(transport), folder)
 
     def follow() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from kapy._aio.clock import system_clock
 from kapy.client import kubeconfig_files
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.kube import Document, pki
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
@@ -116,10 +116,10 @@ def _furnish(made: Bed) -> None:
             },
         ),
     )
-    transport = Blocking(access)
+    transport = BlockingApiTransport(access)
     with closing(transport):
         for resource, one in objects:
-            run(Client(transport).create(resource, one))
+            run_without_loop(Client(transport).create(resource, one))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Final
 from kapy.api.dev_machine import DevMachine
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.kube import Document, Key
@@ -42,7 +42,10 @@ class _Machines:
 
     def look(self) -> None:
         """Begin, end and finish what is due."""
-        found = {Key.of(one): one for one in run(self.client.list(DevMachine.RESOURCE)).items}
+        found = {
+            Key.of(one): one
+            for one in run_without_loop(self.client.list(DevMachine.RESOURCE)).items
+        }
         for key in self.processes.keys() - found.keys():
             _end(self.processes.pop(key))
         for key, one in found.items():
@@ -53,7 +56,7 @@ class _Machines:
                 self._begin(key, one)
             elif leaves or self.processes[key].poll() == 0:
                 patch = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
-                run(self.client.patch(DevMachine.RESOURCE, key, patch))
+                run_without_loop(self.client.patch(DevMachine.RESOURCE, key, patch))
 
     def end(self) -> None:
         """End all processes."""
@@ -65,11 +68,11 @@ class _Machines:
         name = next((one["name"] for one in owners if one["kind"] == "Machine"), "")
         if not name:
             return
-        machine = run(self.client.get(Machine.RESOURCE, Key(key.namespace, name)))
+        machine = run_without_loop(self.client.get(Machine.RESOURCE, Key(key.namespace, name)))
         secret = machine["spec"]["bootstrap"].get("dataSecretName")
         if not secret:
             return
-        data = run(self.client.get(SECRETS, Key(key.namespace, secret)))["data"]
+        data = run_without_loop(self.client.get(SECRETS, Key(key.namespace, secret)))["data"]
         self.processes[key] = _boot(base64.b64decode(data["value"]), self.folder / key.name)
 
 
@@ -108,7 +111,7 @@ def machines(access: Kubeconfig, folder: Path) -> Iterator[None]:
     """Boot the paused DevMachines of a plane meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
     ended = threading.Event()
-    transport = Blocking(access)
+    transport = BlockingApiTransport(access)
     booting = _Machines(Client(transport), folder)
 
     def follow() -> None:

@@ -19,7 +19,7 @@ from typing import Final
 from kapy._aio.clock import system_clock
 from kapy.client import kubeconfig_files
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.clusterctl.certificates import CertificateError
 from kapy.clusterctl.certificates.own import TRUSTING, with_own_authority
 from kapy.kube import Document, Key
@@ -69,7 +69,7 @@ async def serve(folder: Path) -> None:
         stack.callback((folder / "ended").touch)
         stack.enter_context(process(folder / "plane.log", command))
         until(lambda: serves(kubeconfig), folder / "plane.log")
-        transport = Https(kubeconfig_files.load([kubeconfig], ""))
+        transport = ApiTransport(kubeconfig_files.load([kubeconfig], ""))
         client = Client(transport, field_manager="cert-manager")
         await client.create(LEASES, _LEASE)
         async with asyncio.TaskGroup() as group:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kapy.client import kubeconfig_files
-from kapy.client.blocking import Blocking, run
+from kapy.client.blocking import BlockingApiTransport, run_without_loop
 from kapy.client.client import Client
 from kapy.kube.errors import KapyError
 
@@ -48,9 +48,9 @@ def serves(kubeconfig: Path) -> bool:
     """Whether the API server of a kubeconfig answers."""
     if not kubeconfig.exists():
         return False
-    transport = Blocking(kubeconfig_files.load([kubeconfig], ""))
+    transport = BlockingApiTransport(kubeconfig_files.load([kubeconfig], ""))
     with closing(transport), suppress(KapyError):
-        run(Client(transport).raw("GET", "/api/v1/namespaces/kube-public"))
+        run_without_loop(Client(transport).raw("GET", "/api/v1/namespaces/kube-public"))
         return True
     return False
 

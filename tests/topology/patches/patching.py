@@ -10,7 +10,7 @@ from typing import Any
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
 from kapy.topology.blueprint import Blueprint
-from kapy.topology.patches import Cause, ExternalPatches, patched
+from kapy.topology.patches import Cause, ExternalPatches, apply_patches
 from kapy.topology.state import ClusterState
 from tests.topology.managed import blueprint, cluster, made
 
@@ -89,7 +89,9 @@ async def result(
     """The desired state of a cluster, which the patches of its class have changed."""
     wanted = cluster(change)
     found = state if state is not None else await made(change)
-    await patched(of or blueprint(wanted, class_change), found, external=external, causes=causes)
+    await apply_patches(
+        of or blueprint(wanted, class_change), found, external=external, causes=causes
+    )
     return found
 
 

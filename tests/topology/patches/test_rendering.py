@@ -9,7 +9,7 @@ import pytest
 from kapy.kube.template_work import FULL, QUICK
 from kapy.topology.patches import CannotPatch, rendering
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.rendering import LongTemplate, Made, Rendering
+from kapy.topology.patches.rendering import LongTemplate, RenderedValue, Rendering
 from kapy.topology.patches.values import SourceValues, Values
 from tests.topology.patches.patching import INFRASTRUCTURE, MACHINES, add, of_class, patch, result
 
@@ -60,16 +60,14 @@ def test_many_short_templates_are_no_short_work() -> None:
     values = Values({"builtin": {}}, {}, Rendering())
     half = "{{ range until 1200 }}{{ end }}"
     with pytest.raises(LongTemplate):
-        _ = [values.rendered(f"{half}{number}") for number in range(QUICK)]
+        _ = [values.render(f"{half}{number}") for number in range(QUICK)]
 
 
 async def test_after_a_pause_the_event_loop_may_be_used_again() -> None:
     shared = Rendering()
     values = Values({"builtin": {}}, {}, shared)
     for number in range(20):
-        assert (
-            values.rendered(f"{{{{ range until 1000 }}}}{{{{ end }}}}1{number:02}") == 100 + number
-        )
+        assert values.render(f"{{{{ range until 1000 }}}}{{{{ end }}}}1{number:02}") == 100 + number
         await shared.pause()
 
 
@@ -78,14 +76,14 @@ def test_what_a_template_makes_is_kept_by_the_variables() -> None:
     again = SourceValues([], {"a": 1}, frozenset()).of(None)
     other = SourceValues([], {"a": 2}, frozenset()).of(None)
     template = "{{ .builtin.a }}-kept"
-    assert first.rendered(template) == "1-kept"
-    first.keep(template, Made("changed"))
-    assert again.rendered(template) == "changed"
-    assert other.rendered(template) == "2-kept"
+    assert first.render(template) == "1-kept"
+    first.keep(template, RenderedValue("changed"))
+    assert again.render(template) == "changed"
+    assert other.render(template) == "2-kept"
 
 
 def test_that_a_template_makes_nothing_is_kept_too() -> None:
     values = Values({"builtin": {"gone": 1}}, {})
     for _ in range(2):
         with pytest.raises(NoValue, match="differs each time"):
-            values.rendered("{{ randInt 0 9 }}{{ .builtin.gone }}")
+            values.render("{{ randInt 0 9 }}{{ .builtin.gone }}")

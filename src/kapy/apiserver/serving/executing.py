@@ -121,7 +121,7 @@ class CommandConnection(SpdyProtocol):
         self._complete = asyncio.Event()
         self._gone = asyncio.Event()
 
-    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+    def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
         self._there.setdefault(headers.get("streamtype", ""), channel)
         if self._wanted.streams <= self._there.keys():
             self._complete.set()

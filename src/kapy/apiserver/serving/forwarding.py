@@ -71,7 +71,7 @@ class Ports(SpdyProtocol):
         """Close the connection."""
         self.close()
 
-    def opened(self, headers: Mapping[str, str], channel: Channel) -> None:
+    def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
         halves = self._halves.setdefault(headers.get("requestid", ""), {})
         halves[headers.get("streamtype", "")] = headers, channel
         if "data" not in halves or "error" not in halves:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.serving.accepting import BACKLOG, Acceptor, bound, connect
 from kapy.apiserver.serving.connection_limit import ConnectionLimit, Visit
 from kapy.apiserver.serving.protocol import PeerProtocol
@@ -115,7 +115,7 @@ async def listen(
         for number, one in enumerate(listening)
     }
     try:
-        async with running(**services):
+        async with run_services(**services):
             try:
                 yield address[0], address[1]
             finally:

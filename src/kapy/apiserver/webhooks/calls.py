@@ -12,7 +12,7 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
-from kapy._aio.bounded import gathered
+from kapy._aio.limited_read import read_limited
 from kapy.apiserver.body import NotJson, from_yaml, no_object
 from kapy.apiserver.go_json import syntax_error
 from kapy.apiserver.webhooks.clients import ClientConfig, Services
@@ -100,7 +100,7 @@ class Calls:
                     allow_redirects=False,
                 )
                 async with response:
-                    raw = await gathered(response.content.iter_any(), _ANSWER_LIMIT)
+                    raw = await read_limited(response.content.iter_any(), _ANSWER_LIMIT)
         except TimeoutError:
             raise CallFailed(f"{said}: context deadline exceeded") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -29,7 +29,7 @@ from kapy.kube.names import CRDS, SECRETS, Resource
 
 _DEFINITION: Final = Key("", CERTIFICATES.group_resource)
 _SECRETS: Final = "secrets of certificates"
-_MISREAD: Final = (AttributeError, KeyError, TypeError, ValueError)
+_READ_ERRORS: Final = (AttributeError, KeyError, TypeError, ValueError)
 """Raised by a field that is of another type than cert-manager says."""
 
 
@@ -49,7 +49,7 @@ class Certificates:
         self.definitions = cache.informer(CRDS)
 
     @property
-    def rests(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether cert-manager itself is installed and does the work."""
         definition = self.definitions.raw(_DEFINITION)
         return definition is None or not of_plane(definition)
@@ -71,7 +71,7 @@ class Certificates:
 
     def of_issuer(self, change: Change) -> Iterator[Key]:
         """The Certificates to reconcile after a change of an Issuer."""
-        yield from self._issued_by({change.document["metadata"]["name"]})
+        yield from self._certificates_of_issuers({change.document["metadata"]["name"]})
 
     def of_secret(self, change: Change) -> Iterator[Key]:
         """The Certificates to reconcile after a change of their Secret or their CA's Secret."""
@@ -83,9 +83,9 @@ class Certificates:
             for one in informer.list()
             if _signs_with(one, place)
         }
-        yield from self._issued_by(signs)
+        yield from self._certificates_of_issuers(signs)
 
-    def _issued_by(self, names: set[str]) -> Iterator[Key]:
+    def _certificates_of_issuers(self, names: set[str]) -> Iterator[Key]:
         if not names:
             return
         for one in self.certificates.list():
@@ -119,12 +119,12 @@ def add_certificates(runtime: Runtime) -> Certificates:
     for kind, resource in (("Issuer", ISSUERS), ("ClusterIssuer", CLUSTER_ISSUERS)):
         informer = shared.issuers[kind]
         controller = Controller(
-            resource.plural, partial(_tell_issuer, shared, resource, informer), concurrency=1
+            resource.plural, partial(_reconcile_issuer, shared, resource, informer), concurrency=1
         )
         controller.watch(informer)
         controller.watch(shared.secrets, partial(shared.issuers_of_secret, kind))
         runtime.add(controller, informer)
-    controller = Controller("certificates", partial(_look_after, shared), concurrency=2)
+    controller = Controller("certificates", partial(_reconcile_certificate, shared), concurrency=2)
     controller.watch(shared.certificates)
     for informer in shared.issuers.values():
         controller.watch(informer, shared.of_issuer)
@@ -134,42 +134,42 @@ def add_certificates(runtime: Runtime) -> Certificates:
     return shared
 
 
-async def _tell_issuer(
+async def _reconcile_issuer(
     shared: Certificates, resource: Resource, informer: Informer[Document], key: Key
 ) -> Result:
     """Report in the status whether an Issuer can sign."""
     issuer = informer.raw(key)
-    if issuer is None or shared.rests:
+    if issuer is None or shared.is_idle:
         return DONE
     now = shared.runtime.clock()
     try:
-        reason, message = issuers.checked(issuer)
+        reason, message = issuers.check_issuer(issuer)
         if not reason:
-            issuers.signer(issuer, key.namespace, shared.secrets.raw)
+            issuers.signer_of(issuer, key.namespace, shared.secrets.raw)
             reason, message = "KeyPairVerified", "Signing CA verified"
-        told = status.issuer_status(issuer, reason, message, now, ready=True)
+        new_status = status.issuer_status(issuer, reason, message, now, ready=True)
     except NotReady as error:
-        told = status.issuer_status(issuer, error.reason, str(error), now, ready=False)
-    await _write(shared, resource, issuer, told)
+        new_status = status.issuer_status(issuer, error.reason, str(error), now, ready=False)
+    await _write_status(shared, resource, issuer, new_status)
     return DONE
 
 
-async def _look_after(shared: Certificates, key: Key) -> Result:
+async def _reconcile_certificate(shared: Certificates, key: Key) -> Result:
     """Issue and renew one Certificate."""
     certificate = shared.certificates.raw(key)
-    if certificate is None or shared.rests or "deletionTimestamp" in certificate["metadata"]:
+    if certificate is None or shared.is_idle or "deletionTimestamp" in certificate["metadata"]:
         return DONE
     try:
-        wanted, signer = _parse_request(shared, certificate)
-        return await _issue(shared, certificate, wanted, signer)
+        request, signer = _parse_request(shared, certificate)
+        return await _issue(shared, certificate, request, signer)
     except NotReady as error:
-        told = error.reason, str(error)
+        reason_and_message = error.reason, str(error)
     except (CertificateError, Invalid) as error:
-        told = "Failed", str(error)
-    except _MISREAD as error:
-        told = "Failed", f"the Certificate cannot be issued as it is: {error}"
-    found = status.certificate_status(certificate, told, shared.runtime.clock())
-    await _write(shared, CERTIFICATES, certificate, found)
+        reason_and_message = "Failed", str(error)
+    except _READ_ERRORS as error:
+        reason_and_message = "Failed", f"the Certificate cannot be issued as it is: {error}"
+    found = status.certificate_status(certificate, reason_and_message, shared.runtime.clock())
+    await _write_status(shared, CERTIFICATES, certificate, found)
     return DONE
 
 
@@ -183,74 +183,76 @@ def _parse_request(shared: Certificates, certificate: Document) -> tuple[Wanted,
             f"Referenced {named.get('kind') or 'Issuer'} {named['name']!r} does not exist; "
             "it is issued as soon as that is there",
         )
-    if fields := issuing.unsupported(certificate):
+    if fields := issuing.unsupported_fields(certificate):
         raise CertificateError(
             f"{', '.join(fields)} is not supported by this plane; leave it out, or install "
             "cert-manager"
         )
     namespace = certificate["metadata"]["namespace"]
-    signer = issuers.signer(issuer, namespace, shared.secrets.raw)
+    signer = issuers.signer_of(issuer, namespace, shared.secrets.raw)
     return wanted_by(certificate, {reference(issuer): issuer}), signer
 
 
 async def _issue(
-    shared: Certificates, certificate: Document, wanted: Wanted, signer: Signer
+    shared: Certificates, certificate: Document, request: Wanted, signer: Signer
 ) -> Result:
     runtime, now = shared.runtime, shared.runtime.clock()
-    place = Key(wanted.namespace, wanted.secret)
+    place = Key(request.namespace, request.secret)
     held = shared.secrets.raw(place)
     if other := issuing.other_owner(certificate, held):
         raise NotReady(
             "IncorrectCertificate",
             f"Secret {place} was issued for Certificate {other!r}; choose another secretName",
         )
-    why = issuing.due(certificate, wanted, held, signer, now)
-    if why is not None:
-        runtime.events.normal(certificate, "Issuing", why.message)
-        held = await _make(shared, certificate, wanted, held, signer)
+    reason = issuing.renewal_reason(certificate, request, held, signer, now)
+    if reason is not None:
+        runtime.events.normal(certificate, "Issuing", reason.message)
+        held = await _new_secret(shared, certificate, request, held, signer)
         runtime.events.normal(certificate, "Issued", "The certificate has been successfully issued")
-    known = None if held is None else issuing.facts_of(held)
-    assert known is not None
-    renewal = issuing.renewal_time(certificate, known)
-    told = status.certificate_status(
+    facts = None if held is None else issuing.facts_of(held)
+    assert facts is not None
+    renewal = issuing.renewal_time(certificate, facts)
+    new_status = status.certificate_status(
         certificate,
         status.UP_TO_DATE,
         now,
-        known=known,
+        facts=facts,
         renewal=renewal,
-        issued=why is not None,
+        issued=reason is not None,
     )
-    await _write(shared, CERTIFICATES, certificate, told)
+    await _write_status(shared, CERTIFICATES, certificate, new_status)
     left = max(renewal - now, timedelta(seconds=1))
     return requeue(after=left, because="the certificate has to be renewed then")
 
 
-async def _make(
+async def _new_secret(
     shared: Certificates,
     certificate: Document,
-    wanted: Wanted,
-    held: Document | None,
+    request: Wanted,
+    secret: Document | None,
     signer: Signer,
 ) -> Document:
     """Issue a certificate; returns its Secret. A thread generates the key, because that is slow."""
     loop, now = asyncio.get_running_loop(), shared.runtime.clock()
-    if not wanted.is_authority:
-        signer, new = await loop.run_in_executor(None, issuing.authority, signer, now)
+    if not request.is_authority:
+        signer, new = await loop.run_in_executor(None, issuing.ensure_ca, signer, now)
         if new is not None:
             await shared.runtime.client.create(SECRETS, new)
-    made = await loop.run_in_executor(None, issuing.issued, certificate, wanted, held, signer, now)
+    made = await loop.run_in_executor(
+        None, issuing.issue_secret, certificate, request, secret, signer, now
+    )
     client, place = shared.runtime.client, Key.of(made)
-    if held is None:
+    if secret is None:
         with suppress(AlreadyExists):
             return await client.create(SECRETS, made)
     return await client.patch(SECRETS, place, made)
 
 
-async def _write(
-    shared: Certificates, resource: Resource, document: Document, told: Document
+async def _write_status(
+    shared: Certificates, resource: Resource, document: Document, status: Document
 ) -> None:
-    if (document.get("status") or {}) == told:
+    if (document.get("status") or {}) == status:
         return
-    key, body = Key.of(document), {"status": told}
+    key, body = Key.of(document), {"status": status}
     with suppress(NotFound):
         await shared.runtime.client.patch(resource, key, body, subresource="status")

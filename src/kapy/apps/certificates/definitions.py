@@ -13,25 +13,25 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists
 from kapy.kube.names import CRDS, Resource
 
-_ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_READY: Final = {
+_ANY_FIELDS: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_READY_COLUMN: Final = {
     "name": "Ready",
     "type": "string",
     "jsonPath": ".status.conditions[?(@.type=='Ready')].status",
 }
-_MESSAGE: Final = {
+_MESSAGE_COLUMN: Final = {
     "name": "Status",
     "type": "string",
     "jsonPath": ".status.conditions[?(@.type=='Ready')].message",
     "priority": 1,
 }
-_AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-_SECRET: Final = {"name": "Secret", "type": "string", "jsonPath": ".spec.secretName"}
-_ISSUER: Final = {
+_AGE_COLUMN: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_SECRET_COLUMN: Final = {"name": "Secret", "type": "string", "jsonPath": ".spec.secretName"}
+_ISSUER_COLUMN: Final = {
     "name": "Issuer", "type": "string", "jsonPath": ".spec.issuerRef.name", "priority": 1,
 }  # fmt: skip
 _CERTIFICATE: Final[Document] = {
-    **_ANYTHING,
+    **_ANY_FIELDS,
     "description": "What is wanted: names, the Secret that gets the certificate, and who issues.",
     "required": ["issuerRef", "secretName"],
     "properties": {
@@ -40,7 +40,7 @@ _CERTIFICATE: Final[Document] = {
             "description": "secretName is the name of the Secret that gets key and certificate.",
         },
         "issuerRef": {
-            **_ANYTHING,
+            **_ANY_FIELDS,
             "description": "issuerRef names the Issuer or ClusterIssuer that signs.",
             "required": ["name"],
             "properties": {
@@ -76,8 +76,8 @@ _CERTIFICATE: Final[Document] = {
         },
     },
 }
-_OF_ISSUER: Final[Document] = {
-    **_ANYTHING,
+_ISSUER_SPEC: Final[Document] = {
+    **_ANY_FIELDS,
     "description": "The way to sign: selfSigned, or ca with the name of a Secret.",
 }
 
@@ -101,7 +101,7 @@ def _definition(resource: Resource, spec: Document, columns: list[Document]) -> 
             "kind": {"type": "string", "description": "kind of the object."},
             "metadata": {"type": "object"},
             "spec": spec,
-            "status": {**_ANYTHING, "description": "What is true of it."},
+            "status": {**_ANY_FIELDS, "description": "What is true of it."},
         },
     }
     return {
@@ -137,7 +137,11 @@ def _definition(resource: Resource, spec: Document, columns: list[Document]) -> 
 
 
 DEFINITIONS: Final[tuple[Document, ...]] = (
-    _definition(CERTIFICATES, _CERTIFICATE, [_READY, _SECRET, _ISSUER, _MESSAGE, _AGE]),
-    _definition(ISSUERS, _OF_ISSUER, [_READY, _MESSAGE, _AGE]),
-    _definition(CLUSTER_ISSUERS, _OF_ISSUER, [_READY, _MESSAGE, _AGE]),
+    _definition(
+        CERTIFICATES,
+        _CERTIFICATE,
+        [_READY_COLUMN, _SECRET_COLUMN, _ISSUER_COLUMN, _MESSAGE_COLUMN, _AGE_COLUMN],
+    ),
+    _definition(ISSUERS, _ISSUER_SPEC, [_READY_COLUMN, _MESSAGE_COLUMN, _AGE_COLUMN]),
+    _definition(CLUSTER_ISSUERS, _ISSUER_SPEC, [_READY_COLUMN, _MESSAGE_COLUMN, _AGE_COLUMN]),
 )

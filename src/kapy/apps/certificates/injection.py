@@ -21,7 +21,7 @@ from kapy.kube.names import SECRETS, Resource
 if TYPE_CHECKING:
     from kapy.apps.certificates.controllers import Certificates
 
-_ASKS: Final = "certificates that are asked for"
+_CERTIFICATE_INDEX: Final = "certificates that are asked for"
 ALLOWED: Final = "cert-manager.io/allow-direct-injection"
 """Annotation of Secrets that may be named themselves."""
 
@@ -32,26 +32,26 @@ def add_injection(shared: Certificates) -> None:
         if resource.group == "apiregistration.k8s.io":
             continue  # a plane has no aggregated API servers
         informer = shared.runtime.cache.informer(resource)
-        informer.add_index(_ASKS, _sources)
+        informer.add_index(_CERTIFICATE_INDEX, _sources)
         controller = Controller(
             f"authorities of {resource.plural}",
-            partial(_tell, shared, resource, informer),
+            partial(_inject, shared, resource, informer),
             concurrency=1,
         )
-        controller.watch(informer, _asking)
-        about = partial(_concerned, shared, informer)
+        controller.watch(informer, _if_annotated)
+        about = partial(_targets_of, shared, informer)
         controller.watch(shared.certificates, partial(about, CERTIFICATES))
         controller.watch(shared.secrets, partial(about, SECRETS))
         shared.runtime.add(controller, informer)
 
 
-def _asking(change: Change) -> Iterator[Key]:
+def _if_annotated(change: Change) -> Iterator[Key]:
     annotations = change.document["metadata"].get("annotations") or {}
     if INJECT_CA_FROM in annotations or INJECT_FROM_SECRET in annotations:
         yield Key.of(change.document)
 
 
-def _concerned(
+def _targets_of(
     shared: Certificates, informer: Informer[Document], kind: Resource, change: Change
 ) -> Iterator[Key]:
     """The objects that ask for the CA of a Certificate or Secret."""
@@ -60,7 +60,7 @@ def _concerned(
     if kind is SECRETS:
         asked += [f"{CERTIFICATES.kind} {key}" for key in shared.certificates_of(place)]
     for one in asked:
-        yield from map(Key.of, informer.indexed(_ASKS, one))
+        yield from map(Key.of, informer.indexed(_CERTIFICATE_INDEX, one))
 
 
 def _sources(document: Document) -> Iterator[str]:
@@ -79,28 +79,28 @@ def _secret_of(shared: Certificates, certificate: Key) -> Key | None:
     return Key(certificate.namespace, str(found["spec"].get("secretName", "")))
 
 
-async def _tell(
+async def _inject(
     shared: Certificates, resource: Resource, informer: Informer[Document], key: Key
 ) -> Result:
     document = informer.raw(key)
-    if document is None or shared.rests:
+    if document is None or shared.is_idle:
         return DONE
-    bundle = _bundle(shared, document)
+    bundle = _ca_bundle(shared, document)
     if not bundle:
         return DONE
     whole = {"kind": resource.kind, **document}
-    told = with_bundle(whole, b64encode(bundle).decode())
-    if told == whole:
+    merge_patch = with_bundle(whole, b64encode(bundle).decode())
+    if merge_patch == whole:
         return DONE
     field = "webhooks" if resource.kind in WEBHOOKS else "spec"
     version = document["metadata"]["resourceVersion"]
     # A list is replaced as a whole: who wrote meanwhile must not be undone.
-    patch = {"metadata": {"resourceVersion": version}, field: told[field]}
+    patch = {"metadata": {"resourceVersion": version}, field: merge_patch[field]}
     await shared.runtime.client.patch(resource, key, patch)
     return DONE
 
 
-def _bundle(shared: Certificates, document: Document) -> bytes:
+def _ca_bundle(shared: Certificates, document: Document) -> bytes:
     """The CA bundle, b"" if it is not known yet."""
     certificate, direct = source(document)
     place = _secret_of(shared, certificate) if certificate is not None else direct

@@ -28,12 +28,12 @@ class Signer:
     """pair: the CA's key pair, None if the CA is created on first use. bundle: the CA bundle.
     place: the Secret of the CA."""
 
-    place: Key
+    secret: Key
     pair: KeyPair | None
     bundle: bytes = b""
 
 
-def checked(issuer: Document) -> tuple[str, str]:
+def check_issuer(issuer: Document) -> tuple[str, str]:
     """The condition's reason and message for an Issuer that needs no Secret, ("", "") if it needs
     one.
 
@@ -58,9 +58,9 @@ def secret_of(issuer: Document) -> Key:
     return Key(namespace, str((issuer["spec"]["ca"] or {}).get("secretName", "")))
 
 
-def signer(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
+def signer_of(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
     """The signer for the Certificates of a namespace that refer to an Issuer. Raises NotReady."""
-    reason, _ = checked(issuer)
+    reason, _ = check_issuer(issuer)
     if reason:
         place = Key(namespace, f"{issuer['metadata']['name']}-kapy")
         held = secrets(place)

@@ -15,34 +15,38 @@ from kapy.clusterctl.certificates.wanted import Wanted, seconds_of
 from kapy.kube import Document, Key
 from kapy.kube.pki import Facts, InvalidPem, KeyPair, facts, issue, new_ca
 
-LIFE: Final = timedelta(days=90)
+CERTIFICATE_VALIDITY: Final = timedelta(days=90)
 """The default of `spec.duration`, as in cert-manager."""
-AUTHORITY_LIFE: Final = timedelta(days=3650)
+CA_VALIDITY: Final = timedelta(days=3650)
 _UNSUPPORTED: Final = ("keystores", "additionalOutputFormats", "literalSubject", "otherNames")
 
 
-class Due(NamedTuple):
+class RenewalReason(NamedTuple):
     """The reason for issuing a Certificate, with cert-manager's reason and message."""
 
     reason: str
     message: str
 
 
-def due(
-    certificate: Document, wanted: Wanted, secret: Document | None, signer: Signer, now: datetime
-) -> Due | None:
+def renewal_reason(
+    certificate: Document, request: Wanted, secret: Document | None, signer: Signer, now: datetime
+) -> RenewalReason | None:
     """The reason for which a certificate must be issued or renewed, if there is one."""
     if secret is None:
-        return Due("DoesNotExist", "Issuing certificate as Secret does not exist")
-    known = facts_of(secret)
-    if known is None:
-        return Due("InvalidCertificate", "Issuing certificate as Secret contains no certificate")
-    if kept(secret) != wanted:
-        return Due("RequestChanged", "Fields on existing Secret not up to date with Certificate")
-    if not wanted.is_authority and value(secret, "ca.crt") != signer.bundle:
-        return Due("SecretMismatch", "Issuing certificate as its authority has changed")
-    if renewal_time(certificate, known) <= now:
-        return Due("Renewing", "Renewing certificate as renewal was scheduled")
+        return RenewalReason("DoesNotExist", "Issuing certificate as Secret does not exist")
+    facts = facts_of(secret)
+    if facts is None:
+        return RenewalReason(
+            "InvalidCertificate", "Issuing certificate as Secret contains no certificate"
+        )
+    if kept(secret) != request:
+        return RenewalReason(
+            "RequestChanged", "Fields on existing Secret not up to date with Certificate"
+        )
+    if not request.is_authority and value(secret, "ca.crt") != signer.bundle:
+        return RenewalReason("SecretMismatch", "Issuing certificate as its authority has changed")
+    if renewal_time(certificate, facts) <= now:
+        return RenewalReason("Renewing", "Renewing certificate as renewal was scheduled")
     return None
 
 
@@ -53,7 +57,7 @@ def other_owner(certificate: Document, secret: Document | None) -> str:
     return "" if name == certificate["metadata"]["name"] else name
 
 
-def unsupported(certificate: Document) -> list[str]:
+def unsupported_fields(certificate: Document) -> list[str]:
     """The fields of a Certificate that a plane does not support."""
     return [f"spec.{one}" for one in _UNSUPPORTED if certificate["spec"].get(one)]
 
@@ -66,13 +70,13 @@ def facts_of(secret: Document) -> Facts | None:
         return None
 
 
-def renewal_time(certificate: Document, known: Facts) -> datetime:
+def renewal_time(certificate: Document, facts: Facts) -> datetime:
     """The renewal time of a certificate: `renewBefore` its end, else after two thirds of its
     validity.
 
     Raises CertificateError.
     """
-    life = known.not_after - known.not_before
+    life = facts.not_after - facts.not_before
     spec = certificate["spec"]
     before = timedelta(seconds=seconds_of(Key.of(certificate), spec, "renewBefore"))
     percentage = spec.get("renewBeforePercentage")
@@ -80,51 +84,53 @@ def renewal_time(certificate: Document, known: Facts) -> datetime:
         before = life * percentage / 100
     if not timedelta(0) < before < life:
         before = life / 3
-    return known.not_after - before
+    return facts.not_after - before
 
 
-def authority(signer: Signer, now: datetime) -> tuple[Signer, Document | None]:
+def ensure_ca(signer: Signer, now: datetime) -> tuple[Signer, Document | None]:
     """The signer with its key pair, and the CA's Secret if the CA was created now."""
     if signer.pair is not None:
         return signer, None
-    pair = new_ca(signer.place.name, now=now, valid=AUTHORITY_LIFE, algorithm="ECDSA-P256")
+    pair = new_ca(signer.secret.name, now=now, valid=CA_VALIDITY, algorithm="ECDSA-P256")
     data = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": pair.certificate}
-    return Signer(signer.place, pair, pair.certificate), _secret(signer.place, data, {}, {})
+    return Signer(signer.secret, pair, pair.certificate), _secret(signer.secret, data, {}, {})
 
 
-def issued(
-    certificate: Document, wanted: Wanted, held: Document | None, signer: Signer, now: datetime
+def issue_secret(
+    certificate: Document, request: Wanted, secret: Document | None, signer: Signer, now: datetime
 ) -> Document:
     """The Secret with a new certificate."""
     template = certificate["spec"].get("secretTemplate") or {}
     annotations = {
         **(template.get("annotations") or {}),
-        CERTIFICATE_NAME: wanted.name,
-        OURS: json.dumps(wanted.document()),
+        CERTIFICATE_NAME: request.name,
+        OURS: json.dumps(request.document()),
     }
-    data = _of_authority(wanted, held, now) if wanted.is_authority else _leaf(wanted, signer, now)
-    place = Key(wanted.namespace, wanted.secret)
+    data = (
+        _ca_data(request, secret, now) if request.is_authority else _leaf_data(request, signer, now)
+    )
+    place = Key(request.namespace, request.secret)
     return _secret(place, data, template.get("labels") or {}, annotations)
 
 
-def _of_authority(wanted: Wanted, held: Document | None, now: datetime) -> dict[str, bytes]:
-    valid = life_of(wanted, LIFE)
-    pair = new_ca(wanted.common_name[:64], now=now, valid=valid, algorithm=wanted.algorithm)
-    previous = b"" if held is None else value(held, "tls.crt")
+def _ca_data(request: Wanted, secret: Document | None, now: datetime) -> dict[str, bytes]:
+    valid = life_of(request, CERTIFICATE_VALIDITY)
+    pair = new_ca(request.common_name[:64], now=now, valid=valid, algorithm=request.algorithm)
+    previous = b"" if secret is None else value(secret, "tls.crt")
     return {**_data(pair), "ca.crt": pair.certificate, "previous.crt": previous}
 
 
-def _leaf(wanted: Wanted, signer: Signer, now: datetime) -> dict[str, bytes]:
+def _leaf_data(request: Wanted, signer: Signer, now: datetime) -> dict[str, bytes]:
     assert signer.pair is not None
     pair = issue(
         signer.pair,
-        wanted.common_name[:64],
+        request.common_name[:64],
         now=now,
-        organizations=wanted.organizations,
-        names=wanted.names,
-        usages=wanted.usages,
-        valid=life_of(wanted, LIFE),
-        algorithm=wanted.algorithm,
+        organizations=request.organizations,
+        names=request.names,
+        usages=request.usages,
+        valid=life_of(request, CERTIFICATE_VALIDITY),
+        algorithm=request.algorithm,
     )
     return {**_data(pair), "ca.crt": signer.bundle}
 

@@ -41,10 +41,10 @@ def issuer_status(
 
 def certificate_status(
     certificate: Document,
-    told: tuple[str, str],
+    reason_and_message: tuple[str, str],
     now: datetime,
     *,
-    known: Facts | None = None,
+    facts: Facts | None = None,
     renewal: datetime | None = None,
     issued: bool = False,
 ) -> Document:
@@ -56,9 +56,11 @@ def certificate_status(
     before = certificate.get("status") or {}
     revision = int(before.get("revision") or 0)
     ready = renewal is not None
-    found: Document = {"conditions": [condition(certificate, *told, now, ready=ready)]}
-    if known is not None:
-        found["notBefore"], found["notAfter"] = stamp(known.not_before), stamp(known.not_after)
+    found: Document = {
+        "conditions": [condition(certificate, *reason_and_message, now, ready=ready)]
+    }
+    if facts is not None:
+        found["notBefore"], found["notAfter"] = stamp(facts.not_before), stamp(facts.not_after)
     if renewal is not None:
         found["renewalTime"] = stamp(renewal)
     if issued or (ready and not revision):

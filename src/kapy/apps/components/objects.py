@@ -17,12 +17,15 @@ def object_of(
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
 
 
-def with_labels(one: Document, labels: Mapping[str, str]) -> Document:
+def with_labels(document: Document, labels: Mapping[str, str]) -> Document:
     """The object with additional labels."""
-    metadata = one["metadata"]
-    return {**one, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}}
+    metadata = document["metadata"]
+    return {
+        **document,
+        "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}},
+    }
 
 
-def of_provider(one: Document, label: str) -> Document:
+def of_provider(document: Document, label: str) -> Document:
     """The object, marked as a part of a provider (contract: clusterctl, "Labels")."""
-    return with_labels(one, {Label.PROVIDER: label})
+    return with_labels(document, {Label.PROVIDER: label})

@@ -6,16 +6,16 @@ from typing import Final
 
 from kapy.kube import Document
 
-_NOBODY: Final = 65532
-_USER: Final = {"runAsNonRoot": True, "runAsUser": _NOBODY, "runAsGroup": _NOBODY}
-POD: Final[Document] = {**_USER, "seccompProfile": {"type": "RuntimeDefault"}}
+_NON_ROOT_UID: Final = 65532
+_RUN_AS: Final = {"runAsNonRoot": True, "runAsUser": _NON_ROOT_UID, "runAsGroup": _NON_ROOT_UID}
+POD: Final[Document] = {**_RUN_AS, "seccompProfile": {"type": "RuntimeDefault"}}
 """Security context of the pod."""
 CONTAINER: Final[Document] = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
     "privileged": False,
     "readOnlyRootFilesystem": True,
-    **_USER,
+    **_RUN_AS,
 }
 """Security context of its container."""
 TOLERATIONS: Final = [
@@ -23,7 +23,7 @@ TOLERATIONS: Final = [
     for one in ("master", "control-plane")
 ]
 HEALTH: Final = "healthz"
-SELECTED: Final = {"control-plane": "controller-manager"}
+SELECTOR_LABELS: Final = {"control-plane": "controller-manager"}
 """Labels of managers' pods and Deployments, beside that of their provider."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kapy.apps.components.objects import object_of
-from kapy.apps.components.rules import READ, bound, role, rules_of
-from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.apps.components.rules import READ, binding, role, rules_of
+from kapy.apps.program.ca_injection import MUTATING, VALIDATING
 from kapy.kube import Document
 from kapy.kube.names import CRDS, LEASES, SECRETS, Resource
 from kapy.sdk.provider import Right
@@ -16,8 +16,8 @@ HEALTH_PORT: Final = 9440
 METRICS: Final = "metrics"
 METRICS_PORT: Final = 8443
 """Where programs are asked, unless their flags say otherwise."""
-_TRUSTING: Final = (MUTATING, VALIDATING, CRDS)
-_ASKING: Final = (
+_INJECTED_RESOURCES: Final = (MUTATING, VALIDATING, CRDS)
+_REVIEW_RIGHTS: Final = (
     Right("authentication.k8s.io", ("tokenreviews",), ("create",)),
     Right("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
 )
@@ -30,19 +30,21 @@ def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list
     rights: those of its controllers. trusting: its CRDs and webhook configurations, into which it
     writes CA bundles; none if it has no webhooks.
     """
-    watched = _TRUSTING if trusting else ()
+    watched = _INJECTED_RESOURCES if trusting else ()
     seen = (Right(one.group, (one.plural,), ("list", "watch")) for one in watched)
     named = {
         resource: [one["metadata"]["name"] for one in trusting if one["kind"] == resource.kind]
         for resource in watched
     }
     return [
-        *rules_of([*rights, *_ASKING, *seen]),
-        *(_named(resource, names, "patch") for resource, names in named.items() if names),
+        *rules_of([*rights, *_REVIEW_RIGHTS, *seen]),
+        *(_named_rule(resource, names, "patch") for resource, names in named.items() if names),
     ]
 
 
-def own_role(prefix: str, namespace: str, account: str, secret: str = "") -> list[Document]:
+def leader_election_role(
+    prefix: str, namespace: str, account: str, secret: str = ""
+) -> list[Document]:
     """The Role of a program in its own namespace, and its binding, with upstream's names.
 
     It covers Leases (several, for shards) and the webhooks' certificate. secret: the certificate's
@@ -52,19 +54,19 @@ def own_role(prefix: str, namespace: str, account: str, secret: str = "") -> lis
     rules = rules_of(rights)
     if secret:
         rights.append(Right(SECRETS.group, (SECRETS.plural,), ("create",)))
-        rules = [*rules_of(rights), _named(SECRETS, [secret], *READ, "update")]
+        rules = [*rules_of(rights), _named_rule(SECRETS, [secret], *READ, "update")]
     granted = role(f"{prefix}-leader-election-role", rules, namespace)
-    return [granted, bound(granted, f"{prefix}-leader-election-rolebinding", account, namespace)]
+    return [granted, binding(granted, f"{prefix}-leader-election-rolebinding", account, namespace)]
 
 
-def budget(prefix: str, namespace: str, selector: Document) -> Document:
+def disruption_budget(prefix: str, namespace: str, selector: Document) -> Document:
     """A PodDisruptionBudget: of several Pods of a program, one at a time may be evicted."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
     name = f"{prefix}-controller-manager"
     return object_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
-def _named(resource: Resource, names: Sequence[str], *verbs: str) -> Document:
+def _named_rule(resource: Resource, names: Sequence[str], *verbs: str) -> Document:
     return {
         "apiGroups": [resource.group],
         "resourceNames": sorted(names),

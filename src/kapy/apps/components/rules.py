@@ -35,7 +35,7 @@ def rules_of(rights: Iterable[Right]) -> list[Document]:
     ]
 
 
-def bound(role: Document, binding: str, account: str, namespace: str) -> Document:
+def binding(role: Document, binding: str, account: str, namespace: str) -> Document:
     """The binding of a role to a service account, with the same scope as the role."""
     kind, meta = role["kind"], role["metadata"]
     return object_of(

@@ -26,7 +26,7 @@ def certificate_of(service: str) -> str:
     return f"{service}-cert"
 
 
-def client_of(prefix: str, namespace: str) -> Document:
+def client_config(prefix: str, namespace: str) -> Document:
     """The `clientConfig` by which a server reaches the webhooks, without a path."""
     return {"service": {"name": service_of(prefix), "namespace": namespace}}
 

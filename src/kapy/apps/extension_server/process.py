@@ -19,20 +19,25 @@ from typing import Final
 import msgspec
 
 from kapy._aio.child_process import ChildProcess
-from kapy._aio.services import running
-from kapy.apps.extension_server.wanted import Wanted, of_url, register, take_away_all_but
-from kapy.apps.starting import NotStarted, bounded
+from kapy._aio.services import run_services
+from kapy.apps.extension_server.configured_extensions import (
+    ConfiguredExtension,
+    delete_registrations_except,
+    register,
+    url_manifest,
+)
+from kapy.apps.start_waits import NotStarted, wait_with_limit
 from kapy.client.client import Client
 from kapy.engine.reflector import Backoff
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 
-FIRST: Final = 0.5
-LONGEST: Final = 30.0
+FIRST_BACKOFF: Final = 0.5
+MAX_BACKOFF: Final = 30.0
 """Seconds before a process that died is started again, at first and at last."""
-LIVED: Final = 60.0
+STABLE_AFTER: Final = 60.0
 """Seconds after which a process has worked: the next pause is short again."""
-STARTING: Final = 60.0
+START_TIMEOUT: Final = 60.0
 """Seconds that a process may take until it can be called."""
 
 _log = logging.getLogger(__name__)
@@ -43,41 +48,43 @@ class DidNotStart(KapyError):
 
 
 @asynccontextmanager
-async def extended(
-    client: Client, extensions: Sequence[Wanted], folder: Path, random: Random
+async def run_extensions(
+    client: Client, extensions: Sequence[ConfiguredExtension], folder: Path, random: Random
 ) -> AsyncIterator[None]:
     """Run a plane's extensions while the context is open.
 
     folder: stores their certificates. Raises DidNotStart, NotStarted, ApiError.
     """
-    await take_away_all_but(client, {one.name for one in extensions})
+    await delete_registrations_except(client, {one.name for one in extensions})
     for one in extensions:
         if not one.is_module:
-            await register(client, of_url(one))
-    modules = [Module(one, folder, client, random) for one in extensions if one.is_module]
+            await register(client, url_manifest(one))
+    modules = [ExtensionProcess(one, folder, client, random) for one in extensions if one.is_module]
     try:
         async with asyncio.TaskGroup() as group:
             for module in modules:
                 group.create_task(module.start())
     except* (DidNotStart, NotStarted) as failed:
         raise failed.exceptions[0] from None
-    async with running(**{module.wanted.name: module.run for module in modules}):
+    async with run_services(**{module.wanted.name: module.run for module in modules}):
         yield
 
 
-class Module:
+class ExtensionProcess:
     """One Python extension: its process and its registration."""
 
-    def __init__(self, wanted: Wanted, folder: Path, client: Client, random: Random) -> None:
-        self.wanted = wanted
-        self._folder = folder / wanted.name
+    def __init__(
+        self, extension: ConfiguredExtension, folder: Path, client: Client, random: Random
+    ) -> None:
+        self.wanted = extension
+        self._folder = folder / extension.name
         self._client = client
-        self._backoff = Backoff(random, first=FIRST, longest=LONGEST)
+        self._backoff = Backoff(random, first=FIRST_BACKOFF, longest=MAX_BACKOFF)
         self._process: ChildProcess | None = None
 
     async def start(self) -> None:
         """Start the process, and register the extension when it is ready. Raises DidNotStart."""
-        process = self._process = await self._spawned()
+        process = self._process = await self._spawn()
         try:
             await register(self._client, await self._manifest(process))
         except BaseException:
@@ -88,17 +95,17 @@ class Module:
         """The manifest that the process prints when it is ready. Raises DidNotStart."""
         assert process.stdout is not None
         one = self.wanted
-        what = f"the extension {one.name} ({one.place}) to say that it can be called"
-        async with bounded(what, limit=STARTING):
-            told = await process.stdout.readline()
-            if not told:
+        what = f"the extension {one.name} ({one.target}) to say that it can be called"
+        async with wait_with_limit(what, limit=START_TIMEOUT):
+            line = await process.stdout.readline()
+            if not line:
                 raise self._did_not_start(f"ended with code {await process.wait()}")
-        manifest: Document = msgspec.json.decode(told)
+        manifest: Document = msgspec.json.decode(line)
         return manifest
 
-    async def _spawned(self) -> ChildProcess:
+    async def _spawn(self) -> ChildProcess:
         one = self.wanted
-        serve = ("extension", "serve", one.place, "--port", "0", "--tls-dir", str(self._folder))
+        serve = ("extension", "serve", one.target, "--port", "0", "--tls-dir", str(self._folder))
         try:
             command = (sys.executable, "-m", "kapy.cli.main", *serve)
             return await ChildProcess.start(
@@ -107,10 +114,11 @@ class Module:
         except OSError as error:
             raise self._did_not_start(f"is no process ({error.strerror or error})") from None
 
-    def _did_not_start(self, why: str) -> DidNotStart:
+    def _did_not_start(self, reason: str) -> DidNotStart:
         one = self.wanted
         return DidNotStart(
-            f"the extension {one.name} ({one.place}) {why} before it could be called; it says why "
+            f"the extension {one.name} ({one.target}) {reason} before it could be called; it says "
+            "why "
             "above"
         )
 
@@ -122,15 +130,15 @@ class Module:
                 assert self._process is not None
                 began = loop.time()
                 code = await self._process.wait()
-                if loop.time() - began > LIVED:
+                if loop.time() - began > STABLE_AFTER:
                     self._backoff.reset()
-                await self._again(f"ended with code {code}")
+                await self._restart_later(f"ended with code {code}")
         finally:
             await self._stop()
 
-    async def _again(self, why: str) -> None:
+    async def _restart_later(self, reason: str) -> None:
         seconds = self._backoff.next()
-        _log.error("the extension %s %s; starts again in %.1f s", self.wanted.name, why, seconds)
+        _log.error("the extension %s %s; starts again in %.1f s", self.wanted.name, reason, seconds)
         # A timer: what makes an extension die is nothing that can be watched.
         await asyncio.sleep(seconds)
         try:

@@ -23,26 +23,26 @@ from kapy.hooks.extension import MAX_BODY
 IDLE_SECONDS: Final = 120.0
 """A connection without a whole request for so long is closed, after twice that at the latest: more
 than clients keep connections that they do not use."""
-LARGEST_HEAD: Final = 1 << 20
+MAX_HEAD_BYTES: Final = 1 << 20
 """Bytes that may come before a request's head is whole: far more than one has."""
-FIRST_SECONDS: Final = 30.0
+FIRST_REQUEST_SECONDS: Final = 30.0
 """How long a new connection may stay without a whole request."""
 _REASONS: Final = {one.value: f"{one.value} {one.phrase}".encode() for one in HTTPStatus}
 _EXPECT: Final = b"expect"
 _CLOSE: Final = b"connection: close\r\n"
 _HEAD: Final = b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n%b\r\n"
-_REFUSED: Final[Answer] = 400, b"text/plain; charset=utf-8", b"this is no HTTP request"
-_BROKEN: Final[Answer] = 500, b"text/plain; charset=utf-8", b"internal error: see the log"
+_BAD_REQUEST: Final[Answer] = 400, b"text/plain; charset=utf-8", b"this is no HTTP request"
+_INTERNAL_ERROR: Final[Answer] = 500, b"text/plain; charset=utf-8", b"internal error: see the log"
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     method: str
     path: str
     body: bytes
-    keep: bool
+    keep_alive: bool
 
 
-_NOBODY: Final = _Asked("", "", b"", keep=False)
+_NO_REQUEST: Final = _Request("", "", b"", keep_alive=False)
 
 
 class HookProtocol(asyncio.Protocol):
@@ -60,7 +60,7 @@ class HookProtocol(asyncio.Protocol):
         self._loop = _loop or asyncio.get_running_loop()
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
-        self._waiting: deque[_Asked] = deque()
+        self._waiting: deque[_Request] = deque()
         self._answering: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
         self._may_write.set()
@@ -76,7 +76,7 @@ class HookProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._server.connections.add(cast(Any, self))
-        self._look_later(FIRST_SECONDS)
+        self._schedule_idle_check(FIRST_REQUEST_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """A call that is under way continues, because its work may be half done."""
@@ -100,7 +100,7 @@ class HookProtocol(asyncio.Protocol):
             self._transport.close()
 
     @property
-    def was_asked(self) -> bool:
+    def has_received_request(self) -> bool:
         """Whether the connection ever received a complete request."""
         return self._asked
 
@@ -109,7 +109,7 @@ class HookProtocol(asyncio.Protocol):
         """Whether a request is under way."""
         return self._answering is not None
 
-    def _look_later(self, seconds: float) -> None:
+    def _schedule_idle_check(self, seconds: float) -> None:
         # A timer: nothing tells that a peer has gone without a word, or never finishes its request.
         self._look = self._loop.call_later(seconds, self._close_if_idle)
 
@@ -118,7 +118,7 @@ class HookProtocol(asyncio.Protocol):
         if self._answering is None and self._loop.time() - self._active >= patience:
             self._transport.close()
         else:
-            self._look_later(IDLE_SECONDS)
+            self._schedule_idle_check(IDLE_SECONDS)
 
     # requests
 
@@ -126,11 +126,11 @@ class HookProtocol(asyncio.Protocol):
         try:
             if self._head is not None:
                 self._head += len(data)
-                if self._head > LARGEST_HEAD:
+                if self._head > MAX_HEAD_BYTES:
                     raise httptools.HttpParserError("the head has no end")
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._write(_NOBODY, _REFUSED)
+            self._write(_NO_REQUEST, _BAD_REQUEST)
 
     def on_message_begin(self) -> None:
         self._url, self._body, self._size = b"", [], 0
@@ -158,21 +158,21 @@ class HookProtocol(asyncio.Protocol):
         path = unquote(path) if "%" in path else path
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         method = self._parser.get_method().decode("latin-1")
-        asked = _Asked(method, path, body, self._parser.should_keep_alive())
+        request = _Request(method, path, body, self._parser.should_keep_alive())
         if self._answering is not None:
-            self._waiting.append(asked)
+            self._waiting.append(request)
             self._transport.pause_reading()
-        elif (at_once := self._answered_at_once(asked)) is not None:
-            self._write(asked, at_once)
+        elif (at_once := self._immediate_answer(request)) is not None:
+            self._write(request, at_once)
         else:
-            self._waiting.append(asked)
+            self._waiting.append(request)
             self._answering = self._loop.create_task(self._answer_all())
             self._server.tasks.add(self._answering)  # uvicorn waits for them when it stops
 
-    def _answered_at_once(self, asked: _Asked) -> Answer | None:
+    def _immediate_answer(self, request: _Request) -> Answer | None:
         if not self._may_write.is_set():
             return None
-        return self._application.answer_at_once(asked.method, asked.path, asked.body)
+        return self._application.answer_at_once(request.method, request.path, request.body)
 
     # answers
 
@@ -181,28 +181,28 @@ class HookProtocol(asyncio.Protocol):
         try:
             while self._waiting:
                 await self._may_write.wait()
-                asked = self._waiting.popleft()
-                self._write(asked, await self._answer(asked))
+                request = self._waiting.popleft()
+                self._write(request, await self._answer(request))
             if not self._ends:
                 self._transport.resume_reading()
         finally:
             self._server.tasks.discard(cast("asyncio.Task[None]", self._answering))
             self._answering = None
 
-    async def _answer(self, asked: _Asked) -> Answer:
+    async def _answer(self, request: _Request) -> Answer:
         try:
-            return await self._application.answer(asked.method, asked.path, asked.body)
+            return await self._application.answer(request.method, request.path, request.body)
         except Exception as error:
             self._loop.call_exception_handler({"message": "a request failed", "exception": error})
-            return _BROKEN
+            return _INTERNAL_ERROR
 
-    def _write(self, asked: _Asked, answer: Answer) -> None:
+    def _write(self, request: _Request, answer: Answer) -> None:
         if self._transport.is_closing():
             return
         status, kind, body = answer
-        ends = self._ends or not asked.keep
+        ends = self._ends or not request.keep_alive
         head = _HEAD % (_REASONS[status], kind, len(body), _CLOSE if ends else b"")
-        self._transport.write(head if asked.method == "HEAD" else head + body)
+        self._transport.write(head if request.method == "HEAD" else head + body)
         if ends:
             self._waiting.clear()
             self._transport.close()

@@ -16,12 +16,12 @@ from typing import Final
 
 from kapy._aio.child_process import ChildProcess
 
-Say = Callable[[str], None]
+Print = Callable[[str], None]
 
-STEP: Final = 0.3
+POLL_SECONDS: Final = 0.3
 """Seconds between two looks at the files, which no portable way watches."""
-MOST_FILES: Final = 10_000
-_NOT_SOURCE: Final = ("__pycache__", "node_modules", "site-packages")
+MAX_FILES: Final = 10_000
+_IGNORED_FOLDERS: Final = ("__pycache__", "node_modules", "site-packages")
 
 Stamps = Mapping[Path, tuple[int, int]]
 
@@ -42,7 +42,7 @@ def source_folder(place: str) -> Path:
     return Path(spec.origin).parent
 
 
-def stamps(folder: Path) -> Stamps:
+def file_stamps(folder: Path) -> Stamps:
     """Time and size of the Python files below a folder."""
     found = {}
     for path in _sources(folder):
@@ -57,16 +57,18 @@ def stamps(folder: Path) -> Stamps:
 def _sources(folder: Path) -> Iterator[Path]:
     count = 0
     for at, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if not one.startswith(".") and one not in _NOT_SOURCE]
+        folders[:] = [
+            one for one in folders if not one.startswith(".") and one not in _IGNORED_FOLDERS
+        ]
         for name in files:
             if name.endswith(".py"):
                 count += 1
-                if count > MOST_FILES:
+                if count > MAX_FILES:
                     return
                 yield Path(at) / name
 
 
-def mistake(paths: Sequence[Path]) -> str:
+def syntax_error(paths: Sequence[Path]) -> str:
     """The syntax error of the first invalid Python file, "" if all are valid."""
     for path in paths:
         try:
@@ -78,35 +80,35 @@ def mistake(paths: Sequence[Path]) -> str:
     return ""
 
 
-async def reloaded(command: Sequence[str], folder: Path, say: Say) -> None:
+async def run_with_reload(command: Sequence[str], folder: Path, report: Print) -> None:
     """Run a command, and restart it whenever a Python file below the folder changes; until
     cancelled."""
     while True:
-        there = stamps(folder)
+        there = file_stamps(folder)
         process = await ChildProcess.start(command, stdin=None)
         try:
-            changed = await _until_changed(process, folder, there, say)
+            changed = await _wait_for_change(process, folder, there, report)
         finally:
             await process.stop()
-        say(f"{', '.join(path.name for path in changed)} changed; serving it anew")
+        report(f"{', '.join(path.name for path in changed)} changed; serving it anew")
 
 
-async def _until_changed(
-    process: ChildProcess, folder: Path, there: Stamps, say: Say
+async def _wait_for_change(
+    process: ChildProcess, folder: Path, before: Stamps, report: Print
 ) -> Sequence[Path]:
     """Wait for changes; returns the changed files once all are valid Python."""
-    told = False
+    is_reported = False
     while True:
-        await asyncio.sleep(STEP)
-        if process.returncode is not None and not told:
-            told = True
-            say("it does not run; it is tried again when a file changes")
-        now = stamps(folder)
-        changed = sorted({path for path, _ in now.items() ^ there.items()})
+        await asyncio.sleep(POLL_SECONDS)
+        if process.returncode is not None and not is_reported:
+            is_reported = True
+            report("it does not run; it is tried again when a file changes")
+        now = file_stamps(folder)
+        changed = sorted({path for path, _ in now.items() ^ before.items()})
         if not changed:
             continue
-        there = now
-        wrong = mistake([path for path in changed if path in now])
+        before = now
+        wrong = syntax_error([path for path in changed if path in now])
         if not wrong:
             return changed
-        say(f"{wrong}; what was served before goes on")
+        report(f"{wrong}; what was served before goes on")

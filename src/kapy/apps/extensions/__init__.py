@@ -42,12 +42,12 @@ class Extensions:
         self.caller.subscribe(variables.KIND, classes)
 
 
-def extensions(runtime: Runtime, post: HookTransport, *, longest: int) -> Extensions:
+def extensions(runtime: Runtime, post: HookTransport, *, max_timeout: int) -> Extensions:
     """Call the extensions that are registered on a runtime's server.
 
     longest: the maximum seconds of any handler.
     """
-    catalog, registry = installed(), Registry(longest=longest)
+    catalog, registry = installed(), Registry(longest=max_timeout)
     # Before any controller watches them: who is woken by a change finds it registered.
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
     configs.subscribe(registry.observe)
@@ -56,7 +56,7 @@ def extensions(runtime: Runtime, post: HookTransport, *, longest: int) -> Extens
     caller = Caller(registry, catalog, namespaces, watched, random=runtime.random)
     runtime.metrics.add(caller.metrics)
     in_place = InPlace(caller)
-    configs.subscribe(in_place.follow)
+    configs.subscribe(in_place.on_config_change)
     return Extensions(
         caller,
         in_place,

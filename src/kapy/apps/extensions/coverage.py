@@ -20,10 +20,10 @@ from kapy.kube.nested import Path, value_at
 from kapy.kube.patch import merge_patch, strict_json_patch
 from kapy.kube.patch.strict_json_patch import BadPatch
 
-SHOWN: Final = 5
+MAX_SHOWN: Final = 5
 """Fields of one object that a message names at most."""
-_IN_A_TEMPLATE: Final = ("spec", "template", "spec")
-_OF_A_MACHINE: Final = ("version", "failureDomain")
+_TEMPLATE_SPEC: Final = ("spec", "template", "spec")
+_MACHINE_SPEC_FIELDS: Final = ("version", "failureDomain")
 """All other fields of a Machine's spec are changed in place by its owner anyway, or never."""
 
 
@@ -40,18 +40,18 @@ class Part(NamedTuple):
 
 
 MACHINE_PARTS: Final = (
-    Part("machine", ("spec",), _OF_A_MACHINE),
+    Part("machine", ("spec",), _MACHINE_SPEC_FIELDS),
     Part("bootstrapConfig", ("spec",)),
     Part("infrastructureMachine", ("spec",)),
 )
 MACHINE_SET_PARTS: Final = (
-    Part("machineSet", _IN_A_TEMPLATE, _OF_A_MACHINE),
-    Part("bootstrapConfigTemplate", _IN_A_TEMPLATE),
-    Part("infrastructureMachineTemplate", _IN_A_TEMPLATE),
+    Part("machineSet", _TEMPLATE_SPEC, _MACHINE_SPEC_FIELDS),
+    Part("bootstrapConfigTemplate", _TEMPLATE_SPEC),
+    Part("infrastructureMachineTemplate", _TEMPLATE_SPEC),
 )
 
 
-def left_of_machine(
+def uncovered_by_machine_update(
     current: Document, desired: Document, response: CanUpdateMachineResponse
 ) -> list[str]:
     """The reasons for which a Machine cannot be updated in place; empty if the whole change is
@@ -64,56 +64,58 @@ def left_of_machine(
         response.bootstrap_config_patch,
         response.infrastructure_machine_patch,
     )
-    return _all_left(MACHINE_PARTS, patches, current, desired)
+    return _all_uncovered(MACHINE_PARTS, patches, current, desired)
 
 
-def left_of_machine_set(
+def uncovered_by_machine_set_update(
     current: Document, desired: Document, response: CanUpdateMachineSetResponse
 ) -> list[str]:
-    """The same as `left_of_machine`, for the Machines of a MachineSet."""
+    """The same as `uncovered_by_machine_update`, for the Machines of a MachineSet."""
     patches = (
         response.machine_set_patch,
         response.bootstrap_config_template_patch,
         response.infrastructure_machine_template_patch,
     )
-    return _all_left(MACHINE_SET_PARTS, patches, current, desired)
+    return _all_uncovered(MACHINE_SET_PARTS, patches, current, desired)
 
 
-def _all_left(
+def _all_uncovered(
     parts: Sequence[Part], patches: Sequence[Patch | None], current: Document, desired: Document
 ) -> list[str]:
     return [
-        why
+        reason
         for part, patch in zip(parts, patches, strict=True)
-        for why in _left(part, current, desired, patch)
+        for reason in _uncovered(part, current, desired, patch)
     ]
 
 
-def _left(part: Part, current: Document, desired: Document, patch: Patch | None) -> Iterator[str]:
+def _uncovered(
+    part: Part, current: Document, desired: Document, patch: Patch | None
+) -> Iterator[str]:
     before, wanted = current.get(part.field), desired.get(part.field)
     if before is None or wanted is None:
         return
-    after = value_at(_patched(part, before, patch), part.path) or {}
-    fields = list(_differing(part, after, value_at(wanted, part.path) or {}))
+    after = value_at(_patch_document(part, before, patch), part.path) or {}
+    fields = list(_differing_paths(part, after, value_at(wanted, part.path) or {}))
     if fields:
-        more = f" and {len(fields) - SHOWN} more" if len(fields) > SHOWN else ""
-        named = ", ".join(fields[:SHOWN])
+        more = f" and {len(fields) - MAX_SHOWN} more" if len(fields) > MAX_SHOWN else ""
+        named = ", ".join(fields[:MAX_SHOWN])
         yield f"{before['kind']} cannot be updated in-place: {named}{more}"
 
 
-def _patched(part: Part, document: Document, patch: Patch | None) -> Document:
+def _patch_document(part: Part, document: Document, patch: Patch | None) -> Document:
     """The object after the patch; unchanged if the patched object has no value at the compared
     path."""
     if patch is None or not (patch.patch_type or patch.patch):
         return document
     try:
-        after = _applied(document, patch)
+        after = _apply_patch(document, patch)
     except (BadPatch, BadJson) as error:
         raise HookError(f"the patch of the {document['kind']} does not apply: {error}") from None
     return after if isinstance(after, dict) and value_at(after, part.path) is not None else document
 
 
-def _applied(document: Document, patch: Patch) -> Any:
+def _apply_patch(document: Document, patch: Patch) -> Any:
     """Apply a patch. Raises BadPatch and BadJson."""
     if patch.patch_type == JSON_PATCH:
         operations = strict_json_patch.compiled(decoded(patch.patch))
@@ -127,25 +129,25 @@ def _applied(document: Document, patch: Patch) -> Any:
     return merge_patch.apply(document, changes)
 
 
-def _differing(part: Part, after: Any, wanted: Any) -> Iterator[str]:
+def _differing_paths(part: Part, after: Any, desired: Any) -> Iterator[str]:
     """The paths of fields that differ from the desired ones."""
     prefix = ".".join(part.path)
-    if part.only and isinstance(after, dict) and isinstance(wanted, dict):
+    if part.only and isinstance(after, dict) and isinstance(desired, dict):
         # No value and an empty one are the same in a Machine.
-        after, wanted = (
-            {field: one.get(field) or "" for field in part.only} for one in (after, wanted)
+        after, desired = (
+            {field: one.get(field) or "" for field in part.only} for one in (after, desired)
         )
-    yield from _paths(after, wanted, prefix)
+    yield from _paths(after, desired, prefix)
 
 
-def _paths(one: Any, other: Any, path: str) -> Iterator[str]:
-    if one == other:
+def _paths(current: Any, desired: Any, path: str) -> Iterator[str]:
+    if current == desired:
         return
-    if not (isinstance(one, dict) and isinstance(other, dict)):
+    if not (isinstance(current, dict) and isinstance(desired, dict)):
         yield path
         return
-    for name in sorted({*one, *other}):
-        if name not in one or name not in other:
+    for name in sorted({*current, *desired}):
+        if name not in current or name not in desired:
             yield f"{path}.{name}"
         else:
-            yield from _paths(one[name], other[name], f"{path}.{name}")
+            yield from _paths(current[name], desired[name], f"{path}.{name}")

@@ -1,6 +1,6 @@
 """Warns the author of an ExtensionConfig about deprecated hooks that the extension serves.
 
-A new object does not list its handlers, so the extension is called; it has `WITHIN` seconds,
+A new object does not list its handlers, so the extension is called; it has `TIMEOUT` seconds,
 because a client waits. If it does not answer, the condition reports the deprecations after
 discovery.
 """
@@ -25,12 +25,12 @@ from kapy.hooks.deprecated import deprecations
 from kapy.hooks.transport import HookTransport
 from kapy.kube.errors import KapyError
 
-WITHIN: Final = 2
+TIMEOUT: Final = 2
 """Seconds that an extension has to tell its handlers while somebody waits for the answer to a
 write: API servers wait ten for all webhooks of a request together."""
 
 
-async def told_deprecations(
+async def deprecation_warnings(
     new: ExtensionConfig,
     old: ExtensionConfig | None,
     client: Client,
@@ -45,7 +45,7 @@ async def told_deprecations(
         return []
     handlers: Sequence[ExtensionHandler] = new.status.handlers
     if post is not None and _is_another_server(new, old):
-        handlers = await _asked(new, client, post()) or handlers
+        handlers = await _discover_handlers(new, client, post()) or handlers
     return deprecations(handlers, catalog)
 
 
@@ -53,15 +53,15 @@ def _is_another_server(new: ExtensionConfig, old: ExtensionConfig | None) -> boo
     return old is None or old.spec.client_config != new.spec.client_config
 
 
-async def _asked(
+async def _discover_handlers(
     config: ExtensionConfig, client: Client, post: HookTransport
 ) -> list[ExtensionHandler]:
     """The extension's handlers; none if it does not answer in time."""
-    seconds = min(longest_timeout(config) or WITHIN, WITHIN)
+    seconds = min(longest_timeout(config) or TIMEOUT, TIMEOUT)
     calls = Calls(post)
     try:
         async with asyncio.timeout(seconds):
-            trusting = await _with_authority(config, client)
+            trusting = await _with_ca(config, client)
             return registered(config, await discover(trusting, installed(), calls, seconds))
     except (KapyError, TimeoutError):
         return []
@@ -69,7 +69,7 @@ async def _asked(
         await calls.aclose()
 
 
-async def _with_authority(config: ExtensionConfig, client: Client) -> ExtensionConfig:
+async def _with_ca(config: ExtensionConfig, client: Client) -> ExtensionConfig:
     """The config with the CA that its controller will inject. Raises NoAuthority."""
     name = config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:

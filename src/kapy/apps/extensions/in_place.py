@@ -20,8 +20,8 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.apps.extensions.coverage import (
     MACHINE_SET_PARTS,
-    left_of_machine,
-    left_of_machine_set,
+    uncovered_by_machine_set_update,
+    uncovered_by_machine_update,
 )
 from kapy.core.machine.in_place_updates import Progress
 from kapy.engine.cache import Change
@@ -38,18 +38,18 @@ from kapy.kube.nested import value_at
 MACHINES: Final = Machine.RESOURCE.kind
 DEPLOYMENTS: Final = MachineDeployment.RESOURCE.kind
 CONTROL_PLANES: Final = KubeadmControlPlane.RESOURCE.kind
-SECONDS: Final = 600.0
+CACHE_SECONDS: Final = 600.0
 """How long at most counts what was said of a MachineSet."""
-MOST: Final = 4096
+MAX_CACHED: Final = 4096
 """MachineSets of which it is kept."""
 
 
-class _Question(NamedTuple):
+class _CacheKey(NamedTuple):
     """The inputs of a cached answer: the configured handler and the request."""
 
     handler: str
-    mark: str
-    asked: bytes
+    registration: str
+    request: bytes
 
 
 class InPlace:
@@ -57,7 +57,7 @@ class InPlace:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._said: OrderedDict[_Question, tuple[float, Sequence[str]]] = OrderedDict()
+        self._said: OrderedDict[_CacheKey, tuple[float, Sequence[str]]] = OrderedDict()
         self._unserved: set[Key] = set()
         self._wake: Callable[[Key], None] | None = None
 
@@ -70,12 +70,16 @@ class InPlace:
     ) -> None:
         """Set the callbacks for extensions that become available."""
         self._wake = machines or self._wake
-        told = ((MACHINES, machines), (DEPLOYMENTS, deployments), (CONTROL_PLANES, control_planes))
-        for kind, wake in told:
+        callbacks = (
+            (MACHINES, machines),
+            (DEPLOYMENTS, deployments),
+            (CONTROL_PLANES, control_planes),
+        )
+        for kind, wake in callbacks:
             if wake is not None:
                 self._caller.subscribe(kind, wake)
 
-    def follow(self, change: Change) -> None:
+    def on_config_change(self, change: Change) -> None:
         """Reconcile Machines that wait for an update when an ExtensionConfig changes (a handler of
         its informer, called after the registry's)."""
         if self._wake is None or change.initial:
@@ -90,7 +94,9 @@ class InPlace:
         if self._handler(hook, subject) is None:
             self._unserved.add(machine)
             raise HookError(f"no extensions registered for {hook.name} hook")
-        response = await self._caller.call_all(hook, subject, {"desired": _told(desired)})
+        response = await self._caller.call_all(
+            hook, subject, {"desired": _visible_objects(desired)}
+        )
         return Progress(response.waits, response.message)
 
     async def can_update_machine(
@@ -104,12 +110,12 @@ class InPlace:
         hook, subject = CAN_UPDATE_MACHINE, Subject(CONTROL_PLANES, control_plane)
         handler = self._handler(hook, subject)
         if handler is None:
-            return [_unregistered(hook)]
-        current, desired = _told(current), _told(desired)
+            return [_no_handler_message(hook)]
+        current, desired = _visible_objects(current), _visible_objects(desired)
         request = {"current": current, "desired": desired}
         response = await self._caller.call(hook, handler.name, subject, request)
-        with _naming(handler):
-            return left_of_machine(current, desired, response)
+        with _add_handler_name(handler):
+            return uncovered_by_machine_update(current, desired, response)
 
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
@@ -117,24 +123,26 @@ class InPlace:
         """The same as `can_update_machine`, for all Machines of a MachineSet.
 
         An answer is reused until the templates, the Machines' specs or the ExtensionConfig change,
-        for at most `SECONDS`, because a rollout asks at every step.
+        for at most `CACHE_SECONDS`, because a rollout asks at every step.
         """
         hook, subject = CAN_UPDATE_MACHINE_SET, Subject(DEPLOYMENTS, deployment)
         handler = self._handler(hook, subject)
         if handler is None:
-            return [_unregistered(hook)]
-        current, desired = _told(current), _told(desired)
-        question = _Question(handler.name, handler.revision, _digest(deployment, current, desired))
+            return [_no_handler_message(hook)]
+        current, desired = _visible_objects(current), _visible_objects(desired)
+        question = _CacheKey(
+            handler.name, handler.revision, _cache_digest(deployment, current, desired)
+        )
         known = self._said.get(question)
         now = asyncio.get_running_loop().time()
         if known is not None and known[0] > now:
             return known[1]
         request = {"current": current, "desired": desired}
         response = await self._caller.call(hook, handler.name, subject, request)
-        with _naming(handler):
-            left = left_of_machine_set(current, desired, response)
-        self._said[question] = now + SECONDS, left
-        if len(self._said) > MOST:
+        with _add_handler_name(handler):
+            left = uncovered_by_machine_set_update(current, desired, response)
+        self._said[question] = now + CACHE_SECONDS, left
+        if len(self._said) > MAX_CACHED:
             self._said.popitem(last=False)
         return left
 
@@ -149,12 +157,12 @@ class InPlace:
         return found[0] if found else None
 
 
-def _unregistered(hook: AnyHook) -> str:
+def _no_handler_message(hook: AnyHook) -> str:
     return f"no extension is registered for {hook.name}"
 
 
 @contextmanager
-def _naming(handler: Registration) -> Iterator[None]:
+def _add_handler_name(handler: Registration) -> Iterator[None]:
     """Add the extension's name to errors about unusable answers."""
     try:
         yield
@@ -162,12 +170,12 @@ def _naming(handler: Registration) -> Iterator[None]:
         raise HookError(f'answer of extension handler "{handler.name}": {error}') from None
 
 
-def _told(objects: Document) -> Document:
+def _visible_objects(objects: Document) -> Document:
     """The objects in the form that extensions see: spec and basic metadata, no status."""
-    return {field: _of(one) for field, one in objects.items()}
+    return {field: _visible_object(one) for field, one in objects.items()}
 
 
-def _of(document: Document) -> Document:
+def _visible_object(document: Document) -> Document:
     metadata = document["metadata"]
     shown: Document = {
         "apiVersion": document["apiVersion"],
@@ -183,7 +191,7 @@ def _of(document: Document) -> Document:
     return shown
 
 
-def _digest(deployment: Key, *sides: Document) -> bytes:
+def _cache_digest(deployment: Key, *sides: Document) -> bytes:
     """The key of a cached answer about a MachineSet; replicas and labels are not part of it."""
     compared: list[Any] = [str(deployment)]
     for side in sides:

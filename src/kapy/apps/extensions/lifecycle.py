@@ -40,7 +40,7 @@ class Lifecycle:
         except KapyError as error:
             raise HookError(str(error)) from error
 
-    async def _asked(self, hook: AnyHook, cluster: Cluster, request: Request) -> Answer:
+    async def _call(self, hook: AnyHook, cluster: Cluster, request: Request) -> Answer:
         try:
             response = await self._caller.call_all(hook, subject_of(cluster), request)
         except KapyError as error:
@@ -62,7 +62,7 @@ class Lifecycle:
             control_plane_upgrades=steps_of(steps.control_plane),
             workers_upgrades=steps_of(steps.workers),
         )
-        return await self._asked(hook, cluster, request)
+        return await self._call(hook, cluster, request)
 
     async def _after(
         self, hook: AnyHook, cluster: Cluster, version: str, steps: UpgradeSteps
@@ -73,15 +73,15 @@ class Lifecycle:
             control_plane_upgrades=steps_of(steps.control_plane),
             workers_upgrades=steps_of(steps.workers),
         )
-        return await self._asked(hook, cluster, request)
+        return await self._call(hook, cluster, request)
 
     async def before_cluster_create(self, cluster: Cluster) -> Answer:
         hook = BEFORE_CLUSTER_CREATE
-        return await self._asked(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
 
     async def after_control_plane_initialized(self, cluster: Cluster) -> Answer:
         hook = AFTER_CONTROL_PLANE_INITIALIZED
-        return await self._asked(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
 
     async def before_cluster_upgrade(
         self, cluster: Cluster, start: str, target: str, steps: UpgradeSteps
@@ -111,11 +111,11 @@ class Lifecycle:
     async def after_cluster_upgrade(self, cluster: Cluster, version: str) -> Answer:
         hook = AFTER_CLUSTER_UPGRADE
         request = hook.request(cluster=written(cluster), kubernetes_version=version)
-        return await self._asked(hook, cluster, request)
+        return await self._call(hook, cluster, request)
 
     async def before_cluster_delete(self, cluster: Cluster) -> Answer:
         hook = BEFORE_CLUSTER_DELETE
-        return await self._asked(hook, cluster, hook.request(cluster=written(cluster)))
+        return await self._call(hook, cluster, hook.request(cluster=written(cluster)))
 
     async def generate_upgrade_plan(
         self, extension: str, cluster: Cluster, control_plane: str, workers: str, target: str

@@ -1,5 +1,5 @@
 """HTTPS servers with self-renewing certificates, for extensions, webhooks and diagnostics.
 
 `serving` runs an application on a port until it is stopped. `certificate` keeps a certificate in a
-folder, `shared` in a Secret that replicas share (`authorities`).
+folder, `shared_certificate` in a Secret that replicas share (`authorities`).
 """

@@ -27,18 +27,18 @@ _facts: Final = lru_cache(32)(pki.facts)
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class ValidityPeriods:
     """Validity periods; a certificate is replaced when a third of its period is left.
 
     overlap: how long a new CA is only trusted before it signs.
     """
 
-    authority: timedelta = timedelta(days=3 * 365)
+    ca: timedelta = timedelta(days=3 * 365)
     leaf: timedelta = timedelta(days=90)
     overlap: timedelta = timedelta(days=1)
 
 
-USUAL: Final = Lives()
+DEFAULT_PERIODS: Final = ValidityPeriods()
 CLOCK_SECONDS: Final = 60.0
 """The interval of checks of the time of day. Nothing reports that the clock was set or the machine
 slept, and timers do not run during sleep."""
@@ -53,7 +53,10 @@ class Authorities:
     @classmethod
     def of(cls, secret: Document) -> Authorities:
         """The CAs in a Secret. Raises InvalidPem."""
-        certificates, keys = _blocks(value(secret, CA)), _blocks(value(secret, KEYS))
+        certificates, keys = (
+            _pem_blocks(secret_value(secret, CA)),
+            _pem_blocks(secret_value(secret, KEYS)),
+        )
         if not certificates or len(certificates) != len(keys):
             raise pki.InvalidPem(f"{CA} and {KEYS} do not belong together")
         pairs = tuple(map(pki.KeyPair, certificates, keys))
@@ -73,44 +76,50 @@ class Authorities:
         keys = b"".join(one.key for one in self.pairs)
         return {CA: b64encode(self.bundle).decode(), KEYS: b64encode(keys).decode()}
 
-    def signing(self, now: datetime, lives: Lives) -> pki.KeyPair:
+    def signer(self, now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
         """The CA that signs: the newest one that was published long enough ago."""
-        good = [one for one in self.pairs if is_good(one.certificate, now)] or self.pairs
-        heard = [one for one in good if _begins(one) + lives.overlap <= now]
+        good = [one for one in self.pairs if is_valid(one.certificate, now)] or self.pairs
+        heard = [one for one in good if _begin_time(one) + periods.overlap <= now]
         return heard[-1] if heard else good[0]
 
-    def signs_next(self, now: datetime, lives: Lives) -> datetime | None:
+    def next_signer_time(self, now: datetime, periods: ValidityPeriods) -> datetime | None:
         """When another CA begins to sign; None if none waits for that."""
-        waiting = [begins for one in self.pairs if (begins := _begins(one) + lives.overlap) > now]
+        waiting = [
+            begins for one in self.pairs if (begins := _begin_time(one) + periods.overlap) > now
+        ]
         return min(waiting) if len(self.pairs) > 1 and waiting else None
 
-    def due(self, now: datetime, lives: Lives) -> datetime:
+    def renewal_time(self, now: datetime, periods: ValidityPeriods) -> datetime:
         """When the next CA must be created: now, if none is valid."""
-        if not any(is_good(one.certificate, now) for one in self.pairs):
+        if not any(is_valid(one.certificate, now) for one in self.pairs):
             return now
-        return _facts(self.pairs[-1].certificate).not_after - lives.authority / 3
+        return _facts(self.pairs[-1].certificate).not_after - periods.ca / 3
 
-    def succeeded(self, now: datetime, lives: Lives) -> Authorities:
+    def rotate(self, now: datetime, periods: ValidityPeriods) -> Authorities:
         """These CAs plus a new one, without expired ones. Takes CPU: generates a key."""
         good = (one for one in self.pairs if _facts(one.certificate).not_after > now)
-        return authorities(now, lives, good)
+        return authorities(now, periods, good)
 
 
-def authorities(now: datetime, lives: Lives, before: Iterable[pki.KeyPair] = ()) -> Authorities:
+def authorities(
+    now: datetime, periods: ValidityPeriods, before: Iterable[pki.KeyPair] = ()
+) -> Authorities:
     """The CAs in `before` plus a new one. Takes CPU: generates a key."""
-    new = pki.new_ca("kapy extension", now=now, valid=lives.authority, algorithm=_EC)
+    new = pki.new_ca("kapy extension", now=now, valid=periods.ca, algorithm=_EC)
     return Authorities((*before, new))
 
 
-def own_authority(now: datetime, lives: Lives) -> pki.KeyPair:
+def single_authority(now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
     """A single CA, valid since long ago, in case the clock was wrong at its creation. Takes CPU:
     generates a key."""
     return pki.new_ca(
-        "kapy extension", now=now, valid=lives.authority, algorithm=_EC, since=pki.EARLIEST
+        "kapy extension", now=now, valid=periods.ca, algorithm=_EC, since=pki.EARLIEST
     )
 
 
-def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives) -> pki.KeyPair:
+def leaf(
+    signer: pki.KeyPair, names: Iterable[str], now: datetime, periods: ValidityPeriods
+) -> pki.KeyPair:
     """A server's certificate. Takes CPU: generates a key."""
     return pki.issue(
         signer,
@@ -118,28 +127,30 @@ def leaf(signer: pki.KeyPair, names: Iterable[str], now: datetime, lives: Lives)
         now=now,
         names=sorted(names),
         usages=("server",),
-        valid=lives.leaf,
+        valid=periods.leaf,
         algorithm=_EC,
     )
 
 
-def is_good(certificate: bytes, now: datetime) -> bool:
+def is_valid(certificate: bytes, now: datetime) -> bool:
     """Whether clients accept it now. A certificate of the future was issued while a clock was
     ahead."""
     facts = _facts(certificate)
     return facts.not_before <= now < facts.not_after
 
 
-def leaf_due(certificate: bytes, signer: bytes, now: datetime, lives: Lives) -> datetime:
+def leaf_renewal_time(
+    certificate: bytes, signer: bytes, now: datetime, periods: ValidityPeriods
+) -> datetime:
     """When a leaf must be renewed: now, if it is not valid; at its end, if its CA ends then,
     too."""
-    if not is_good(certificate, now):
+    if not is_valid(certificate, now):
         return now
     end = _facts(certificate).not_after
-    return end if end >= _facts(signer).not_after else end - lives.leaf / 3
+    return end if end >= _facts(signer).not_after else end - periods.leaf / 3
 
 
-def value(secret: Document, name: str) -> bytes:
+def secret_value(secret: Document, name: str) -> bytes:
     """A value of a Secret, b"" where there is none. Raises InvalidPem."""
     try:
         return b64decode((secret.get("data") or {}).get(name) or "", validate=True)
@@ -147,9 +158,9 @@ def value(secret: Document, name: str) -> bytes:
         raise pki.InvalidPem(f"{name} is not base64") from None
 
 
-def _begins(pair: pki.KeyPair) -> datetime:
+def _begin_time(pair: pki.KeyPair) -> datetime:
     return _facts(pair.certificate).not_before + pki.BACKDATED
 
 
-def _blocks(text: bytes) -> list[bytes]:
+def _pem_blocks(text: bytes) -> list[bytes]:
     return [found[0] for found in _PEM.finditer(text)]

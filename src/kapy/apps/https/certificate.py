@@ -19,18 +19,18 @@ from kapy._aio.clock import Clock
 from kapy.apiserver.serving.tls import show
 from kapy.apps.https.authorities import (
     CLOCK_SECONDS,
-    Lives,
-    is_good,
+    ValidityPeriods,
+    is_valid,
     leaf,
-    leaf_due,
-    own_authority,
+    leaf_renewal_time,
+    single_authority,
 )
-from kapy.apps.https.reads import Reads
+from kapy.apps.https.read_counter import ReadCounter
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
 
-LIVES: Final = Lives(authority=timedelta(days=3650))
-LOOK_SECONDS: Final = 10.0
+VALIDITY_PERIODS: Final = ValidityPeriods(ca=timedelta(days=3650))
+POLL_SECONDS: Final = 10.0
 """How often a folder is looked at. A timer, because mounted Secrets are links that change their
 target, which the standard library cannot watch."""
 
@@ -50,7 +50,7 @@ class Certificate(Protocol):
     """A server's TLS context, and a service that renews it. reads: counts reads of the files."""
 
     context: ssl.SSLContext
-    reads: Reads
+    reads: ReadCounter
 
     async def keep(self) -> None:
         """Renew the certificate in time, until cancelled."""
@@ -70,21 +70,21 @@ async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Ce
     names: the server's DNS names and addresses. Raises NoCertificate.
     """
     if (folder / _LEAF).exists() and not (folder / _CA_KEY).exists():
-        return GivenCertificate(folder, clock)
-    own = OwnCertificate(folder, names, clock)
+        return SuppliedCertificate(folder, clock)
+    own = SelfIssuedCertificate(folder, names, clock)
     await own.make_valid()
     return own
 
 
-class GivenCertificate:
+class SuppliedCertificate:
     """A certificate that cert-manager or a user renews. Raises NoCertificate."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self.reads = Reads()
+        self.reads = ReadCounter()
         self._folder = folder
         self._clock = clock
         self._failure = ""
-        with self.reads.counted():
+        with self.reads.count():
             self._shown = _pair_in(folder)
             self.context = _context(folder, self._shown)
 
@@ -95,21 +95,21 @@ class GivenCertificate:
 
     @property
     def missing(self) -> str:
-        return not_good(f"{self._folder / _LEAF}", self._shown.certificate, self._clock())
+        return rejection_reason(f"{self._folder / _LEAF}", self._shown.certificate, self._clock())
 
     async def keep(self) -> None:
         """Reload the folder's files when they change."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             try:
-                with self.reads.counted():
-                    self._look()
+                with self.reads.count():
+                    self._reload()
             except NoCertificate as error:
-                self._tell(f"{error}; the one before counts")
+                self._log_once(f"{error}; the one before counts")
             else:
-                self._tell(self.missing)
+                self._log_once(self.missing)
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         """Load the files; while certificate and key do not match, the old pair is used."""
         found = _pair_in(self._folder)
         if found != self._shown:
@@ -117,21 +117,21 @@ class GivenCertificate:
             _load(self.context, self._folder, found)
             self._shown = found
 
-    def _tell(self, failure: str) -> None:
+    def _log_once(self, failure: str) -> None:
         """Log a problem, once."""
         if failure and failure != self._failure:
             _log.warning("%s", failure)
         self._failure = failure
 
 
-class OwnCertificate:
+class SelfIssuedCertificate:
     """A certificate of its own CA: the leaf is renewed when a third of its validity is left."""
 
     def __init__(self, folder: Path, names: Sequence[str], clock: Clock) -> None:
         self._folder = folder
         self._names = tuple(names)
         self._clock = clock
-        self.reads = Reads()
+        self.reads = ReadCounter()
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
     @property
@@ -147,24 +147,24 @@ class OwnCertificate:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not (self._folder / _CA_KEY).exists() or not (self._folder / _CA).exists():
             await self._make_ca()
-        if self._left() <= 0:
+        if self._seconds_left() <= 0:
             await self._make_leaf()
         self.context = _context(self._folder, self._pair())
 
     async def keep(self) -> None:
         """Renew the certificate in time, by a timer, since no event announces the expiry."""
         while True:
-            await asyncio.sleep(min(max(self._left(), 1.0), CLOCK_SECONDS))
-            if self._left() > 0:
+            await asyncio.sleep(min(max(self._seconds_left(), 1.0), CLOCK_SECONDS))
+            if self._seconds_left() > 0:
                 continue
             try:
                 await self._make_leaf()
                 _load(self.context, self._folder, self._pair())
             except NoCertificate as error:  # what is called is better than what is not there
                 _log.error("%s", error)
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         """Seconds until the renewal; 0 if it is due or there is no matching certificate."""
         path = self._folder / _LEAF
         if not path.exists() or not (self._folder / _KEY).exists():
@@ -173,10 +173,12 @@ class OwnCertificate:
         if not set(self._names) <= set(pki.facts(shown).names):
             return 0.0
         now = self._clock()
-        return max((leaf_due(shown, self.ca, now, LIVES) - now).total_seconds(), 0.0)
+        return max(
+            (leaf_renewal_time(shown, self.ca, now, VALIDITY_PERIODS) - now).total_seconds(), 0.0
+        )
 
     async def _make_ca(self) -> None:
-        made = await off_the_loop(partial(own_authority, self._clock(), LIVES))
+        made = await run_in_thread(partial(single_authority, self._clock(), VALIDITY_PERIODS))
         self._write(_CA_KEY, made.key)
         self._write(_CA, made.certificate)
         (self._folder / _LEAF).unlink(missing_ok=True)
@@ -188,13 +190,13 @@ class OwnCertificate:
             # Made while the clock was ahead: the same key, good since long ago.
             ca = pki.backdated(ca, pki.EARLIEST)
             self._write(_CA, ca.certificate)
-        if not is_good(ca.certificate, now):
+        if not is_valid(ca.certificate, now):
             raise NoCertificate(
                 f"the authority in {self._folder / _CA} is not good at {now:%F %T} UTC: where that "
                 f"is the time, take {_CA} and {_CA_KEY} away, so that a new one is made, and "
                 "register the extension again"
             )
-        pair = await off_the_loop(partial(leaf, ca, self._names, now, LIVES))
+        pair = await run_in_thread(partial(leaf, ca, self._names, now, VALIDITY_PERIODS))
         self._write(_KEY, pair.key)
         self._write(_LEAF, pair.certificate)
 
@@ -204,13 +206,13 @@ class OwnCertificate:
         try:
             if pki.belongs_together(ca):
                 return ca
-            why = "they do not belong together"
+            reason = "they do not belong together"
         except pki.InvalidPem as error:
-            why = str(error)
-        raise NoCertificate(f"{self._folder} has {_CA} and {_CA_KEY}, but {why}")
+            reason = str(error)
+        raise NoCertificate(f"{self._folder} has {_CA} and {_CA_KEY}, but {reason}")
 
     def _pair(self) -> pki.KeyPair:
-        with self.reads.counted():
+        with self.reads.count():
             return _pair_in(self._folder)
 
     def _write(self, name: str, content: bytes) -> None:
@@ -230,19 +232,19 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
     certificate.context.verify_mode = ssl.CERT_REQUIRED
 
 
-def not_good(what: str, certificate: bytes, now: datetime) -> str:
+def rejection_reason(name: str, certificate: bytes, now: datetime) -> str:
     """The reason for which clients reject a certificate now, "" if they accept it. what: its name
     in messages."""
-    if is_good(certificate, now):
+    if is_valid(certificate, now):
         return ""
     facts = pki.facts(certificate)
     return (
-        f"{what} is good from {facts.not_before:%F %T} to {facts.not_after:%F %T} UTC, and not "
+        f"{name} is good from {facts.not_before:%F %T} to {facts.not_after:%F %T} UTC, and not "
         "now: put a new one there"
     )
 
 
-async def off_the_loop(make: Callable[[], T]) -> T:
+async def run_in_thread(make: Callable[[], T]) -> T:
     """Run in a thread, because key generation is slow."""
     return await asyncio.get_running_loop().run_in_executor(None, make)
 
@@ -251,22 +253,22 @@ def _pair_in(folder: Path) -> pki.KeyPair:
     try:
         return pki.KeyPair((folder / _LEAF).read_bytes(), (folder / _KEY).read_bytes())
     except OSError as error:
-        raise _no_pair(folder, error) from None
+        raise _unreadable_pair(folder, error) from None
 
 
-def _context(folder: Path, shown: pki.KeyPair) -> ssl.SSLContext:
+def _context(folder: Path, pair: pki.KeyPair) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    _load(context, folder, shown)
+    _load(context, folder, pair)
     return context
 
 
-def _load(context: ssl.SSLContext, folder: Path, shown: pki.KeyPair) -> None:
+def _load(context: ssl.SSLContext, folder: Path, pair: pki.KeyPair) -> None:
     try:
-        show(context, shown.certificate, shown.key)
+        show(context, pair.certificate, pair.key)
     except ssl.SSLError as error:
-        raise _no_pair(folder, error) from None
+        raise _unreadable_pair(folder, error) from None
 
 
-def _no_pair(folder: Path, error: Exception) -> NoCertificate:
+def _unreadable_pair(folder: Path, error: Exception) -> NoCertificate:
     return NoCertificate(f"{folder} has no {_LEAF} and {_KEY} that belong together: {error}")

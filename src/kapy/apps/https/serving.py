@@ -40,7 +40,7 @@ class Application(Protocol):
 
 
 @asynccontextmanager
-async def serving(
+async def serve(
     application: Application,
     certificate: Certificate,
     *,
@@ -59,7 +59,7 @@ async def serving(
     """
     if client_ca is not None:
         require_clients_of(client_ca, certificate)
-    listening = _bound(host, port, flags)
+    listening = _bind(host, port, flags)
     server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
         kept = group.create_task(certificate.keep())
@@ -128,7 +128,7 @@ def _config(application: Application, certificate: Certificate, protocol: Protoc
     return config
 
 
-def _bound(host: str, port: int, flags: str) -> socket.socket:
+def _bind(host: str, port: int, flags: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends without delay only on sockets that say they are TCP.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -15,16 +15,24 @@ from kapy import __version__
 from kapy.api.crds import crds, for_kubernetes
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.apps.components.objects import object_of, of_provider, with_labels
-from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATIONS, port, probes
+from kapy.apps.components.pods import (
+    CONTAINER,
+    HEALTH,
+    POD,
+    SELECTOR_LABELS,
+    TOLERATIONS,
+    port,
+    probes,
+)
 from kapy.apps.components.programs import (
     HEALTH_PORT,
     METRICS,
     METRICS_PORT,
-    budget,
     cluster_rules,
-    own_role,
+    disruption_budget,
+    leader_election_role,
 )
-from kapy.apps.components.rules import RBAC, bound, role
+from kapy.apps.components.rules import RBAC, binding, role
 from kapy.apps.components.serving import PORT, SERVER, webhook_service
 from kapy.apps.manager.configurations import configurations
 from kapy.apps.manager.engine_socket import with_engine
@@ -51,25 +59,25 @@ _GATES: Final = {
     "MachineTaintPropagation": "EXP_MACHINE_TAINT_PROPAGATION:=false",
 }
 """Feature gates, and the variables of clusterctl that open and close them."""
-_COMMON: Final = ("MachinePool", "PriorityQueue", "ReconcilerRateLimiting")
-_TOPOLOGY: Final = (*_COMMON, "ClusterTopology")
-_OPENED: Final = {
+_COMMON_GATES: Final = ("MachinePool", "PriorityQueue", "ReconcilerRateLimiting")
+_TOPOLOGY_GATES: Final = (*_COMMON_GATES, "ClusterTopology")
+_GATES_BY_MANAGER: Final = {
     "core": frozenset(_GATES) - {"KubeadmBootstrapFormatIgnition"},
-    "bootstrap-kubeadm": frozenset((*_COMMON, "KubeadmBootstrapFormatIgnition")),
+    "bootstrap-kubeadm": frozenset((*_COMMON_GATES, "KubeadmBootstrapFormatIgnition")),
     "control-plane-kubeadm": frozenset(
         (
-            *_TOPOLOGY,
+            *_TOPOLOGY_GATES,
             "KubeadmBootstrapFormatIgnition",
             "RuntimeSDK",
             "InPlaceUpdates",
             "MachineTaintPropagation",
         )
     ),
-    "infrastructure-dev": frozenset(_TOPOLOGY),
+    "infrastructure-dev": frozenset(_TOPOLOGY_GATES),
 }
 """The gates that managers are told of. Upstream's control plane manager is not told of RuntimeSDK;
 ours calls extensions of updates in place itself, and has to be."""
-_MORE: Final = {
+_EXTRA_ARGUMENTS: Final = {
     "bootstrap-kubeadm": ["--bootstrap-token-ttl=${KUBEADM_BOOTSTRAP_TOKEN_TTL:=15m}"],
 }
 _FIELDS: Final = {
@@ -86,18 +94,18 @@ def components_of(name: str, image: str = IMAGE, engine_socket: str = "") -> lis
     engine_socket: the socket of the container engine on the Pod's node, "" for none.
     """
     program = PROGRAMS[name]
-    definitions = [_installed(one) for one in crds() if _is_of(one, program)]
+    definitions = [_installed_crd(one) for one in crds() if _is_of(one, program)]
     groups = frozenset(one["spec"]["group"] for one in definitions)
     asked = configurations(program.prefix, program.namespace, groups)
     objects = [
-        with_labels(object_of("v1", "Namespace", program.namespace), SELECTED),
+        with_labels(object_of("v1", "Namespace", program.namespace), SELECTOR_LABELS),
         *definitions,
         object_of("v1", "ServiceAccount", program.account, program.namespace),
         *_roles(name, [*definitions, *asked]),
         webhook_service(program.prefix, program.namespace, _selector(program)),
         _metrics_service(program),
         _deployment(name, image),
-        budget(program.prefix, program.namespace, _selector(program)),
+        disruption_budget(program.prefix, program.namespace, _selector(program)),
         _network_policy(program),
         *asked,
     ]
@@ -110,7 +118,7 @@ def _is_of(crd: Document, program: Program) -> bool:
     return bool(crd["metadata"]["labels"][Label.PROVIDER] == program.provider)
 
 
-def _installed(crd: Document) -> Document:
+def _installed_crd(crd: Document) -> Document:
     """The CRD with contract labels for the versions that exist; those of a released CRD list
     more."""
     found, metadata = for_kubernetes(crd), crd["metadata"]
@@ -124,7 +132,7 @@ def _installed(crd: Document) -> Document:
 
 
 def _selector(program: Program) -> dict[str, str]:
-    return {Label.PROVIDER: program.provider, **SELECTED}
+    return {Label.PROVIDER: program.provider, **SELECTOR_LABELS}
 
 
 def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
@@ -146,10 +154,10 @@ def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
         )
         aggregated = [granted]
     return [
-        *own_role(prefix, namespace, account, program.secret),
+        *leader_election_role(prefix, namespace, account, program.secret),
         *aggregated,
         every,
-        bound(granted, f"{prefix}-manager-rolebinding", account, namespace),
+        binding(granted, f"{prefix}-manager-rolebinding", account, namespace),
     ]
 
 
@@ -226,11 +234,13 @@ def _container(name: str, image: str) -> Document:
 
 def arguments(name: str) -> list[str]:
     """The arguments of a manager, with clusterctl variables."""
-    gates = [f"{gate}=${{{told}}}" for gate, told in _GATES.items() if gate in _OPENED[name]]
+    gates = [
+        f"{gate}=${{{told}}}" for gate, told in _GATES.items() if gate in _GATES_BY_MANAGER[name]
+    ]
     return [
         "--leader-elect",
         "--diagnostics-address=${CAPI_DIAGNOSTICS_ADDRESS:=:8443}",
         "--insecure-diagnostics=${CAPI_INSECURE_DIAGNOSTICS:=false}",
         f"--feature-gates={','.join(gates)}",
-        *_MORE.get(name, ()),
+        *_EXTRA_ARGUMENTS.get(name, ()),
     ]

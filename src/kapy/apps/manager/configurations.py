@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 from kapy.api.kinds import KINDS
 from kapy.apps.components.objects import object_of
-from kapy.apps.components.serving import client_of
+from kapy.apps.components.serving import client_config
 from kapy.apps.manager.webhooks import path_of
-from kapy.apps.program.injection import MUTATING, VALIDATING
+from kapy.apps.program.ca_injection import MUTATING, VALIDATING
 from kapy.kube import Document
 from kapy.kube.names import Resource
 from kapy.sdk.admission_configurations import WRITES, webhook_name, webhook_of
 
-_ALL: Final = (*WRITES, "DELETE")
+_ALL_OPERATIONS: Final = (*WRITES, "DELETE")
 _PATHS: Final = {
     "default": "mutate",
     "validation": "validate",
@@ -26,7 +26,7 @@ _PATHS: Final = {
 }
 
 
-class _Asked(NamedTuple):
+class _WebhookOperations(NamedTuple):
     """validated: the validated operations. defaulted: has a defaulting webhook. scaled: its scale
     is validated."""
 
@@ -36,33 +36,33 @@ class _Asked(NamedTuple):
 
 
 _KINDS: Final = {
-    "Cluster": _Asked(_ALL, defaulted=True),
-    "ClusterClass": _Asked(_ALL),
-    "ClusterResourceSet": _Asked(defaulted=True),
-    "ClusterResourceSetBinding": _Asked(),
-    "ExtensionConfig": _Asked(defaulted=True),
-    "IPAddress": _Asked(_ALL),
-    "IPAddressClaim": _Asked(_ALL),
-    "Machine": _Asked(defaulted=True),
-    "MachineDeployment": _Asked(defaulted=True),
-    "MachineDrainRule": _Asked(),
-    "MachineHealthCheck": _Asked(defaulted=True),
-    "MachinePool": _Asked(defaulted=True),
-    "MachineSet": _Asked(defaulted=True),
-    "KubeadmConfig": _Asked(),
-    "KubeadmConfigTemplate": _Asked(defaulted=True),
-    "KubeadmControlPlane": _Asked(defaulted=True, scaled=True),
-    "KubeadmControlPlaneTemplate": _Asked(),
-    "DevCluster": _Asked(defaulted=True),
-    "DevClusterTemplate": _Asked(defaulted=True),
-    "DevMachine": _Asked(defaulted=True),
-    "DevMachineTemplate": _Asked(defaulted=True),
-    "DockerCluster": _Asked(defaulted=True),
-    "DockerClusterTemplate": _Asked(defaulted=True),
-    "DockerMachine": _Asked(),
-    "DockerMachineTemplate": _Asked(),
+    "Cluster": _WebhookOperations(_ALL_OPERATIONS, defaulted=True),
+    "ClusterClass": _WebhookOperations(_ALL_OPERATIONS),
+    "ClusterResourceSet": _WebhookOperations(defaulted=True),
+    "ClusterResourceSetBinding": _WebhookOperations(),
+    "ExtensionConfig": _WebhookOperations(defaulted=True),
+    "IPAddress": _WebhookOperations(_ALL_OPERATIONS),
+    "IPAddressClaim": _WebhookOperations(_ALL_OPERATIONS),
+    "Machine": _WebhookOperations(defaulted=True),
+    "MachineDeployment": _WebhookOperations(defaulted=True),
+    "MachineDrainRule": _WebhookOperations(),
+    "MachineHealthCheck": _WebhookOperations(defaulted=True),
+    "MachinePool": _WebhookOperations(defaulted=True),
+    "MachineSet": _WebhookOperations(defaulted=True),
+    "KubeadmConfig": _WebhookOperations(),
+    "KubeadmConfigTemplate": _WebhookOperations(defaulted=True),
+    "KubeadmControlPlane": _WebhookOperations(defaulted=True, scaled=True),
+    "KubeadmControlPlaneTemplate": _WebhookOperations(),
+    "DevCluster": _WebhookOperations(defaulted=True),
+    "DevClusterTemplate": _WebhookOperations(defaulted=True),
+    "DevMachine": _WebhookOperations(defaulted=True),
+    "DevMachineTemplate": _WebhookOperations(defaulted=True),
+    "DockerCluster": _WebhookOperations(defaulted=True),
+    "DockerClusterTemplate": _WebhookOperations(defaulted=True),
+    "DockerMachine": _WebhookOperations(),
+    "DockerMachineTemplate": _WebhookOperations(),
 }
-_CALLED: Final = {
+_WEBHOOK_NAMES: Final = {
     "default.extensionconfig.runtime.cluster.x-k8s.io": (
         "default.extensionconfig.runtime.addons.cluster.x-k8s.io"
     ),
@@ -73,11 +73,11 @@ _CALLED: Final = {
 def configurations(prefix: str, namespace: str, groups: frozenset[str]) -> list[Document]:
     """The configurations of a provider's webhooks. groups: API groups of its kinds."""
     resources = [kind.type_of().RESOURCE for kind in KINDS if kind.group in groups]
-    asked = [(one, _KINDS[one.kind]) for one in resources if one.kind in _KINDS]
-    client = client_of(prefix, namespace)
+    request = [(one, _KINDS[one.kind]) for one in resources if one.kind in _KINDS]
+    client = client_config(prefix, namespace)
     roles = (
-        (MUTATING, [_webhook("default", one, client) for one, how in asked if how.defaulted]),
-        (VALIDATING, [each for one, how in asked for each in _validating(one, how, client)]),
+        (MUTATING, [_webhook("default", one, client) for one, how in request if how.defaulted]),
+        (VALIDATING, [each for one, how in request for each in _validating(one, how, client)]),
     )
     return [
         object_of(
@@ -96,19 +96,21 @@ def configuration_of(prefix: str, resource: Resource) -> str:
     return f"{prefix}-{role}-webhook-configuration"
 
 
-def _validating(one: Resource, how: _Asked, client: Document) -> Iterator[Document]:
-    yield _webhook("validation", one, client, how.validated)
-    if how.scaled:
-        yield _webhook("validation-scale", one, client, ("UPDATE",), part="/scale")
+def _validating(
+    resource: Resource, operations: _WebhookOperations, client: Document
+) -> Iterator[Document]:
+    yield _webhook("validation", resource, client, operations.validated)
+    if operations.scaled:
+        yield _webhook("validation-scale", resource, client, ("UPDATE",), part="/scale")
 
 
 def _webhook(
-    what: str,
+    path_prefix: str,
     resource: Resource,
     client: Document,
     operations: Sequence[str] = WRITES,
     part: str = "",
 ) -> Document:
-    name, path = webhook_name(what, resource), path_of(_PATHS[what], resource)
-    name = _CALLED.get(name, name)
+    name, path = webhook_name(path_prefix, resource), path_of(_PATHS[path_prefix], resource)
+    name = _WEBHOOK_NAMES.get(name, name)
     return webhook_of(name, resource, client, path=path, operations=operations, part=part)

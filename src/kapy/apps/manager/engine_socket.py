@@ -11,7 +11,7 @@ from typing import Final
 from kapy.apps.components.objects import with_labels
 from kapy.kube import Document
 
-MOUNTED: Final = "/var/run/docker.sock"
+MOUNT_PATH: Final = "/var/run/docker.sock"
 """The path of the socket in the Pod."""
 _ROOT: Final = {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
 _PRIVILEGED: Final = {
@@ -21,29 +21,29 @@ _PRIVILEGED: Final = {
 _VOLUME: Final = "engine"
 
 
-def with_engine(one: Document, socket: str) -> Document:
+def with_engine(document: Document, socket: str) -> Document:
     """The object of the manager's components with the changes for the engine's socket."""
-    if one["kind"] == "Namespace":
-        return with_labels(one, _PRIVILEGED)
-    if one["kind"] != "Deployment":
-        return one
-    pod = one["spec"]["template"]["spec"]
+    if document["kind"] == "Namespace":
+        return with_labels(document, _PRIVILEGED)
+    if document["kind"] != "Deployment":
+        return document
+    pod = document["spec"]["template"]["spec"]
     source = {"path": socket, "type": "Socket"}
     changed = {
         **pod,
-        "containers": [_mounting(container) for container in pod["containers"]],
+        "containers": [_with_socket_mount(container) for container in pod["containers"]],
         "securityContext": {**pod["securityContext"], **_ROOT},
         "volumes": [*pod["volumes"], {"name": _VOLUME, "hostPath": source}],
     }
-    template = {**one["spec"]["template"], "spec": changed}
-    return {**one, "spec": {**one["spec"], "template": template}}
+    template = {**document["spec"]["template"], "spec": changed}
+    return {**document, "spec": {**document["spec"], "template": template}}
 
 
-def _mounting(container: Document) -> Document:
-    mounts = [*container["volumeMounts"], {"mountPath": MOUNTED, "name": _VOLUME}]
+def _with_socket_mount(container: Document) -> Document:
+    mounts = [*container["volumeMounts"], {"mountPath": MOUNT_PATH, "name": _VOLUME}]
     return {
         **container,
-        "env": [*container["env"], {"name": "DOCKER_HOST", "value": f"unix://{MOUNTED}"}],
+        "env": [*container["env"], {"name": "DOCKER_HOST", "value": f"unix://{MOUNT_PATH}"}],
         "securityContext": {**container["securityContext"], **_ROOT},
         "volumeMounts": mounts,
     }

@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, Final
 
 from kapy._aio.services import Service
 from kapy.apps.components.serving import secret_of, service_of
-from kapy.apps.dialing import over_network
-from kapy.apps.doors import extension_doors, services_of
+from kapy.apps.extension_clients import extension_clients, services_of
 from kapy.apps.manager_flags import Manager
 from kapy.apps.migrated_kinds import add_migration
-from kapy.apps.settings import Controlling
+from kapy.apps.settings import ControllerConfig
+from kapy.apps.transports import over_network
 from kapy.engine.runtime import Runtime
 from kapy.hooks.transport import HookTransport
 from kapy.remote.cluster_cache import ClusterCache, Dial
 
 if TYPE_CHECKING:
-    from kapy.apps.control_plane_pods import Pods
+    from kapy.apps.control_plane_pods import ControlPlaneAccess
     from kapy.providers.docker import Host
     from kapy.providers.inmemory import InMemory
 
 
-def _pods(runtime: Runtime) -> Pods:
+def _pod_access(runtime: Runtime) -> ControlPlaneAccess:
     from kapy.providers.kubeadm.controlplane.pods_over_network import PodsOverNetwork
 
     return PodsOverNetwork(runtime)
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class Connections:
     """The connections of a manager besides its API server, created on demand.
 
     post: extensions. dial: workload clusters. pods: etcd and API servers of their control planes.
@@ -43,14 +43,14 @@ class Outside:
     the container engine, None for the one that the environment names.
     """
 
-    post: Callable[[], HookTransport]
-    dial: Dial = over_network
-    pods: Callable[[Runtime], Pods] = _pods
-    machines: InMemory | None = None
+    extension_transport: Callable[[], HookTransport]
+    connect: Dial = over_network
+    pods: Callable[[Runtime], ControlPlaneAccess] = _pod_access
+    in_memory: InMemory | None = None
     containers: Host | None = None
 
 
-Add = Callable[[Runtime, Controlling, Outside], Mapping[str, Service]]
+Add = Callable[[Runtime, ControllerConfig, Connections], Mapping[str, Service]]
 """Adds controllers to a runtime; what is to be run beside it, by name."""
 
 
@@ -87,51 +87,63 @@ class Program:
         return secret_of(self.prefix)
 
 
-def _core(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+def _add_core(
+    runtime: Runtime, config: ControllerConfig, connections: Connections
+) -> Mapping[str, Service]:
     from kapy.apps.core_controllers import add_core
 
-    cluster_cache = ClusterCache(runtime, dial=outside.dial)
-    doors = extension_doors(runtime, told, outside.post)
-    add_core(runtime, cluster_cache, told, doors)
-    add_migration(runtime, told, ["core"])
-    return {"connections": cluster_cache.run, **services_of(doors)}
+    cluster_cache = ClusterCache(runtime, dial=connections.connect)
+    clients = extension_clients(runtime, config, connections.extension_transport)
+    add_core(runtime, cluster_cache, config, clients)
+    add_migration(runtime, config, ["core"])
+    return {"connections": cluster_cache.run, **services_of(clients)}
 
 
-def _bootstrap(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+def _add_bootstrap(
+    runtime: Runtime, config: ControllerConfig, connections: Connections
+) -> Mapping[str, Service]:
     from kapy.providers.kubeadm.bootstrap.controller import add_to as add_bootstrap
 
-    cluster_cache = ClusterCache(runtime, dial=outside.dial, probing=False)  # for tokens alone
-    add_bootstrap(runtime, cluster_cache, token_life=told.token_life)
-    add_migration(runtime, told, ["bootstrap-kubeadm"])
+    cluster_cache = ClusterCache(
+        runtime, dial=connections.connect, probing=False
+    )  # for tokens alone
+    add_bootstrap(runtime, cluster_cache, token_life=config.token_life)
+    add_migration(runtime, config, ["bootstrap-kubeadm"])
     return {"connections": cluster_cache.run}
 
 
-def _control_plane(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+def _add_control_plane(
+    runtime: Runtime, config: ControllerConfig, connections: Connections
+) -> Mapping[str, Service]:
     from kapy.apps.control_planes import add_kubeadm_control_planes
 
-    cluster_cache = ClusterCache(runtime, dial=outside.dial)
-    doors = extension_doors(runtime, told, outside.post, reconciled=False)
-    add_kubeadm_control_planes(runtime, cluster_cache, told, doors, outside.pods(runtime))
-    add_migration(runtime, told, ["control-plane-kubeadm"])
-    return {"connections": cluster_cache.run, **services_of(doors)}
+    cluster_cache = ClusterCache(runtime, dial=connections.connect)
+    clients = extension_clients(runtime, config, connections.extension_transport, reconciled=False)
+    add_kubeadm_control_planes(runtime, cluster_cache, config, clients, connections.pods(runtime))
+    add_migration(runtime, config, ["control-plane-kubeadm"])
+    return {"connections": cluster_cache.run, **services_of(clients)}
 
 
-def _infrastructure(runtime: Runtime, told: Controlling, outside: Outside) -> Mapping[str, Service]:
+def _add_infrastructure(
+    runtime: Runtime, config: ControllerConfig, connections: Connections
+) -> Mapping[str, Service]:
     from kapy.providers.docker import Host
     from kapy.providers.docker import add_to as add_docker
     from kapy.providers.inmemory import InMemory
     from kapy.providers.inmemory import add_to as add_in_memory
     from kapy.sdk import WorkloadClusters
 
-    cluster_cache = ClusterCache(runtime, dial=outside.dial, probing=False)  # for Nodes alone
+    cluster_cache = ClusterCache(
+        runtime, dial=connections.connect, probing=False
+    )  # for Nodes alone
     workload = WorkloadClusters(runtime, cluster_cache)
     services = {
         "connections": cluster_cache.run,
-        **add_docker(runtime, workload, outside.containers or Host()),
+        **add_docker(runtime, workload, connections.containers or Host()),
     }
-    add_migration(runtime, told, ["infrastructure-dev"])
-    if outside.machines is not None:
-        add_in_memory(runtime, outside.machines)
+    add_migration(runtime, config, ["infrastructure-dev"])
+    if connections.in_memory is not None:
+        add_in_memory(runtime, connections.in_memory)
         return services
     in_memory = InMemory(clock=runtime.clock, host=os.environ.get("POD_IP", ""))
     add_in_memory(runtime, in_memory)
@@ -146,7 +158,7 @@ PROGRAMS: Final[Mapping[str, Program]] = {
         "cluster-api",
         "capi",
         "controller-leader-election-capi",
-        _core,
+        _add_core,
     ),
     "bootstrap-kubeadm": Program(
         "capi-kubeadm-bootstrap-controller-manager",
@@ -154,7 +166,7 @@ PROGRAMS: Final[Mapping[str, Program]] = {
         "bootstrap-kubeadm",
         "capi-kubeadm-bootstrap",
         "kubeadm-bootstrap-manager-leader-election-capi",
-        _bootstrap,
+        _add_bootstrap,
     ),
     "control-plane-kubeadm": Program(
         "capi-kubeadm-control-plane-controller-manager",
@@ -162,7 +174,7 @@ PROGRAMS: Final[Mapping[str, Program]] = {
         "control-plane-kubeadm",
         "capi-kubeadm-control-plane",
         "kubeadm-control-plane-manager-leader-election-capi",
-        _control_plane,
+        _add_control_plane,
     ),
     "infrastructure-dev": Program(
         "capd-controller-manager",
@@ -170,7 +182,7 @@ PROGRAMS: Final[Mapping[str, Program]] = {
         "infrastructure-docker",
         "capd",
         "controller-leader-election-capd",
-        _infrastructure,
+        _add_infrastructure,
     ),
 }
 """By the name after `kapy manager`."""

@@ -38,7 +38,7 @@ FILES: Final = {
 """Names of components files."""
 CLASS: Final = "meadow"
 """The ClusterClass of the sample."""
-_FIRST_OF_V1BETA2: Final = 11
+_FIRST_V1BETA2_MINOR: Final = 11
 
 
 class CannotRelease(KapyError):
@@ -50,7 +50,7 @@ def files_of(name: str, image: str = IMAGE, engine_socket: str = "") -> dict[str
     return {
         "metadata.yaml": dump(_metadata()),
         FILES[name]: dump_all(components_of(name, image, engine_socket)),
-        **_more(name),
+        **_additional_files(name),
     }
 
 
@@ -73,14 +73,14 @@ def _metadata() -> Document:
         {
             "major": 1,
             "minor": minor,
-            "contract": "v1beta2" if minor >= _FIRST_OF_V1BETA2 else "v1beta1",
+            "contract": "v1beta2" if minor >= _FIRST_V1BETA2_MINOR else "v1beta1",
         }
         for minor in range(newest, -1, -1)
     ]
     return {"apiVersion": INVENTORY_VERSION, "kind": "Metadata", "releaseSeries": series}
 
 
-def _more(name: str) -> dict[str, str]:
+def _additional_files(name: str) -> dict[str, str]:
     if name == "core":
         from kapy.hooks.catalog import installed  # all hooks: only this needs them
         from kapy.hooks.openapi.document import openapi
@@ -99,9 +99,9 @@ def _templates() -> dict[str, str]:
 
 def _class() -> list[Document]:
     """The sample's class, without a namespace: the user chooses one at installation."""
-    return [_anywhere(one) for one in class_sample() if one["kind"] != "Cluster"]
+    return [_without_namespace(one) for one in class_sample() if one["kind"] != "Cluster"]
 
 
-def _anywhere(one: Document) -> Document:
-    metadata = {key: value for key, value in one["metadata"].items() if key != "namespace"}
-    return {**one, "metadata": metadata}
+def _without_namespace(document: Document) -> Document:
+    metadata = {key: value for key, value in document["metadata"].items() if key != "namespace"}
+    return {**document, "metadata": metadata}

@@ -47,14 +47,14 @@ _WRITE: Final = (*READ, "patch")
 _PROVIDERS: Final = (BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP)
 
 
-def _of(one: Resource | type[Object], *verbs: str) -> Right:
-    resource = one if isinstance(one, Resource) else one.RESOURCE
+def _right_of(kind: Resource | type[Object], *verbs: str) -> Right:
+    resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     return Right(resource.group, (resource.plural,), verbs)
 
 
-def _reconciled(kind: type[Object], *more: str) -> Iterator[Right]:
+def _reconciled_rights(kind: type[Object], *verbs: str) -> Iterator[Right]:
     """The rules for objects that a controller reconciles. more: additional verbs."""
-    yield _of(kind, *_WRITE, *more)
+    yield _right_of(kind, *_WRITE, *verbs)
     yield _status_of(kind)
 
 
@@ -63,67 +63,67 @@ def _status_of(kind: type[Object]) -> Right:
     return Right(resource.group, (f"{resource.plural}/status",), ("patch",))
 
 
-_EVENTS: Final = _of(EVENTS, "create", "patch")
-_EVERYTHING: Final = tuple(Right(group, ("*",), FULL) for group in _PROVIDERS)
+_EVENTS: Final = _right_of(EVENTS, "create", "patch")
+_FULL_PROVIDER_RIGHTS: Final = tuple(Right(group, ("*",), FULL) for group in _PROVIDERS)
 _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
     "core": (
         _EVENTS,
-        *_EVERYTHING,
-        _of(CRDS, *READ),
-        _of(NAMESPACES, *_WATCH),
-        _of(CONFIG_MAPS, *_WRITE),
-        _of(SECRETS, *_WRITE, "create", "delete"),
-        *_reconciled(ClusterResourceSet),
-        _of(ClusterResourceSetBinding, *_WRITE, "create", "delete"),
-        _of(ClusterClass, *READ),
+        *_FULL_PROVIDER_RIGHTS,
+        _right_of(CRDS, *READ),
+        _right_of(NAMESPACES, *_WATCH),
+        _right_of(CONFIG_MAPS, *_WRITE),
+        _right_of(SECRETS, *_WRITE, "create", "delete"),
+        *_reconciled_rights(ClusterResourceSet),
+        _right_of(ClusterResourceSetBinding, *_WRITE, "create", "delete"),
+        _right_of(ClusterClass, *READ),
         _status_of(ClusterClass),
-        *_reconciled(Cluster),
-        _of(MachineDrainRule, *_WATCH),
-        *_reconciled(Machine, "create", "delete"),
-        *_reconciled(MachineSet, "create", "delete"),
-        *_reconciled(MachineDeployment, "create", "delete"),
-        *_reconciled(MachinePool, "create", "delete"),
-        *_reconciled(MachineHealthCheck, "create", "delete"),
-        *_reconciled(ExtensionConfig),
-        _of(IPAddressClaim, "get"),
+        *_reconciled_rights(Cluster),
+        _right_of(MachineDrainRule, *_WATCH),
+        *_reconciled_rights(Machine, "create", "delete"),
+        *_reconciled_rights(MachineSet, "create", "delete"),
+        *_reconciled_rights(MachineDeployment, "create", "delete"),
+        *_reconciled_rights(MachinePool, "create", "delete"),
+        *_reconciled_rights(MachineHealthCheck, "create", "delete"),
+        *_reconciled_rights(ExtensionConfig),
+        _right_of(IPAddressClaim, "get"),
     ),
     "bootstrap-kubeadm": (
         _EVENTS,
-        _of(CRDS, *_WATCH),
-        _of(CONFIG_MAPS, *_WATCH, "create", "delete"),
-        _of(SECRETS, *_WRITE, "create"),
-        _of(Cluster, *_WATCH),
-        _of(Machine, *_WATCH),
-        _of(MachinePool, *_WATCH),
-        *_reconciled(KubeadmConfig),
+        _right_of(CRDS, *_WATCH),
+        _right_of(CONFIG_MAPS, *_WATCH, "create", "delete"),
+        _right_of(SECRETS, *_WRITE, "create"),
+        _right_of(Cluster, *_WATCH),
+        _right_of(Machine, *_WATCH),
+        _right_of(MachinePool, *_WATCH),
+        *_reconciled_rights(KubeadmConfig),
     ),
     "control-plane-kubeadm": (
         _EVENTS,
-        *_EVERYTHING,
-        _of(CRDS, *_WATCH),
-        _of(NAMESPACES, *_WATCH),
-        _of(SECRETS, *_WRITE, "create"),
-        _of(ExtensionConfig, *_WATCH),
-        _of(Cluster, *_WATCH),
-        _of(MachinePool, *_WATCH),
-        *_reconciled(Machine, "create", "delete"),
+        *_FULL_PROVIDER_RIGHTS,
+        _right_of(CRDS, *_WATCH),
+        _right_of(NAMESPACES, *_WATCH),
+        _right_of(SECRETS, *_WRITE, "create"),
+        _right_of(ExtensionConfig, *_WATCH),
+        _right_of(Cluster, *_WATCH),
+        _right_of(MachinePool, *_WATCH),
+        *_reconciled_rights(Machine, "create", "delete"),
     ),
     "infrastructure-dev": (
         _EVENTS,
-        _of(SECRETS, *_WATCH),
-        _of(Cluster, *_WATCH),
-        _of(MachinePool, *_WATCH),
-        _of(Machine, *_WATCH, "patch", "delete"),
-        *_reconciled(DevCluster),
-        *_reconciled(DevMachine, "create", "delete"),
-        *_reconciled(DevMachinePool),
-        _of(CONFIG_MAPS, "get"),
-        *_reconciled(DockerCluster),
-        *_reconciled(DockerMachine, "create", "delete"),
-        *_reconciled(DockerMachinePool),
-        _of(DevMachineTemplate, *_WATCH),
+        _right_of(SECRETS, *_WATCH),
+        _right_of(Cluster, *_WATCH),
+        _right_of(MachinePool, *_WATCH),
+        _right_of(Machine, *_WATCH, "patch", "delete"),
+        *_reconciled_rights(DevCluster),
+        *_reconciled_rights(DevMachine, "create", "delete"),
+        *_reconciled_rights(DevMachinePool),
+        _right_of(CONFIG_MAPS, "get"),
+        *_reconciled_rights(DockerCluster),
+        *_reconciled_rights(DockerMachine, "create", "delete"),
+        *_reconciled_rights(DockerMachinePool),
+        _right_of(DevMachineTemplate, *_WATCH),
         _status_of(DevMachineTemplate),
-        _of(DockerMachineTemplate, *_WATCH),
+        _right_of(DockerMachineTemplate, *_WATCH),
         _status_of(DockerMachineTemplate),
     ),
 }

@@ -15,8 +15,8 @@ from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
 from kapy.apiserver.admission import Review, reason_of
 from kapy.apiserver.refusals import ConversionFailed
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
 from kapy.hooks.transport import HookTransport
@@ -26,68 +26,68 @@ from kapy.kube.http import User
 from kapy.kube.names import CRDS, Resource
 from kapy.sdk.reviews import Handler, Reviews, patch_response
 
-_OURS: Final = tuple(kind.type_of().RESOURCE for kind in KINDS)
+_OWN_KINDS: Final = tuple(kind.type_of().RESOURCE for kind in KINDS)
 
 Definition = Callable[[str], Document | None]
 """A CRD by its name."""
 
 
-def path_of(what: str, resource: Resource) -> str:
+def path_of(operation: str, resource: Resource) -> str:
     """The path of a kind's webhook. what: `mutate`, `validate`, `validate-scale`."""
     group = resource.group.replace(".", "-")
-    return f"/{what}-{group}-{resource.version}-{resource.kind.lower()}"
+    return f"/{operation}-{group}-{resource.version}-{resource.kind.lower()}"
 
 
 class Webhooks(Reviews):
     """The ASGI application. rules: those of our kinds. definition: looks up CRDs for the versions
     of references."""
 
-    def __init__(self, rules: Rules, definition: Definition) -> None:
+    def __init__(self, rules: AdmissionRules, definition: Definition) -> None:
         self._rules = rules
         self._definition = definition
-        answers: dict[str, Handler] = {"/convert": self._converted}
-        for resource in _OURS:
-            answers[path_of("mutate", resource)] = self._defaulted
-            answers[path_of("validate", resource)] = self._judged
-            answers[path_of("validate-scale", resource)] = self._judged
+        answers: dict[str, Handler] = {"/convert": self._convert}
+        for resource in _OWN_KINDS:
+            answers[path_of("mutate", resource)] = self._default
+            answers[path_of("validate", resource)] = self._validate
+            answers[path_of("validate-scale", resource)] = self._validate
         super().__init__(answers)
 
-    async def _defaulted(self, request: Document) -> Document:
+    async def _default(self, request: Document) -> Document:
         review = _review(request)
         if review.new is None:
             return {"allowed": True}
         try:
             found = await self._rules.default(review)
         except ApiError as error:
-            return _refused(error, review)
+            return _denial(error, review)
         return {**patch_response(review.new, found), **_warnings(review.warnings)}
 
-    async def _judged(self, request: Document) -> Document:
+    async def _validate(self, request: Document) -> Document:
         review = _review(request)
         try:
             warnings = await self._rules.validate(review)
         except ApiError as error:
-            return _refused(error, review)
+            return _denial(error, review)
         return {"allowed": True, **_warnings([*review.warnings, *warnings])}
 
-    async def _converted(self, request: Document) -> Document:
+    async def _convert(self, request: Document) -> Document:
         objects, wanted = request.get("objects") or [], str(request.get("desiredAPIVersion", ""))
         try:
-            found = converted(objects, wanted, self._definition) if objects else []
+            found = convert_documents(objects, wanted, self._definition) if objects else []
         except ConversionFailed as error:
             return {"convertedObjects": [], "result": BadRequest(str(error)).status()}
         if found is None:
-            why = f"objects of kind {objects[0].get('kind')} are not converted here"
-            return {"convertedObjects": [], "result": BadRequest(why).status()}
+            reason = f"objects of kind {objects[0].get('kind')} are not converted here"
+            return {"convertedObjects": [], "result": BadRequest(reason).status()}
         return {"convertedObjects": found, "result": {"status": "Success"}}
 
 
-def webhooks_by(
+def webhooks_of_manager(
     gates: FeatureGates, post: Callable[[], HookTransport], runtime: Runtime, client: Client
 ) -> Webhooks:
     """Creates the application of a manager, for its `Process`. post: connects to extensions."""
-    rules = Rules(gates, post)
-    rules.read_through(client)
+    rules = AdmissionRules(gates, post)
+    rules.enable_reads(client)
     definitions = runtime.cache.informer(CRDS)
     return Webhooks(rules, lambda name: definitions.raw(Key("", name)))
 
@@ -96,11 +96,13 @@ def _review(request: Document) -> Review:
     named, kind = request.get("resource") or {}, request.get("kind") or {}
     part = request.get("subResource") or ""
     group, version = named.get("group", ""), named.get("version", "")
-    told = request.get("userInfo") or {}
-    user = User(told.get("username", ""), tuple(told.get("groups") or ()), told.get("uid", ""))
+    review = request.get("userInfo") or {}
+    user = User(
+        review.get("username", ""), tuple(review.get("groups") or ()), review.get("uid", "")
+    )
     return Review(
         operation=request.get("operation", "CREATE"),
-        resource=_known(group, named.get("resource", ""))
+        resource=_resource_of(group, named.get("resource", ""))
         or Resource(group, version, named.get("resource", ""), kind.get("kind", "")),
         subresource=part,
         namespace=request.get("namespace") or "",
@@ -113,16 +115,16 @@ def _review(request: Document) -> Review:
     )
 
 
-def _known(group: str, plural: str) -> Resource | None:
+def _resource_of(group: str, plural: str) -> Resource | None:
     """The kind that a request is about; a request about a scale names the kind Scale."""
-    return next((one for one in _OURS if (one.group, one.plural) == (group, plural)), None)
+    return next((one for one in _OWN_KINDS if (one.group, one.plural) == (group, plural)), None)
 
 
 def _warnings(warnings: list[str]) -> Document:
     return {"warnings": warnings} if warnings else {}
 
 
-def _refused(error: ApiError, review: Review) -> Document:
+def _denial(error: ApiError, review: Review) -> Document:
     """The response of a denied request; the API server adds its own prefix to the message."""
     status = {**error.status(), "message": reason_of(error.message), "code": error.code}
     return {"allowed": False, "status": status, **_warnings(review.warnings)}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kapy.api.names import Annotation
 from kapy.apiserver.resources.structs import facts
-from kapy.apps.plan.manner import DEFAULT, Manner
+from kapy.apps.plan.manner import DEFAULT, ApplyOptions
 from kapy.apps.plan.sender import Sender
 from kapy.apps.plan.server_side import server_side
 from kapy.client.client import Client
@@ -30,7 +30,7 @@ async def apply(
     client: Client,
     resource: Resource,
     document: Document,
-    manner: Manner = DEFAULT,
+    options: ApplyOptions = DEFAULT,
     *,
     dry_run: bool = False,
 ) -> None:
@@ -41,24 +41,24 @@ async def apply(
     strategic merge patch for built-in kinds, a merge patch for custom ones. Raises ApiError,
     Conflict if another manager of a server-side apply owns a field.
     """
-    document, key = _scoped(document, resource), _key(document, resource)
+    document, key = _with_scope(document, resource), _key(document, resource)
     send = Sender(client.transport, "All" if dry_run else "")
     path = resource.path(key.namespace, key.name)
-    if manner.server_side:
-        await server_side(send, path, document, manner)
+    if options.server_side:
+        await server_side(send, path, document, options)
         return
-    manager = manner.manager or CLIENT_SIDE
+    manager = options.manager or CLIENT_SIDE
     try:
         live = await client.get(resource, key)
     except NotFound:
-        body = _without_nulls(_annotated(document))
+        body = _without_nulls(_with_last_applied(document))
         await send("POST", resource.path(key.namespace), body, manager, "application/json")
         return
-    applier = None if manner.manager else server_side_manager(live)
+    applier = None if options.manager else server_side_manager(live)
     if applier is not None:
         await send("PATCH", path, document, applier, APPLY_PATCH)
         return
-    patch, media_type = _patch(resource, live, _annotated(document))
+    patch, media_type = _patch(resource, live, _with_last_applied(document))
     if patch:
         await send("PATCH", path, patch, manager, media_type)
 
@@ -128,7 +128,7 @@ def without_bookkeeping(document: Document) -> Document:
 _APPLIED: Final = ("name", "namespace", "labels", "annotations")
 
 
-def _annotated(document: Document) -> Document:
+def _with_last_applied(document: Document) -> Document:
     """The document with the last-applied annotation."""
     metadata = document["metadata"]
     own = {key: one for key, one in _annotations(document).items() if key != LAST_APPLIED}
@@ -144,7 +144,7 @@ def _annotations(document: Document) -> Mapping[str, str]:
     return (document.get("metadata") or {}).get("annotations") or {}
 
 
-def _scoped(document: Document, resource: Resource) -> Document:
+def _with_scope(document: Document, resource: Resource) -> Document:
     """The document, without a namespace if its kind is cluster-scoped."""
     if resource.namespaced or "namespace" not in document["metadata"]:
         return document

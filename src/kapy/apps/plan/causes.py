@@ -7,7 +7,7 @@ from dataclasses import replace
 from textwrap import shorten
 from typing import Final
 
-from kapy.apps.plan.differences import Change, FieldChange, Verb, field_changes, shown
+from kapy.apps.plan.differences import Change, FieldChange, Verb, compared_part, field_changes
 from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Key
 from kapy.topology.patches import Cause
@@ -19,27 +19,27 @@ class Causes:
     def __init__(self) -> None:
         self._told: dict[tuple[str, str, str], list[Cause]] = {}
 
-    def take(self, cluster: Key, causes: Sequence[Cause]) -> None:
+    def record(self, cluster: Key, causes: Sequence[Cause]) -> None:
         """Record the causes of one reconcile of a Cluster; they replace earlier ones."""
         fresh: dict[tuple[str, str, str], list[Cause]] = {}
         for one in causes:
             fresh.setdefault((cluster.namespace, one.kind, one.name), []).append(one)
         self._told |= fresh
 
-    def explained(self, before: Snapshot, changes: Iterable[Change]) -> Iterator[Change]:
+    def explain(self, before: Snapshot, changes: Iterable[Change]) -> Iterator[Change]:
         """The changes with the causes of their fields.
 
         A template that replaces another one is shown as the difference between them.
         """
         found = list(changes)
-        stands_for = _renamed(found)
+        stands_for = _former_names(found)
         for change in found:
             kind, key = change.name.kind, change.name.key
             replaced = stands_for.get((kind.kind, key.name), "")
             old = before.get(Name(kind, Key(key.namespace, replaced)))
             fields = change.fields
             if change.verb is Verb.CREATE and old is not None:
-                fields = tuple(field_changes(shown(old), shown(change.after)))
+                fields = tuple(field_changes(compared_part(old), compared_part(change.after)))
             causes = [
                 cause
                 for name in (key.name, replaced)
@@ -48,12 +48,12 @@ class Causes:
             yield replace(
                 change,
                 replaces=replaced if old is not None else "",
-                fields=tuple(_explained(one, causes) for one in fields),
-                patches={one.path: words(one) for one in causes},
+                fields=tuple(_explain_field(one, causes) for one in fields),
+                patches={one.path: describe_cause(one) for one in causes},
             )
 
 
-def _renamed(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
+def _former_names(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
     """For each created object (kind and name), the name of the object that was referenced
     before."""
     created = {
@@ -70,9 +70,11 @@ def _renamed(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
     return found
 
 
-def _explained(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
-    because = tuple(dict.fromkeys(words(one) for one in causes if _touches(one.path, field.path)))
-    return replace(field, because=because) if because else field
+def _explain_field(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
+    because = tuple(
+        dict.fromkeys(describe_cause(one) for one in causes if _touches(one.path, field.path))
+    )
+    return replace(field, causes=because) if because else field
 
 
 def _touches(patched: str, path: str) -> bool:
@@ -84,7 +86,7 @@ def _touches(patched: str, path: str) -> bool:
     return path == patched or path.startswith(f"{patched}/") or patched.startswith(f"{path}/")
 
 
-def words(cause: Cause) -> str:
+def describe_cause(cause: Cause) -> str:
     """`patch imageRepository, variable imageRepository`."""
     where = "" if cause.definition is None else f" definitions[{cause.definition}]"
     source = shorten(cause.source, _LONGEST, placeholder=" …")

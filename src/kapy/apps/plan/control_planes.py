@@ -11,10 +11,14 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.api.names import Label
-from kapy.apps.plan.afterwards import foreign_status, made, served
 from kapy.apps.plan.in_place import updating_handlers
 from kapy.apps.plan.objects import Objects, name_of
-from kapy.apps.plan.outcome import Outcome, Replaced, Rollout
+from kapy.apps.plan.outcome import Outcome, ReplacedMachine, Rollout
+from kapy.apps.plan.post_rollout_state import (
+    foreign_status,
+    planned_machine,
+    rolled_out_control_plane,
+)
 from kapy.apps.plan.snapshot import Name
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
@@ -32,15 +36,15 @@ def kubeadm_control_planes(objects: Objects, now: datetime) -> Iterator[Outcome]
         if cluster is None or kcp.deleting or is_paused(kcp, cluster):
             continue
         machines = objects.controlled(Machine, kcp)
-        belongings = _belongings(objects, machines)
-        told = forecast.forecast(cluster, kcp, machines, belongings, now)
-        after = served(kcp)
-        if told.steps or encode(after.status) != encode(kcp.status):
+        belongings = _forecast_inputs(objects, machines)
+        result = forecast.forecast(cluster, kcp, machines, belongings, now)
+        after = rolled_out_control_plane(kcp)
+        if result.steps or encode(after.status) != encode(kcp.status):
             template = _template(cluster, kcp)
-            new = [made(template, kcp, number, now) for number in range(told.creates)]
-            leaving = {one.leaves for one in told.steps if one.leaves}
+            new = [planned_machine(template, kcp, number, now) for number in range(result.creates)]
+            leaving = {one.leaves for one in result.steps if one.leaves}
             yield Outcome(
-                _rollout(objects, kcp, told),
+                _rollout(objects, kcp, result),
                 [*map(written, new), written(after)],
                 objects.with_owned(
                     objects.snapshot[name_of(one)]
@@ -66,18 +70,22 @@ def foreign_control_planes(objects: Objects) -> Iterator[Outcome]:
             yield Outcome(rollout, [{**document, "status": foreign_status(spec, status)}])
 
 
-def _rollout(objects: Objects, kcp: KubeadmControlPlane, told: forecast.Forecast) -> Rollout:
-    leaving = [one.leaves for one in told.steps if one.leaves]
+def _rollout(objects: Objects, kcp: KubeadmControlPlane, result: forecast.Forecast) -> Rollout:
+    leaving = [one.leaves for one in result.steps if one.leaves]
     return Rollout(
         name_of(kcp),
-        [Replaced(name, told.outdated[name]) for name in leaving if name in told.outdated],
-        creates=told.creates,
-        goes=[name for name in leaving if name not in told.outdated],
+        [
+            ReplacedMachine(name, result.outdated[name])
+            for name in leaving
+            if name in result.outdated
+        ],
+        creates=result.creates,
+        deletes=[name for name in leaving if name not in result.outdated],
         steps=[
             f"delete Machine {one.leaves}" if one.leaves else "create a Machine"
-            for one in told.steps
+            for one in result.steps
         ],
-        in_place=updating_handlers(objects, "CanUpdateMachine") if told.may_stay else [],
+        in_place=updating_handlers(objects, "CanUpdateMachine") if result.may_stay else [],
     )
 
 
@@ -93,7 +101,7 @@ def _template(cluster: Cluster, kcp: KubeadmControlPlane) -> Machine:
     )
 
 
-def _belongings(objects: Objects, machines: Sequence[Machine]) -> forecast.Belongings:
+def _forecast_inputs(objects: Objects, machines: Sequence[Machine]) -> forecast.Belongings:
     configs, infrastructure = {}, {}
     for one in machines:
         name, namespace = one.metadata.name, one.metadata.namespace

@@ -8,9 +8,9 @@ from typing import Final
 
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
-from kapy.apps.plan.afterwards import released
 from kapy.apps.plan.objects import Objects, kind_of
 from kapy.apps.plan.outcome import Outcome, Rollout
+from kapy.apps.plan.post_rollout_state import without_outside_finalizers
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
@@ -21,23 +21,25 @@ def deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
     for name, document in objects.snapshot.items():
         if "deletionTimestamp" not in document["metadata"]:
             continue
-        after = released(document, now)
+        after = without_outside_finalizers(document, now)
         if after is not None and after["metadata"] == document["metadata"]:
             continue  # those who hold it now are in the sandbox
         everything = objects.with_owned([document])
         machines = sorted(one["metadata"]["name"] for one in everything if _is_machine(one))
-        rollout = Rollout(name, goes=machines, steps=[f"delete Machine {one}" for one in machines])
+        rollout = Rollout(
+            name, deletes=machines, steps=[f"delete Machine {one}" for one in machines]
+        )
         held = [] if after is None else [after]
         gone = list[Document]()
         for one in everything:
             if one is document:
                 gone += [one] if after is None else []
-            elif (stays := released(one, now)) is not None:
+            elif (stays := without_outside_finalizers(one, now)) is not None:
                 held.append(stays)  # whoever holds it deletes what goes with it: templates
             else:
                 gone.append(one)
-        told = [one for one in gone if one is not document and not _is_of_machines(one)]
-        yield Outcome(rollout, held, gone, told)
+        listed = [one for one in gone if one is not document and not _is_of_machines(one)]
+        yield Outcome(rollout, held, gone, listed)
 
 
 def _is_machine(document: Document) -> bool:

@@ -31,7 +31,7 @@ class FieldChange:
     path: str
     before: Any
     after: Any
-    because: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +62,34 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
         old, new = before.get(name), after.get(name)
         api_version = ((new or old) or {})["apiVersion"]
         if old is None and new is not None:
-            yield Change(Verb.CREATE, name, api_version, after=_told(new))
-        elif old is not None and (new is None or _begins_to_go(old, new)):
+            yield Change(Verb.CREATE, name, api_version, after=_comparable(new))
+        elif old is not None and (new is None or _begins_deletion(old, new)):
             yield Change(Verb.DELETE, name, api_version)
         elif old is not None and new is not None:
-            found = tuple(map(_masked, field_changes(shown(old), shown(new)), repeat(new)))
+            found = tuple(
+                map(
+                    _mask_secret, field_changes(compared_part(old), compared_part(new)), repeat(new)
+                )
+            )
             if found:
-                yield Change(Verb.CHANGE, name, api_version, found, _told(new))
+                yield Change(Verb.CHANGE, name, api_version, found, _comparable(new))
 
 
-def _told(document: Document) -> Document:
+def _comparable(document: Document) -> Document:
     if not _is_secret(document):
         return document
     hidden: Document = {
-        part: dict.fromkeys(document[part], HIDDEN) for part in _SECRET if part in document
+        part: dict.fromkeys(document[part], HIDDEN_VALUE) for part in _SECRET if part in document
     }
     return {**document, **hidden}
 
 
-def _masked(change: FieldChange, document: Document) -> FieldChange:
+def _mask_secret(change: FieldChange, document: Document) -> FieldChange:
     if not _is_secret(document) or change.path.split("/")[1] not in _SECRET:
         return change
-    before = None if change.before is None else f"{HIDDEN} (before)"
+    before = None if change.before is None else f"{HIDDEN_VALUE} (before)"
     return replace(
-        change, before=before, after=None if change.after is None else f"{HIDDEN} (after)"
+        change, before=before, after=None if change.after is None else f"{HIDDEN_VALUE} (after)"
     )
 
 
@@ -93,11 +97,11 @@ def _is_secret(document: Document) -> bool:
     return bool(document["apiVersion"] == "v1" and document["kind"] == "Secret")
 
 
-HIDDEN: Final = "***"
+HIDDEN_VALUE: Final = "***"
 _SECRET: Final = ("data", "stringData")
 
 
-def shown(document: Document) -> Document:
+def compared_part(document: Document) -> Document:
     """The compared part of an object: labels, annotations, owners and spec.
 
     Bookkeeping annotations of controllers and kubectl are left out.
@@ -110,13 +114,13 @@ def shown(document: Document) -> Document:
     }
     if notes:
         metadata["annotations"] = notes
-    rest = {key: value for key, value in document.items() if key not in _NOT_DECIDED}
+    rest = {key: value for key, value in document.items() if key not in _IGNORED_FIELDS}
     return {"metadata": metadata, **rest}
 
 
 _METADATA: Final = ("labels", "annotations", "ownerReferences")
 _BOOKKEEPING: Final = "topology.internal.cluster.x-k8s.io/"
-_NOT_DECIDED: Final = ("metadata", "status", "apiVersion", "kind")
+_IGNORED_FIELDS: Final = ("metadata", "status", "apiVersion", "kind")
 
 
 def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
@@ -124,15 +128,15 @@ def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChan
     equal."""
     if before == after:
         return
-    pairs = _pairs(before, after)
+    pairs = _value_pairs(before, after)
     if pairs is None:
         yield FieldChange(path, before, after)
         return
     for key, (old, new) in pairs.items():
-        yield from field_changes(old, new, f"{path}/{_escaped(key)}")
+        yield from field_changes(old, new, f"{path}/{_escape(key)}")
 
 
-def _pairs(before: Any, after: Any) -> Mapping[str, tuple[Any, Any]] | None:
+def _value_pairs(before: Any, after: Any) -> Mapping[str, tuple[Any, Any]] | None:
     if isinstance(before, dict) and isinstance(after, dict):
         names = [*before, *(name for name in after if name not in before)]
         return {name: (before.get(name), after.get(name)) for name in names}
@@ -142,10 +146,10 @@ def _pairs(before: Any, after: Any) -> Mapping[str, tuple[Any, Any]] | None:
     return None
 
 
-def _escaped(key: str) -> str:
+def _escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _begins_to_go(before: Document, after: Document) -> bool:
+def _begins_deletion(before: Document, after: Document) -> bool:
     going = "deletionTimestamp"
     return going in after["metadata"] and going not in before["metadata"]

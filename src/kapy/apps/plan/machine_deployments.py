@@ -9,10 +9,16 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.apps.plan.afterwards import PLANNED, counted, made, released, template_meta
 from kapy.apps.plan.in_place import updating_handlers
 from kapy.apps.plan.objects import Objects, name_of
-from kapy.apps.plan.outcome import Outcome, Replaced, Rollout, machines
+from kapy.apps.plan.outcome import Outcome, ReplacedMachine, Rollout, machine_count
+from kapy.apps.plan.post_rollout_state import (
+    PLANNED_NAME,
+    planned_machine,
+    rolled_out_deployment,
+    template_meta,
+    without_outside_finalizers,
+)
 from kapy.conditions.paused import is_paused
 from kapy.core.machinedeployment.forecast import LONGEST, Forecast, Step, forecast
 from kapy.core.machineset.deletion_order import deletion_order
@@ -32,45 +38,49 @@ def machine_deployments(objects: Objects, now: datetime) -> Iterator[Outcome]:
         sets = objects.controlled(MachineSet, deployment)
         theirs = {one.metadata.name: objects.controlled(Machine, one) for one in sets}
         everyone = [machine for some in theirs.values() for machine in some]
-        told = forecast(deployment, sets, everyone, now)
-        after = counted(deployment, told.sets)
-        if told.steps or encode(after.status) != encode(deployment.status):
-            yield _outcome(objects, deployment, after, told, theirs, now)
+        prediction = forecast(deployment, sets, everyone, now)
+        after = rolled_out_deployment(deployment, prediction.sets)
+        if prediction.steps or encode(after.status) != encode(deployment.status):
+            yield _outcome(objects, deployment, after, prediction, theirs, now)
 
 
 def _outcome(
     objects: Objects,
     deployment: MachineDeployment,
     after: MachineDeployment,
-    told: Forecast,
-    theirs: Mapping[str, list[Machine]],
+    prediction: Forecast,
+    machines_by_set: Mapping[str, list[Machine]],
     now: datetime,
 ) -> Outcome:
-    for one in told.sets:
-        one.metadata.uid = one.metadata.uid or f"{one.key}{PLANNED}"
-    steps = Steps(theirs, deployment.spec.deletion.order, now)
-    words = [line for step in told.steps for line in steps.words(step)]
-    outdated = told.outdated
+    for one in prediction.sets:
+        one.metadata.uid = one.metadata.uid or f"{one.key}{PLANNED_NAME}"
+    steps = StepDescriptions(machines_by_set, deployment.spec.deletion.order, now)
+    words = [line for step in prediction.steps for line in steps.describe(step)]
+    outdated = prediction.outdated
     rollout = Rollout(
         name_of(deployment),
-        [Replaced(name, outdated[of]) for name, of in steps.gone.items() if of in outdated],
+        [ReplacedMachine(name, outdated[of]) for name, of in steps.gone.items() if of in outdated],
         creates=steps.created,
-        goes=[name for name, of in steps.gone.items() if of not in outdated],
+        deletes=[name for name, of in steps.gone.items() if of not in outdated],
         steps=words,
-        waits=told.waits and bool(outdated),
-        in_place=updating_handlers(objects, "CanUpdateMachineSet") if told.may_stay else [],
+        waits_for_user=prediction.waits and bool(outdated),
+        in_place=updating_handlers(objects, "CanUpdateMachineSet") if prediction.may_stay else [],
     )
     leaving = (
         objects.snapshot[name_of(one)]
-        for some in theirs.values()
+        for some in machines_by_set.values()
         for one in some
         if one.metadata.name in steps.gone
     )
-    kept, finished = _cleaned_up(told, now)
+    kept, finished = _cleanup(prediction, now)
     new = [
-        made(Machine(metadata=template_meta(one), spec=one.spec.template.spec), one, number, now)
-        for one in told.sets
-        for number in range(min((one.spec.replicas or 0) - steps.left(one.metadata.name), LONGEST))
+        planned_machine(
+            Machine(metadata=template_meta(one), spec=one.spec.template.spec), one, number, now
+        )
+        for one in prediction.sets
+        for number in range(
+            min((one.spec.replicas or 0) - steps.remaining(one.metadata.name), LONGEST)
+        )
     ]
     return Outcome(
         rollout,
@@ -79,46 +89,52 @@ def _outcome(
     )
 
 
-def _cleaned_up(told: Forecast, now: datetime) -> tuple[list[Document], list[Document]]:
+def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[Document]]:
     """The MachineSets that stay (or are held by a finalizer) and those that are deleted: a finished
     rollout keeps none without Machines."""
     done = all(
-        (one.spec.replicas or 0) == 0 or one.metadata.name not in told.outdated for one in told.sets
+        (one.spec.replicas or 0) == 0 or one.metadata.name not in prediction.outdated
+        for one in prediction.sets
     )
     kept: list[Document] = []
     finished: list[Document] = []
-    for one in told.sets:
+    for one in prediction.sets:
         document = written(one)
-        if one.metadata.name in told.olds and not one.spec.replicas and done:
-            held = released(document, now)
+        if one.metadata.name in prediction.olds and not one.spec.replicas and done:
+            held = without_outside_finalizers(document, now)
             (finished if held is None else kept).append(held or document)
         else:
             kept.append(document)
     return kept, finished
 
 
-class Steps:
+class StepDescriptions:
     """Tracks the Machines of MachineSets through the steps of a rollout.
 
     gone: the MachineSet of each deleted Machine, by name. created: the number of new Machines.
     """
 
-    def __init__(self, theirs: Mapping[str, Sequence[Machine]], order: str, now: datetime) -> None:
-        self._there = {name: deletion_order(some, order, now) for name, some in theirs.items()}
+    def __init__(
+        self, machines_by_set: Mapping[str, Sequence[Machine]], order: str, now: datetime
+    ) -> None:
+        self._there = {
+            name: deletion_order(some, order, now) for name, some in machines_by_set.items()
+        }
         self.gone: dict[str, str] = {}
         self.created = 0
 
-    def words(self, step: Step) -> Iterator[str]:
+    def describe(self, step: Step) -> Iterator[str]:
         """Describe a step in words."""
         for name, (before, after) in step.scale.items():
             if after > before:
                 self.created += after - before
-                yield f"create {machines(after - before)} in MachineSet {name} ({before} → {after})"
+                created = machine_count(after - before)
+                yield f"create {created} in MachineSet {name} ({before} → {after})"
             else:
                 names = [self._next(name) for _ in range(before - after)]
                 yield f"delete {', '.join(names)} of MachineSet {name} ({before} → {after})"
 
-    def left(self, name: str) -> int:
+    def remaining(self, name: str) -> int:
         """The number of existing Machines that stay in a set."""
         return len(self._there.get(name, ()))
 

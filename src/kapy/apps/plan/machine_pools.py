@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine_pool import MachinePool
-from kapy.apps.plan.nodes import PaperNodes
+from kapy.apps.plan.nodes import AssumedNodes
 from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.conditions.paused import is_paused
@@ -15,7 +15,7 @@ from kapy.kube.meta import written
 from kapy.kube.model import copied
 
 
-def machine_pools(objects: Objects, nodes: PaperNodes) -> Iterator[Outcome]:
+def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
     """Outcomes of all MachinePools whose Nodes have another version and that are neither paused nor
     being deleted."""
     for pool in objects.all(MachinePool):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ApplyOptions:
     """server_side, force: `--server-side`, `--force-conflicts`. manager: `--field-manager`, "" for
     kubectl's own of either way."""
 
@@ -15,4 +15,4 @@ class Manner:
     manager: str = ""
 
 
-DEFAULT = Manner()
+DEFAULT = ApplyOptions()

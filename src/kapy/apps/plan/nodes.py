@@ -15,7 +15,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 
 
-class PaperNodes:
+class AssumedNodes:
     """Versions of Nodes by name; node names are unique across pools."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class PaperNodes:
 
     # what a topology asks (kapy.core.topology.upgrading.Workloads)
 
-    def informer(self, cluster: Key, resource: Resource) -> PaperNodes:  # noqa: ARG002
+    def informer(self, cluster: Key, resource: Resource) -> AssumedNodes:  # noqa: ARG002
         """The Nodes of any cluster."""
         return self
 

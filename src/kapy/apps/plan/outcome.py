@@ -9,11 +9,11 @@ from kapy.kube import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacedMachine:
     """A Machine that is replaced, and the reason."""
 
     name: str
-    because: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -25,19 +25,19 @@ class Rollout:
     another provider decides. in_place: extension handlers that may update Machines instead.
     """
 
-    of: Name
-    replaces: list[Replaced] = field(default_factory=list)
+    name: Name
+    replaces: list[ReplacedMachine] = field(default_factory=list)
     creates: int = 0
-    goes: list[str] = field(default_factory=list)
+    deletes: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
-    waits: bool = False
+    waits_for_user: bool = False
     by_provider: bool = False
     in_place: list[str] = field(default_factory=list)
 
     @property
-    def is_anything(self) -> bool:
+    def has_effect(self) -> bool:
         """Whether machines are created, deleted or changed."""
-        return bool(self.steps or self.goes or self.by_provider or self.waits)
+        return bool(self.steps or self.deletes or self.by_provider or self.waits_for_user)
 
 
 @dataclass(slots=True)
@@ -48,11 +48,11 @@ class Outcome:
     """
 
     rollout: Rollout
-    written: list[Document] = field(default_factory=list)
-    gone: list[Document] = field(default_factory=list)
-    told: list[Document] = field(default_factory=list)
+    updated: list[Document] = field(default_factory=list)
+    deleted: list[Document] = field(default_factory=list)
+    listed_deletions: list[Document] = field(default_factory=list)
 
 
-def machines(number: int) -> str:
+def machine_count(number: int) -> str:
     """A number of Machines as text."""
     return "a Machine" if number == 1 else f"{number} Machines"

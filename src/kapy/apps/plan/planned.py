@@ -11,26 +11,26 @@ from kapy.api.features import FeatureGates
 from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.causes import Causes
+from kapy.apps.plan.changes import RequestedChange, apply_changes, watch_changed_objects
 from kapy.apps.plan.differences import Change, Verb, changes
 from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.apps.plan.problems import problems
 from kapy.apps.plan.rollouts import outcomes
 from kapy.apps.plan.sandbox import Sandbox, sandbox
 from kapy.apps.plan.snapshot import Name, Snapshot
-from kapy.apps.plan.trying import Wish, grant, watch_wishes
 from kapy.kube import Document, Key
 
 if TYPE_CHECKING:
     from kapy.hooks.transport import HookTransport
 
-LONGEST: Final = 60
+MAX_STAGES: Final = 60
 """Stages after which a plan ends: an upgrade over ten minor versions has about thirty."""
 
 
-class World(Protocol):
+class PlanSource(Protocol):
     """The management cluster, or files, before a change."""
 
-    async def fill(self, into: Sandbox, wishes: Sequence[Wish]) -> None:
+    async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:
         """Put all objects that the wishes may affect into the sandbox. Raises KapyError."""
         ...
 
@@ -38,8 +38,8 @@ class World(Protocol):
         """The ExtensionConfigs. Raises KapyError."""
         ...
 
-    async def refusals(
-        self, wishes: Sequence[Wish], following: Iterable[Document]
+    async def admission_errors(
+        self, requested: Sequence[RequestedChange], following: Iterable[Document]
     ) -> Mapping[Name, str]:
         """The reasons for which the API server would refuse wishes or objects written because of
         them: it may have admission webhooks of its own. Raises KapyError."""
@@ -68,7 +68,7 @@ class Plan:
     """
 
     stages: list[Stage] = field(default_factory=list)
-    under_way: Stage = field(default_factory=lambda: Stage((), ()))
+    ongoing: Stage = field(default_factory=lambda: Stage((), ()))
     problems: dict[Name, str] = field(default_factory=dict)
     objects: Snapshot = field(default_factory=dict)
 
@@ -78,9 +78,9 @@ class Plan:
         return not self.stages
 
 
-async def planned(
-    world: World,
-    wishes: Sequence[Wish],
+async def compute_plan(
+    world: PlanSource,
+    requested: Sequence[RequestedChange],
     *,
     clock: Clock,
     gates: FeatureGates,
@@ -96,36 +96,36 @@ async def planned(
         gates = replace(gates, runtime_sdk=True)
 
     async def fill(into: Sandbox) -> None:
-        await world.fill(into, wishes)
-        await into.put(configs)
+        await world.fill(into, requested)
+        await into.store(configs)
 
-    async with sandbox(clock, gates, fill=fill, explain=causes.take, post=post) as box:
-        watch_wishes(box, wishes)
+    async with sandbox(clock, gates, fill=fill, explain=causes.record, post=post) as box:
+        watch_changed_objects(box, requested)
         there = box.snapshot()
         await box.settle()
         before = box.snapshot()
-        plan = Plan(under_way=Stage(tuple(changes(there, before)), ()))
-        await grant(box, wishes)
-        for _ in range(LONGEST):
+        plan = Plan(ongoing=Stage(tuple(changes(there, before)), ()))
+        await apply_changes(box, requested)
+        for _ in range(MAX_STAGES):
             after = box.snapshot()
             found = list(outcomes(after, box.nodes, clock()))
-            differences = [one for one in changes(before, after) if _counts(one, wishes)]
+            differences = [one for one in changes(before, after) if _is_listed(one, requested)]
             stage = Stage(
-                tuple(causes.explained(before, differences)),
-                tuple(one.rollout for one in found if one.rollout.is_anything),
+                tuple(causes.explain(before, differences)),
+                tuple(one.rollout for one in found if one.rollout.has_effect),
             )
             if not stage.is_empty:
                 plan.stages.append(stage)
             if not found:
                 break
-            before = await _carried_out(box, found)
+            before = await _after_rollouts(box, found)
         plan.objects = box.snapshot()
         plan.problems = dict(problems(plan.objects))
-    plan.problems |= await world.refusals(wishes, _first(plan))
+    plan.problems |= await world.admission_errors(requested, _first_changes(plan))
     return plan
 
 
-def _first(plan: Plan) -> Iterator[Document]:
+def _first_changes(plan: Plan) -> Iterator[Document]:
     """The first changes: the wishes, and their immediate consequences."""
     for stage in plan.stages[:1]:
         for change in stage.changes:
@@ -133,25 +133,26 @@ def _first(plan: Plan) -> Iterator[Document]:
                 yield change.after
 
 
-def _counts(change: Change, wishes: Sequence[Wish]) -> bool:
+def _is_listed(change: Change, requested: Sequence[RequestedChange]) -> bool:
     """Whether a change is listed; changes of Machines are listed with rollouts."""
     name = change.name
-    return name.kind.kind not in _OF_ROLLOUTS or any(
-        (one.document["kind"], Key.of(one.document)) == (name.kind.kind, name.key) for one in wishes
+    return name.kind.kind not in _LISTED_WITH_ROLLOUTS or any(
+        (one.document["kind"], Key.of(one.document)) == (name.kind.kind, name.key)
+        for one in requested
     )
 
 
-_OF_ROLLOUTS: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
+_LISTED_WITH_ROLLOUTS: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
 
 
-async def _carried_out(box: Sandbox, found: Iterable[Outcome]) -> Snapshot:
+async def _after_rollouts(box: Sandbox, outcomes: Iterable[Outcome]) -> Snapshot:
     """The snapshot after rollouts and before any controller reacts; objects to be listed as deleted
     are still in it."""
     deleted: dict[Name, Document] = {}
-    for one in found:
-        await box.remove(one.gone)
-        await box.put(one.written)
-        deleted |= {box.name_of(document): document for document in one.told}
+    for one in outcomes:
+        await box.remove(one.deleted)
+        await box.store(one.updated)
+        deleted |= {box.name_of(document): document for document in one.listed_deletions}
     after = deleted | dict(box.snapshot())
     await box.settle()
     return after

@@ -20,26 +20,26 @@ def problems(snapshot: Snapshot) -> Iterator[tuple[Name, str]]:
     """The problems by object, in the words of its conditions."""
     objects = Objects(snapshot)
     for cluster_class in objects.all(ClusterClass):
-        said = [*_missing(objects, cluster_class), *_said(cluster_class)]
+        said = [*_missing_templates(objects, cluster_class), *_class_problems(cluster_class)]
         if said:
             yield name_of(cluster_class), "; ".join(said)
     for cluster in objects.all(Cluster):
         found = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
-        if found is not None and found.reason in _FAILED:
+        if found is not None and found.reason in _FAILURE_CONDITIONS:
             yield name_of(cluster), found.message
 
 
-_FAILED: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)
-_OF_CLASSES: Final = (ConditionType.VARIABLES_READY, ConditionType.REF_VERSIONS_UP_TO_DATE)
+_FAILURE_CONDITIONS: Final = (Reason.RECONCILE_FAILED, Reason.CLUSTER_CLASS_NOT_RECONCILED)
+_CLASS_CONDITIONS: Final = (ConditionType.VARIABLES_READY, ConditionType.REF_VERSIONS_UP_TO_DATE)
 
 
-def _said(cluster_class: ClusterClass) -> Iterator[str]:
+def _class_problems(cluster_class: ClusterClass) -> Iterator[str]:
     for one in cluster_class.status.conditions:
-        if one.type in _OF_CLASSES and one.status == "False":
+        if one.type in _CLASS_CONDITIONS and one.status == "False":
             yield one.message
 
 
-def _missing(objects: Objects, cluster_class: ClusterClass) -> Iterator[str]:
+def _missing_templates(objects: Objects, cluster_class: ClusterClass) -> Iterator[str]:
     namespace = cluster_class.metadata.namespace
     for ref in template_refs(encode(cluster_class.spec)):
         group, _ = split_api_version(ref["apiVersion"])

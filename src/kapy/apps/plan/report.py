@@ -16,7 +16,7 @@ from kapy.kube import Document
 _SIGN: Final = {Verb.CREATE: "+", Verb.CHANGE: "~", Verb.DELETE: "-"}
 _COLOR: Final = {"+": "\x1b[32m", "~": "\x1b[33m", "-": "\x1b[31m"}
 _RESET: Final = "\x1b[0m"
-MOST_STEPS: Final = 12
+MAX_STEPS: Final = 12
 """Steps of one rollout that are shown; of more, the first and the last."""
 
 
@@ -25,9 +25,9 @@ def as_document(plan: Plan) -> Document:
     return {
         "kind": "Plan",
         "stages": [_stage(one) for one in plan.stages],
-        "underWay": _stage(plan.under_way),
+        "underWay": _stage(plan.ongoing),
         "problems": [
-            {**_named(name), "message": message} for name, message in plan.problems.items()
+            {**_name_document(name), "message": message} for name, message in plan.problems.items()
         ],
         "summary": summary(plan),
     }
@@ -41,7 +41,7 @@ def summary(plan: Plan) -> Document:
         **{verb.value: sum(one.verb is verb for one in changes) for verb in Verb},
         "machinesCreated": sum(one.creates for one in rollouts),
         "machinesReplaced": sum(len(one.replaces) for one in rollouts),
-        "machinesDeleted": sum(len(one.goes) for one in rollouts),
+        "machinesDeleted": sum(len(one.deletes) for one in rollouts),
     }
 
 
@@ -52,13 +52,17 @@ def _stage(stage: Stage) -> Document:
     }
 
 
-def _named(name: Name) -> Document:
+def _name_document(name: Name) -> Document:
     found = {"group": name.kind.group, "kind": name.kind.kind, "name": name.key.name}
     return found | ({"namespace": name.key.namespace} if name.key.namespace else {})
 
 
 def _change(change: Change) -> Document:
-    found = {"verb": change.verb.value, "apiVersion": change.api_version, **_named(change.name)}
+    found = {
+        "verb": change.verb.value,
+        "apiVersion": change.api_version,
+        **_name_document(change.name),
+    }
     if change.replaces:
         found["replaces"] = change.replaces
     if change.fields:
@@ -67,7 +71,7 @@ def _change(change: Change) -> Document:
                 "path": one.path,
                 "before": one.before,
                 "after": one.after,
-                **({"because": list(one.because)} if one.because else {}),
+                **({"because": list(one.causes)} if one.causes else {}),
             }
             for one in change.fields
         ]
@@ -80,13 +84,13 @@ def _change(change: Change) -> Document:
 
 def _rollout(rollout: Rollout) -> Document:
     found: Document = {
-        **_named(rollout.of),
+        **_name_document(rollout.name),
         "creates": rollout.creates,
-        "replaces": [{"name": one.name, "because": list(one.because)} for one in rollout.replaces],
-        "deletes": rollout.goes,
+        "replaces": [{"name": one.name, "because": list(one.reasons)} for one in rollout.replaces],
+        "deletes": rollout.deletes,
         "steps": rollout.steps,
     }
-    if rollout.waits:
+    if rollout.waits_for_user:
         found["onDelete"] = True
     if rollout.by_provider:
         found["byProvider"] = True
@@ -113,9 +117,9 @@ class _Printer:
         self._color = color
 
     def lines(self, plan: Plan) -> Iterator[str]:
-        if not plan.under_way.is_empty:
+        if not plan.ongoing.is_empty:
             yield "Under way already, whatever you apply:"
-            yield from self._stage(plan.under_way)
+            yield from self._stage(plan.ongoing)
             yield ""
         if plan.is_empty and not plan.problems:
             yield _NOTHING
@@ -128,15 +132,15 @@ class _Printer:
         yield from self._problems(plan)
         if plan.problems:
             yield ""
-        yield _summed_up(plan)
+        yield _summary_line(plan)
 
     def summary(self, plan: Plan) -> Iterator[str]:
         yield from self._problems(plan)
-        yield _NOTHING if plan.is_empty and not plan.problems else _summed_up(plan)
+        yield _NOTHING if plan.is_empty and not plan.problems else _summary_line(plan)
 
     def _problems(self, plan: Plan) -> Iterator[str]:
         for name, message in plan.problems.items():
-            yield self._painted("-", f"! {name}: {message}")
+            yield self._paint("-", f"! {name}: {message}")
 
     def _stage(self, stage: Stage) -> Iterator[str]:
         for change in stage.changes:
@@ -147,40 +151,40 @@ class _Printer:
     def _change(self, change: Change) -> Iterator[str]:
         sign = _SIGN[change.verb]
         instead = f", in place of {change.replaces}" if change.replaces else ""
-        yield self._painted(sign, f"  {sign} {change.verb.value} {change.name}{instead}")
+        yield self._paint(sign, f"  {sign} {change.verb.value} {change.name}{instead}")
         for one in change.fields:
             yield from self._field(one)
 
     def _field(self, one: FieldChange) -> Iterator[str]:
         path = one.path.lstrip("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
-        because = f"   [{'; '.join(one.because)}]" if one.because else ""
+        because = f"   [{'; '.join(one.causes)}]" if one.causes else ""
         if one.before is None:
-            yield self._painted("+", f"      + {path}: {_shown(one.after)}") + because
+            yield self._paint("+", f"      + {path}: {_value_text(one.after)}") + because
         elif one.after is None:
-            yield self._painted("-", f"      - {path}: {_shown(one.before)}") + because
+            yield self._paint("-", f"      - {path}: {_value_text(one.before)}") + because
         else:
-            text = f"      ~ {path}: {_shown(one.before)} → {_shown(one.after)}"
-            yield self._painted("~", text) + because
+            text = f"      ~ {path}: {_value_text(one.before)} → {_value_text(one.after)}"
+            yield self._paint("~", text) + because
 
     def _rollout(self, rollout: Rollout) -> Iterator[str]:
         if rollout.by_provider:
-            yield f"  ↻ {rollout.of}: its provider replaces what has to be replaced"
+            yield f"  ↻ {rollout.name}: its provider replaces what has to be replaced"
             return
-        yield f"  ↻ {rollout.of}: {_machines(rollout)}"
+        yield f"  ↻ {rollout.name}: {_machines(rollout)}"
         for one in rollout.replaces:
-            yield f"      Machine {one.name} is replaced: {'; '.join(one.because)}"
-        for name in rollout.goes:
+            yield f"      Machine {one.name} is replaced: {'; '.join(one.reasons)}"
+        for name in rollout.deletes:
             yield f"      Machine {name} goes"
         if rollout.in_place:
             yield (
                 f"      unless {' or '.join(rollout.in_place)} has them updated in place, which is "
                 "asked when it begins (gate InPlaceUpdates)"
             )
-        if rollout.waits:
+        if rollout.waits_for_user:
             yield "      strategy OnDelete: each is replaced when somebody deletes it"
-        yield from (f"      {line}" for line in _abridged(rollout.steps))
+        yield from (f"      {line}" for line in _abridge(rollout.steps))
 
-    def _painted(self, sign: str, text: str) -> str:
+    def _paint(self, sign: str, text: str) -> str:
         return f"{_COLOR[sign]}{text}{_RESET}" if self._color else text
 
 
@@ -191,22 +195,22 @@ def _machines(rollout: Rollout) -> str:
     more = rollout.creates - len(rollout.replaces)
     if more > 0:
         parts.append(f"{more} more")
-    if rollout.goes:
-        parts.append(f"{len(rollout.goes)} fewer")
+    if rollout.deletes:
+        parts.append(f"{len(rollout.deletes)} fewer")
     return "Machines: " + (", ".join(parts) or "as many as before")
 
 
-def _abridged(steps: list[str]) -> Iterator[str]:
+def _abridge(steps: list[str]) -> Iterator[str]:
     numbered = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
-    if len(numbered) <= MOST_STEPS:
+    if len(numbered) <= MAX_STEPS:
         yield from numbered
         return
-    yield from numbered[: MOST_STEPS - 2]
-    yield f"… {len(numbered) - MOST_STEPS + 1} steps like these …"
+    yield from numbered[: MAX_STEPS - 2]
+    yield f"… {len(numbered) - MAX_STEPS + 1} steps like these …"
     yield numbered[-1]
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, str):
         return value if value and "\n" not in value else msgspec.json.encode(value).decode()
     text = msgspec.json.encode(value).decode()
@@ -216,7 +220,7 @@ def _shown(value: Any) -> str:
 _LONGEST: Final = 160
 
 
-def _summed_up(plan: Plan) -> str:
+def _summary_line(plan: Plan) -> str:
     found = summary(plan)
     return (
         f"Plan: {found['create']} to create, {found['change']} to change, "

@@ -10,13 +10,13 @@ from kapy.apps.plan.control_planes import foreign_control_planes, kubeadm_contro
 from kapy.apps.plan.deletions import deletions
 from kapy.apps.plan.machine_deployments import machine_deployments
 from kapy.apps.plan.machine_pools import machine_pools
-from kapy.apps.plan.nodes import PaperNodes
+from kapy.apps.plan.nodes import AssumedNodes
 from kapy.apps.plan.objects import Objects
 from kapy.apps.plan.outcome import Outcome
 from kapy.apps.plan.snapshot import Snapshot
 
 
-def outcomes(snapshot: Snapshot, nodes: PaperNodes, now: datetime) -> Iterator[Outcome]:
+def outcomes(snapshot: Snapshot, nodes: AssumedNodes, now: datetime) -> Iterator[Outcome]:
     """Predicted outcomes of all objects with machines that are not up to date.
 
     Planners of the controllers predict MachineDeployments and KubeadmControlPlanes. Other control

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.crds import crds
 from kapy.api.features import FeatureGates
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.server import Server
-from kapy.apps.admission import Rules
-from kapy.apps.conversion import converted
-from kapy.apps.plan.nodes import PaperNodes
+from kapy.apps.admission import AdmissionRules
+from kapy.apps.conversion import convert_documents
+from kapy.apps.plan.nodes import AssumedNodes
 from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.client.client import Client
 from kapy.core.clusterclass.controller import add_to as add_cluster_classes
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from kapy.hooks.transport import HookTransport
 
 FIELD_MANAGER: Final = "kubectl"
-QUIET: Final = 30.0
+SETTLE_SECONDS: Final = 30.0
 """Seconds of virtual time in which controllers that have anything to do, do it."""
 
 
-class Unknown(KapyError):
+class UnknownSandboxKind(KapyError):
     """An object is of a kind that the sandbox does not know."""
 
 
@@ -57,7 +57,7 @@ class Sandbox:
     server: Server
     runtime: Runtime
     client: Client
-    nodes: PaperNodes = field(default_factory=PaperNodes)
+    nodes: AssumedNodes = field(default_factory=AssumedNodes)
     versions: dict[Name, str] = field(default_factory=dict)
     watched: set[Name] = field(default_factory=set)
 
@@ -66,9 +66,9 @@ class Sandbox:
         there = {Key.of(one) for one in (await self.client.list(CRDS)).items}
         for crd in crds:
             if Key.of(crd) not in there:
-                await self.client.create(CRDS, _bare(crd))
+                await self.client.create(CRDS, _without_server_fields(crd))
 
-    async def put(self, documents: Iterable[Document]) -> None:
+    async def store(self, documents: Iterable[Document]) -> None:
         """Store objects as they are, without admission; an object without a UID gets one.
 
         Raises Unknown.
@@ -80,7 +80,7 @@ class Sandbox:
             self.versions.setdefault(self.name_of(document), version)
             (stored,) = await plane.converted([document], kind.resource, kind.storage)
             key = Key.of(stored)
-            plane.store.put(plane.table(kind), key.namespace, key.name, _identified(stored))
+            plane.store.put(plane.table(kind), key.namespace, key.name, _with_metadata(stored))
         await plane.store.committed()
 
     async def remove(self, documents: Iterable[Document]) -> None:
@@ -99,7 +99,7 @@ class Sandbox:
         group, version = split_api_version(api_version)
         found = self.server.plane.registry.of_kind(group, version, kind)
         if found is None:
-            raise Unknown(
+            raise UnknownSandboxKind(
                 f'no kind "{kind}" in {api_version}: its CustomResourceDefinition is not there; '
                 "give its file, too, or plan against a management cluster that has it"
             )
@@ -127,7 +127,7 @@ class Sandbox:
 
     async def settle(self) -> None:
         """Let the controllers work until nothing changes any more; virtual time passes at once."""
-        await asyncio.sleep(QUIET)
+        await asyncio.sleep(SETTLE_SECONDS)
 
 
 @asynccontextmanager
@@ -146,46 +146,46 @@ async def sandbox(
     open. The event loop should use virtual time (`kapy.testing.virtual_time`), otherwise settling
     takes real time.
     """
-    rules = Rules(gates)
-    server = Server.open(None, clock=clock, admission=(rules,), convert=converted)
+    rules = AdmissionRules(gates)
+    server = Server.open(None, clock=clock, admission=(rules,), convert=convert_documents)
     client = Client(server.transport(ADMIN), field_manager=FIELD_MANAGER)
-    rules.read_through(client)
+    rules.enable_reads(client)
     runtime = Runtime.on(server.transport(ADMIN), clock=clock)
     found = Sandbox(server, runtime, client)
     try:
-        async with running(server=server.run):
+        async with run_services(server=server.run):
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             # Ours are known to be good: what admission would find out costs a tenth of a second.
-            await found.put(map(_bare, crds()))
+            await found.store(map(_without_server_fields, crds()))
             await fill(found)
             found.nodes.read(found.snapshot())
             if gates.runtime_sdk:
-                _add_asking(runtime, found.nodes, explain, post)
+                _add_extension_callers(runtime, found.nodes, explain, post)
             else:
                 add_cluster_classes(runtime)
                 add_topologies(runtime, found.nodes, explain=explain)
-            async with running(runtime=runtime.run):
+            async with run_services(runtime=runtime.run):
                 await runtime.working.wait()
                 yield found
     finally:
         server.close()
 
 
-def _add_asking(
-    runtime: Runtime, nodes: PaperNodes, explain: Explain, post: HookTransport | None
+def _add_extension_callers(
+    runtime: Runtime, nodes: AssumedNodes, explain: Explain, post: HookTransport | None
 ) -> None:
     """Add the same controllers, with clients of the existing extensions."""
     from kapy.apps.extensions import extensions  # all hooks: most plans have no extension
-    from kapy.apps.extensions.foreseen import Foreseen
+    from kapy.apps.extensions.planning import PlanningLifecycle
     from kapy.hooks.blocking_transport import BlockingTransport
 
-    called = extensions(runtime, post or BlockingTransport(), longest=10)
-    hooks = Foreseen(called.caller, called.caller.catalog)
+    called = extensions(runtime, post or BlockingTransport(), max_timeout=10)
+    hooks = PlanningLifecycle(called.caller, called.caller.catalog)
     add_cluster_classes(runtime, discovery=called.variables)
     add_topologies(runtime, nodes, hooks=hooks, patches=called.patches, explain=explain)
 
 
-def _identified(document: Document) -> Document:
+def _with_metadata(document: Document) -> Document:
     """A copy with the metadata that a server gives to every object."""
     metadata = dict(document["metadata"])
     group, _ = split_api_version(document["apiVersion"])
@@ -195,7 +195,7 @@ def _identified(document: Document) -> Document:
     return {**document, "metadata": metadata}
 
 
-def _bare(crd: Document) -> Document:
+def _without_server_fields(crd: Document) -> Document:
     """A CRD without the fields that a server wrote into it."""
     given = crd["metadata"]
     kept = {name: given[name] for name in ("name", "labels", "annotations") if name in given}

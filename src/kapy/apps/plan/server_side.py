@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.apps.plan.manner import Manner
+from kapy.apps.plan.manner import ApplyOptions
 from kapy.apps.plan.sender import Sender
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
 from kapy.kube.apply.migration import migrated, owns_annotation
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH
 
-KEEPER: Final = "kubectl-last-applied"
+LAST_APPLIED_OWNER: Final = "kubectl-last-applied"
 """The field manager that keeps the annotation of an earlier client-side apply."""
 
 
-async def server_side(send: Sender, path: str, document: Document, manner: Manner) -> None:
+async def server_side(send: Sender, path: str, document: Document, options: ApplyOptions) -> None:
     """Apply an object, and take over the fields of an earlier client-side apply.
 
     Raises Conflict if others own a field with another value, unless it is forced.
     """
-    manager = manner.manager or MANAGER
+    manager = options.manager or MANAGER
 
     async def apply() -> Document:
-        return await send("PATCH", path, document, manager, APPLY_PATCH, force=manner.force)
+        return await send("PATCH", path, document, manager, APPLY_PATCH, force=options.force)
 
     live = await apply()
     if send.is_dry:
         return  # nothing was stored that could be migrated
     if manager == MANAGER:
-        live = await _with_keeper(send, path, live)
+        live = await _own_last_applied(send, path, live)
     entries = migrated(live["metadata"].get("managedFields") or (), manager)
     if entries is None:
         return
@@ -45,7 +45,7 @@ async def server_side(send: Sender, path: str, document: Document, manner: Manne
     await apply()  # what the manager owns only now, and does not apply, is removed
 
 
-async def _with_keeper(send: Sender, path: str, live: Document) -> Document:
+async def _own_last_applied(send: Sender, path: str, live: Document) -> Document:
     """The object after the last-applied annotation, if it exists, got a server-side apply owner."""
     metadata = live["metadata"]
     text = (metadata.get("annotations") or {}).get(ANNOTATION)
@@ -62,4 +62,4 @@ async def _with_keeper(send: Sender, path: str, live: Document) -> Document:
         "kind": live["kind"],
         "metadata": {**named, "annotations": {ANNOTATION: text}},
     }
-    return await send("PATCH", path, annotated, KEEPER, APPLY_PATCH)
+    return await send("PATCH", path, annotated, LAST_APPLIED_OWNER, APPLY_PATCH)

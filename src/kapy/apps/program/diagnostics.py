@@ -14,7 +14,7 @@ import logging
 from time import monotonic
 from typing import Any, Final
 
-from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
@@ -24,8 +24,8 @@ from kapy.kube.prometheus import text_of
 _TEXT: Final = b"text/plain; charset=utf-8"
 _METRICS: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _LEVEL: Final = "/debug/flags/v"
-_REFUSALS: Final = {401: b"Unauthorized", 403: b"Forbidden", 500: b"Authentication failed"}
-_REMEMBERED: Final = 60.0
+_DENIALS: Final = {401: b"Unauthorized", 403: b"Forbidden", 500: b"Authentication failed"}
+_CACHE_SECONDS: Final = 60.0
 """Seconds that an answer about a token counts, as controller-runtime's. A timer: nothing tells that
 a token was taken back."""
 
@@ -43,26 +43,26 @@ class Diagnostics:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await live(receive, send)
+            await run_lifespan(receive, send)
             return
         method, path = scope["method"], scope["path"]
-        code = await self._refusal(scope, method.lower(), path)
+        code = await self._denial_status(scope, method.lower(), path)
         if code:
-            await reply(send, code, _TEXT, _REFUSALS[code])
+            await send_reply(send, code, _TEXT, _DENIALS[code])
         elif path == "/metrics" and method == "GET":
             families = list(self._runtime.metrics.registry.collect())
             loop = asyncio.get_running_loop()
             text = await loop.run_in_executor(None, text_of, families)
-            await reply(send, 200, _METRICS, text)
+            await send_reply(send, 200, _METRICS, text)
         elif path == _LEVEL and method == "PUT" and self._client is not None:
             await self._set_level(receive, send)
         else:
-            await reply(send, 404, _TEXT, b"there are /metrics and " + _LEVEL.encode())
+            await send_reply(send, 404, _TEXT, b"there are /metrics and " + _LEVEL.encode())
 
     async def stop(self) -> None:
         """Nothing is under way for long."""
 
-    async def _refusal(self, scope: Scope, verb: str, path: str) -> int:
+    async def _denial_status(self, scope: Scope, verb: str, path: str) -> int:
         """401 or 403, 500 where nobody can be asked, 0 for nobody whom anything keeps."""
         if self._client is None:
             return 0
@@ -75,15 +75,15 @@ class Diagnostics:
         if known is None or now > known[0]:
             self._known = {one: was for one, was in self._known.items() if now <= was[0]}
             try:
-                code = await self._judged(self._client, token, verb, path)
+                code = await self._authorize(self._client, token, verb, path)
             except KapyError as error:
                 logging.getLogger(__name__).warning("cannot ask who may see %s: %s", path, error)
                 return 500
-            known = self._known[asked] = now + _REMEMBERED, code
+            known = self._known[asked] = now + _CACHE_SECONDS, code
         return known[1]
 
-    async def _judged(self, client: Client, token: str, verb: str, path: str) -> int:
-        review = await _created(client, "authentication", "TokenReview", {"token": token})
+    async def _authorize(self, client: Client, token: str, verb: str, path: str) -> int:
+        review = await _create_review(client, "authentication", "TokenReview", {"token": token})
         if not review.get("authenticated"):
             return 401
         user: Document = review["user"]
@@ -93,16 +93,18 @@ class Diagnostics:
             "groups": user.get("groups") or [],
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
-        access = await _created(client, "authorization", "SubjectAccessReview", asked)
+        access = await _create_review(client, "authorization", "SubjectAccessReview", asked)
         return 0 if access.get("allowed") else 403
 
     async def _set_level(self, receive: Receive, send: Send) -> None:
-        text = (await body_of(receive, 64)).decode("latin-1").strip()
+        text = (await read_body(receive, 64)).decode("latin-1").strip()
         if not text.isdecimal():
-            await reply(send, 400, _TEXT, b"the level is a number")
+            await send_reply(send, 400, _TEXT, b"the level is a number")
             return
         set_level(int(text))
-        await reply(send, 200, _TEXT, f"successfully set klog.logging.verbosity to {text}".encode())
+        await send_reply(
+            send, 200, _TEXT, f"successfully set klog.logging.verbosity to {text}".encode()
+        )
 
 
 def set_level(verbosity: int) -> None:
@@ -111,7 +113,7 @@ def set_level(verbosity: int) -> None:
     logging.getLogger().setLevel(level)
 
 
-async def _created(client: Client, group: str, kind: str, spec: Document) -> Document:
+async def _create_review(client: Client, group: str, kind: str, spec: Document) -> Document:
     """The status of a review."""
     version = f"{group}.k8s.io/v1"
     body: Any = {"apiVersion": version, "kind": kind, "spec": spec}

@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
-from kapy._aio.asgi import Receive, Scope, Send, live, reply
+from kapy._aio.asgi import Receive, Scope, Send, run_lifespan, send_reply
 from kapy.apiserver.serving import listen
 from kapy.apps.https.serving import NoAddress
-from kapy.apps.program.readiness import Sentence, nothing
+from kapy.apps.program.readiness import Message, no_message
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 NO_ADDRESS: Final = "0"
-CHECK: Final = "webhook"
+WEBHOOK_CHECK: Final = "webhook"
 """The check of upstream's managers: webhooks are served before these pages are."""
 
 
@@ -26,7 +26,7 @@ class Endpoints:
     remarks: what is the matter although it works.
     """
 
-    def __init__(self, ready: Sentence, remarks: Sentence = nothing) -> None:
+    def __init__(self, ready: Message, remarks: Message = no_message) -> None:
         self._ready = ready
         self._remarks = remarks
         self._stopping = False
@@ -34,51 +34,52 @@ class Endpoints:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await live(receive, send)
+            await run_lifespan(receive, send)
             return
         code, text = self._page(scope["path"])
         if code == 200 and b"verbose" in scope.get("query_string", b""):
-            text = b"[+]%s ok\nhealthz check passed\n" % CHECK.encode()
-        await reply(send, code, _TEXT, text)
+            text = b"[+]%s ok\nhealthz check passed\n" % WEBHOOK_CHECK.encode()
+        await send_reply(send, code, _TEXT, text)
 
     async def stop(self) -> None:
         """Not ready any more: whoever asks is told so while the last work is finished."""
         self._stopping = True
 
     def _page(self, path: str) -> tuple[int, bytes]:
-        match path.removesuffix(f"/{CHECK}"):
+        match path.removesuffix(f"/{WEBHOOK_CHECK}"):
             case "/healthz" | "/livez":
                 return 200, b"ok"
             case "/readyz":
                 missing = "stopping" if self._stopping else self._ready()
-                return (503, missing.encode()) if missing else (200, self._well().encode())
+                return (503, missing.encode()) if missing else (200, self._failure().encode())
         return 404, b"there are /healthz and /readyz"
 
-    def _well(self) -> str:
+    def _failure(self) -> str:
         remarks = self._remarks()
         return f"ok, but: {remarks}" if remarks else "ok"
 
 
 @asynccontextmanager
-async def told_at(application: Any, *addresses: str) -> AsyncIterator[None]:
+async def serve_endpoints(application: Any, *addresses: str) -> AsyncIterator[None]:
     """Answer at addresses (`:9440`, `127.0.0.1:8080`; "0" is none). Raises NoAddress."""
     async with AsyncExitStack() as stack:
         for address in dict.fromkeys(addresses):
             if address == NO_ADDRESS:
                 continue
-            host, port = address_of(address)
+            host, port = parse_address(address)
             try:
                 await stack.enter_async_context(listen(application, host=host, port=port))
             except OSError as error:
-                why = (error.strerror or str(error)).rpartition(": ")[2]
+                reason = (error.strerror or str(error)).rpartition(": ")[2]
                 raise NoAddress(
-                    f"cannot listen on {address}: {why}; choose another address with --health-addr "
+                    f"cannot listen on {address}: {reason}; choose another address with "
+                    "--health-addr "
                     "or --diagnostics-address, 0 for none"
                 ) from None
         yield
 
 
-def address_of(address: str) -> tuple[str, int]:
+def parse_address(address: str) -> tuple[str, int]:
     """Host and port of `:9440`, `127.0.0.1:8080`. Raises NoAddress."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:

@@ -12,11 +12,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from kapy.apps.manager_flags import BadFlag, Flag, Manager, count, length, read_flag, text
+from kapy.apps.manager_flags import Flag, InvalidFlag, Manager, count, length, read_flag, text
 from kapy.engine.leadership import LeaderElectionConfig
 from kapy.kube import Key
 
-_TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+_BOOLEANS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _TLS: Final = {
     "VersionTLS10": ssl.TLSVersion.TLSv1_2,
     "VersionTLS11": ssl.TLSVersion.TLSv1_2,
@@ -25,42 +25,42 @@ _TLS: Final = {
 }
 """What nothing but old software speaks is not spoken here."""
 
-MOST_SHARDS: Final = 100
+MAX_SHARDS: Final = 100
 REMOTE_QPS: Final = 20.0
 REMOTE_BURST: Final = 30.0
 SERVING: Final = "/tmp/k8s-webhook-server/serving-certs/"
 LEASE_LENGTHS: Final = ("15s", "10s", "2s")
-_PATIENT_LENGTHS: Final = ("1m0s", "40s", "5s")
+_LONG_LEASE_LENGTHS: Final = ("1m0s", "40s", "5s")
 _IGNORED: Final = "Known to upstream's managers; nothing here goes by it."
 
 
-def _truth(texts: Sequence[str]) -> bool:
-    found = _TRUTHS.get(texts[-1].lower())
+def _parse_bool(texts: Sequence[str]) -> bool:
+    found = _BOOLEANS.get(texts[-1].lower())
     if found is None:
         raise ValueError(f"{texts[-1]!r} is not true or false")
     return found
 
 
-def _rate(texts: Sequence[str]) -> float:
+def _parse_rate(texts: Sequence[str]) -> float:
     try:
         return float(texts[-1])
     except ValueError:
         raise ValueError(f"{texts[-1]!r} is not a number") from None
 
 
-def _shards(texts: Sequence[str]) -> int:
-    if not texts[-1].isdecimal() or int(texts[-1]) > MOST_SHARDS:
-        raise ValueError(f"{texts[-1]!r} is not a number of managers, up to {MOST_SHARDS}")
+def _parse_shards(texts: Sequence[str]) -> int:
+    if not texts[-1].isdecimal() or int(texts[-1]) > MAX_SHARDS:
+        raise ValueError(f"{texts[-1]!r} is not a number of managers, up to {MAX_SHARDS}")
     return int(texts[-1])
 
 
-def _port(texts: Sequence[str]) -> int:
+def _parse_port(texts: Sequence[str]) -> int:
     if not texts[-1].isdecimal() or int(texts[-1]) > 65535:
         raise ValueError(f"{texts[-1]!r} is not a port")
     return int(texts[-1])
 
 
-def _only(name: str) -> Callable[[Sequence[str]], str]:
+def _accept_only(name: str) -> Callable[[Sequence[str]], str]:
     def read(texts: Sequence[str]) -> str:
         if texts[-1] != name:
             raise ValueError(f"{texts[-1]!r} cannot be read: only a file called {name} is")
@@ -75,7 +75,7 @@ def _tls_version(texts: Sequence[str]) -> ssl.TLSVersion:
     return _TLS[texts[-1]]
 
 
-def _listed(texts: Sequence[str]) -> tuple[str, ...]:
+def _split(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(one.strip() for each in texts for one in each.split(",") if one.strip())
 
 
@@ -85,7 +85,7 @@ _MANAGERS: Final[frozenset[Manager]] = frozenset(
 _ALL: Final[frozenset[Manager]] = _MANAGERS | {"provider"}
 _SHARED: Final = _MANAGERS - {"docker"}
 """Machines in memory are in one process, and cannot be looked after by another one."""
-_PATIENT: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
+_LONG_LEASE_MANAGERS: Final[frozenset[Manager]] = frozenset(("kubeadm-control-plane",))
 _DOCKER: Final[frozenset[Manager]] = _MANAGERS - _SHARED
 _NO_CONTROLLERS: Final = {
     "devmachinetemplate": 50,
@@ -120,17 +120,17 @@ def _lease_flags(lengths: tuple[str, str, str], of: frozenset[Manager]) -> tuple
 
 
 FLAGS: Final = (
-    Flag("leader-elect", _truth, "false", "One of several managers works.", _ALL, switch=True),
+    Flag("leader-elect", _parse_bool, "false", "One of several managers works.", _ALL, switch=True),
     Flag(
         "shards",
-        _shards,
+        _parse_shards,
         "0",
         "How many of these managers work side by side, each on clusters of its own, by leases with "
         "the lengths of --leader-elect; further ones stand by. 0: each works on everything.",
         _SHARED,
     ),
-    *_lease_flags(LEASE_LENGTHS, _ALL - _PATIENT),
-    *_lease_flags(_PATIENT_LENGTHS, _PATIENT),
+    *_lease_flags(LEASE_LENGTHS, _ALL - _LONG_LEASE_MANAGERS),
+    *_lease_flags(_LONG_LEASE_LENGTHS, _LONG_LEASE_MANAGERS),
     Flag(
         "leader-elect-namespace",
         text,
@@ -138,22 +138,32 @@ FLAGS: Final = (
         "Namespace of the lease: that of this pod, or of the kubeconfig's context.",
         _ALL,
     ),
-    Flag("kube-api-qps", _rate, "100", "Requests a second to the API server, at most.", _ALL),
-    Flag("kube-api-burst", _rate, "200", "Requests at a time, at most.", _ALL),
+    Flag("kube-api-qps", _parse_rate, "100", "Requests a second to the API server, at most.", _ALL),
+    Flag("kube-api-burst", _parse_rate, "200", "Requests at a time, at most.", _ALL),
     Flag(
         "clustercache-client-qps",
-        _rate,
+        _parse_rate,
         "20",
         "Requests a second to each workload cluster, at most.",
         _MANAGERS,
     ),
     Flag(
-        "clustercache-client-burst", _rate, "30", "Requests at a time to each, at most.", _MANAGERS
+        "clustercache-client-burst",
+        _parse_rate,
+        "30",
+        "Requests at a time to each, at most.",
+        _MANAGERS,
     ),
-    Flag("webhook-port", _port, "9443", "Port of the webhooks; 0 for none.", _ALL),
+    Flag("webhook-port", _parse_port, "9443", "Port of the webhooks; 0 for none.", _ALL),
     Flag("webhook-cert-dir", text, SERVING, "Folder of the webhooks' certificate.", _ALL),
-    Flag("webhook-cert-name", _only("tls.crt"), "tls.crt", "File of the certificate in it.", _ALL),
-    Flag("webhook-key-name", _only("tls.key"), "tls.key", "File of the key in it.", _ALL),
+    Flag(
+        "webhook-cert-name",
+        _accept_only("tls.crt"),
+        "tls.crt",
+        "File of the certificate in it.",
+        _ALL,
+    ),
+    Flag("webhook-key-name", _accept_only("tls.key"), "tls.key", "File of the key in it.", _ALL),
     Flag(
         "webhook-namespace",
         text,
@@ -173,7 +183,7 @@ FLAGS: Final = (
     ),
     Flag(
         "insecure-diagnostics",
-        _truth,
+        _parse_bool,
         "false",
         "Show /metrics over HTTP to anybody; nothing else is shown then.",
         _ALL,
@@ -188,30 +198,30 @@ FLAGS: Final = (
     ),
     Flag(
         "tls-cipher-suites",
-        _listed,
+        _split,
         "",
         "Cipher suites of TLS 1.2, by IANA's names, commas between.",
         _ALL,
         several=True,
     ),
     Flag("profiler-address", text, "", _IGNORED, _MANAGERS),
-    Flag("contention-profiling", _truth, "false", _IGNORED, _MANAGERS, switch=True),
-    Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _PATIENT),
-    Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _PATIENT),
-    Flag("etcd-client-log-level", text, "info", _IGNORED, _PATIENT),
+    Flag("contention-profiling", _parse_bool, "false", _IGNORED, _MANAGERS, switch=True),
+    Flag("etcd-dial-timeout-duration", length, "10s", _IGNORED, _LONG_LEASE_MANAGERS),
+    Flag("etcd-call-timeout-duration", length, "15s", _IGNORED, _LONG_LEASE_MANAGERS),
+    Flag("etcd-client-log-level", text, "info", _IGNORED, _LONG_LEASE_MANAGERS),
     Flag("log-flush-frequency", length, "5s", _IGNORED, _MANAGERS),
     *(
-        Flag(name, _truth, "false", _IGNORED, _MANAGERS, switch=True)
+        Flag(name, _parse_bool, "false", _IGNORED, _MANAGERS, switch=True)
         for name in ("log-json-split-stream", "log-text-split-stream")
     ),
     *(
         Flag(name, text, "0", _IGNORED, _MANAGERS)
         for name in ("log-json-info-buffer-size", "log-text-info-buffer-size")
     ),
-    Flag("vmodule", _listed, "", _IGNORED, _MANAGERS, several=True),
+    Flag("vmodule", _split, "", _IGNORED, _MANAGERS, several=True),
     *(
-        Flag(f"{name}-concurrency", count, str(most), _IGNORED, _DOCKER)
-        for name, most in _NO_CONTROLLERS.items()
+        Flag(f"{name}-concurrency", count, str(max_bytes), _IGNORED, _DOCKER)
+        for name, max_bytes in _NO_CONTROLLERS.items()
     ),
 )
 
@@ -228,7 +238,7 @@ class ProgramOptions:
     addresses, "0" for none.
     """
 
-    lengths: tuple[float, float, float] | None = None
+    lease_lengths: tuple[float, float, float] | None = None
     shards: int = 0
     lease_namespace: str = ""
     qps: float = 100
@@ -257,13 +267,13 @@ class ProgramOptions:
                 context.set_ciphers(":".join(self.cipher_suites))
             except ssl.SSLError:
                 suites = ", ".join(self.cipher_suites)
-                raise BadFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
+                raise InvalidFlag(f"--tls-cipher-suites: none of {suites} is known here") from None
 
-    def terms(self, lease: Key, identity: str) -> LeaderElectionConfig | None:
+    def leader_election(self, lease: Key, identity: str) -> LeaderElectionConfig | None:
         """The election that is asked for. Raises BadFlag."""
-        if self.lengths is None:
+        if self.lease_lengths is None:
             return None
-        duration, deadline, retry = self.lengths
+        duration, deadline, retry = self.lease_lengths
         try:
             return LeaderElectionConfig(
                 lease=lease,
@@ -273,7 +283,7 @@ class ProgramOptions:
                 retry_period=retry,
             )
         except ValueError as error:
-            raise BadFlag(f"--leader-elect-lease-duration: {error}") from None
+            raise InvalidFlag(f"--leader-elect-lease-duration: {error}") from None
 
 
 def flags_of(manager: Manager) -> list[Flag]:
@@ -281,10 +291,10 @@ def flags_of(manager: Manager) -> list[Flag]:
     return [flag for flag in FLAGS if manager in flag.of]
 
 
-def program_options(manager: Manager, given: Mapping[str, Sequence[str]]) -> ProgramOptions:
+def parse_options(manager: Manager, texts: Mapping[str, Sequence[str]]) -> ProgramOptions:
     """What texts of flags mean. Raises BadFlag with the name of the flag."""
     found = {
-        flag.name: read_flag(flag, given.get(flag.name) or (flag.default,))
+        flag.name: read_flag(flag, texts.get(flag.name) or (flag.default,))
         for flag in flags_of(manager)
     }
     lengths = None
@@ -296,7 +306,7 @@ def program_options(manager: Manager, given: Mapping[str, Sequence[str]]) -> Pro
             _seconds(found["leader-elect-retry-period"]),
         )
     return ProgramOptions(
-        lengths=lengths,
+        lease_lengths=lengths,
         shards=shards,
         lease_namespace=found["leader-elect-namespace"],
         qps=found["kube-api-qps"],

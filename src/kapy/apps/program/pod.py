@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from kapy.client.in_cluster import MOUNTED
+from kapy.client.in_cluster import SERVICE_ACCOUNT_FOLDER
 
 
 def namespace_of_pod() -> str:
     """Its namespace, "" where there is no pod."""
-    told = os.environ.get("POD_NAMESPACE", "")
+    namespace = os.environ.get("POD_NAMESPACE", "")
     try:
-        return told or (MOUNTED / "namespace").read_text().strip()
+        return namespace or (SERVICE_ACCOUNT_FOLDER / "namespace").read_text().strip()
     except OSError:
         return ""

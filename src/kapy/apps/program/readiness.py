@@ -9,13 +9,13 @@ from kapy.engine.runtime import Runtime
 from kapy.kube.errors import Forbidden, NotFound
 from kapy.kube.names import Resource
 
-Sentence = Callable[[], str]
+Message = Callable[[], str]
 """What is the matter with something, "" for nothing."""
-_MISSING: Final = (NotFound, Forbidden)
+_UNREADABLE: Final = (NotFound, Forbidden)
 """Why something cannot be read although the server can read it."""
 
 
-def nothing() -> str:
+def no_message() -> str:
     """A Sentence of what is always well."""
     return ""
 
@@ -36,8 +36,8 @@ class Readiness:
         self,
         runtime: Runtime,
         *,
-        served: Sentence = nothing,
-        pace: Sentence = nothing,
+        served: Message = no_message,
+        pace: Message = no_message,
         converts: bool = False,
     ) -> None:
         self._runtime = runtime
@@ -49,7 +49,7 @@ class Readiness:
     @property
     def missing(self) -> str:
         """What it waits for before it can work, "" for nothing."""
-        return self._served() or self._away or self._unread
+        return self._served() or self._unavailable_server or self._unread_resources
 
     @property
     def remarks(self) -> str:
@@ -57,31 +57,36 @@ class Readiness:
         return "; ".join([one for one in (self._pace(), *self._failures()) if one])
 
     @property
-    def _away(self) -> str:
+    def _unavailable_server(self) -> str:
         reach = self._runtime.availability
         return "" if reach is None else reach.unavailable_reason
 
     @property
-    def _unread(self) -> str:
+    def _unread_resources(self) -> str:
         if self._has_read:
             return ""
         failures = dict(self._runtime.cache.failures())
         waiting = sorted(
             one.group_resource
             for one in self._runtime.cache.unsynced()
-            if not (self._converts and one in failures and not isinstance(failures[one], _MISSING))
+            if not (
+                self._converts and one in failures and not isinstance(failures[one], _UNREADABLE)
+            )
         )
         self._has_read = not waiting
-        why = {one.group_resource: _told(one, error) for one, error in failures.items()}
-        told = [f"not read yet: {', '.join(waiting)}", *(why[one] for one in waiting if one in why)]
-        return "; ".join(told) if waiting else ""
+        reason = {one.group_resource: _read_error(one, error) for one, error in failures.items()}
+        messages = [
+            f"not read yet: {', '.join(waiting)}",
+            *(reason[one] for one in waiting if one in reason),
+        ]
+        return "; ".join(messages) if waiting else ""
 
     def _failures(self) -> Iterator[str]:
         for resource, error in self._runtime.cache.failures():
-            yield _told(resource, error)
+            yield _read_error(resource, error)
 
 
-def _told(resource: Resource, error: Exception) -> str:
+def _read_error(resource: Resource, error: Exception) -> str:
     """Why a resource cannot be read, and what to do about it."""
     if isinstance(error, NotFound):
         return (

@@ -1,6 +1,6 @@
 """A provider of somebody's own (`kapy.sdk.Provider`): found, printed as a release, run.
 
-* `loading`      a provider by `MODULE:NAME`, `adding` its controllers to a runtime
+* `loading`      a provider by `MODULE:NAME`, `controllers` its controllers to a runtime
 * `definitions`  its CRDs
 * `rights`       what its controllers may do, and core with its kinds
 * `components`   all objects of its components file

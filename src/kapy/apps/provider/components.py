@@ -9,10 +9,24 @@ from collections.abc import Sequence
 
 from kapy.api.names import Label
 from kapy.apps.components.objects import object_of, of_provider, with_labels
-from kapy.apps.components.pods import CONTAINER, HEALTH, POD, SELECTED, TOLERATIONS, port, probes
-from kapy.apps.components.programs import HEALTH_PORT, METRICS, METRICS_PORT, budget, own_role
-from kapy.apps.components.rules import bound, role
-from kapy.apps.components.serving import PORT, SERVER, client_of, secret_of
+from kapy.apps.components.pods import (
+    CONTAINER,
+    HEALTH,
+    POD,
+    SELECTOR_LABELS,
+    TOLERATIONS,
+    port,
+    probes,
+)
+from kapy.apps.components.programs import (
+    HEALTH_PORT,
+    METRICS,
+    METRICS_PORT,
+    disruption_budget,
+    leader_election_role,
+)
+from kapy.apps.components.rules import binding, role
+from kapy.apps.components.serving import PORT, SERVER, client_config, secret_of
 from kapy.apps.manager.rights import AGGREGATED
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.rights import core_rules, program_rules
@@ -27,7 +41,7 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
     provider's own, with its version as the tag. Raises BadProvider."""
     prefix, labels = prefix_of(provider), _selector(provider)
     namespace, account = namespace_of(provider), f"{prefix}-manager"
-    definitions = crds_of(provider, client_of(prefix, namespace))
+    definitions = crds_of(provider, client_config(prefix, namespace))
     answered = list[Document]()
     if provider.admission.kinds:
         answered = webhooks_of(provider.admission, prefix, namespace, labels)
@@ -37,7 +51,7 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
         object_of("v1", "ServiceAccount", account, namespace),
         *_roles(provider, account, namespace, [*definitions, *answered] if answered else []),
         _deployment(provider, image or f"{provider.image}:{version}", account, namespace),
-        budget(prefix, namespace, labels),
+        disruption_budget(prefix, namespace, labels),
         *answered,
     ]
     return [of_provider(one, provider.label) for one in objects]
@@ -66,9 +80,9 @@ def _roles(
     granted = role(f"{account}-role", program_rules(provider, trusting))
     secret = secret_of(prefix) if trusting else ""
     objects = [
-        *own_role(prefix, namespace, account, secret),
+        *leader_election_role(prefix, namespace, account, secret),
         granted,
-        bound(granted, f"{account}-rolebinding", account, namespace),
+        binding(granted, f"{account}-rolebinding", account, namespace),
     ]
     if rules := core_rules(provider):
         for_core = role(f"{prefix}-for-core", rules)
@@ -77,7 +91,7 @@ def _roles(
 
 
 def _selector(provider: Provider) -> dict[str, str]:
-    return {Label.PROVIDER: provider.label, **SELECTED}
+    return {Label.PROVIDER: provider.label, **SELECTOR_LABELS}
 
 
 def _deployment(provider: Provider, image: str, account: str, namespace: str) -> Document:
@@ -112,12 +126,18 @@ def _container(provider: Provider, image: str) -> Document:
         "volumeMounts": [{"mountPath": "/tmp", "name": "tmp"}],
     }
     if provider.settings:
-        container["env"] = [{"name": one.name, "value": _value(one)} for one in provider.settings]
+        container["env"] = [
+            {"name": one.name, "value": _variable(one)} for one in provider.settings
+        ]
     if provider.admission.kinds:
         container["ports"].append(port(SERVER, PORT))
     return container
 
 
-def _value(one: Setting) -> str:
+def _variable(setting: Setting) -> str:
     """A variable that whoever installs the provider sets."""
-    return f"${{{one.name}}}" if one.default is None else f"${{{one.name}:={one.default}}}"
+    return (
+        f"${{{setting.name}}}"
+        if setting.default is None
+        else f"${{{setting.name}:={setting.default}}}"
+    )

@@ -25,7 +25,9 @@ def crds_of(provider: Provider, client: Document | None = None) -> list[Document
 
     _check(provider.kinds)
     contract = list(provider.series.values())[-1]
-    every = [(kind, one) for kind in provider.kinds for one in (kind, *_others(provider, kind))]
+    every = [
+        (kind, one) for kind in provider.kinds for one in (kind, *_other_versions(provider, kind))
+    ]
     try:
         schemas = structural_schemas([one for _, one in every])
     except TypeError as error:
@@ -55,7 +57,7 @@ def with_conversion(crd: Document, conversion: Document | None) -> Document:
     return {**crd, "spec": {**crd["spec"], "conversion": conversion}}
 
 
-def _others(provider: Provider, kind: type[Object]) -> list[type[Object]]:
+def _other_versions(provider: Provider, kind: type[Object]) -> list[type[Object]]:
     """The other versions of a kind. Raises BadProvider."""
     ruled = provider.admission.kinds.get(kind.RESOURCE.group_kind)
     found = [] if ruled is None else list(ruled.versions.items())

@@ -34,7 +34,7 @@ class MissingKinds(KapyError):
 async def install_kinds(client: Client, provider: Provider) -> None:
     """Create or update the provider's CRDs."""
     for crd in crds_of(provider):
-        await _put(client, CRDS, crd)
+        await _create_or_update(client, CRDS, crd)
 
 
 async def install_webhooks(client: Client, provider: Provider, url: str, authority: str) -> None:
@@ -42,10 +42,10 @@ async def install_webhooks(client: Client, provider: Provider, url: str, authori
     at = {"url": url, "caBundle": authority}
     name = f"{prefix_of(provider)}-webhook-configuration"
     for one in webhook_configurations(provider.admission, name, at):
-        await _put(client, _WEBHOOKS[one["kind"]], one)
+        await _create_or_update(client, _WEBHOOKS[one["kind"]], one)
     for crd in crds_of(provider, at):
         if "conversion" in crd["spec"]:
-            await _put(client, CRDS, crd)
+            await _create_or_update(client, CRDS, crd)
 
 
 async def remove_webhooks(client: Client, provider: Provider) -> None:
@@ -56,21 +56,21 @@ async def remove_webhooks(client: Client, provider: Provider) -> None:
             await client.delete(resource, Key("", name))
 
 
-async def check_kinds(client: Client, provider: Provider, where: str) -> None:
+async def check_kinds(client: Client, provider: Provider, location: str) -> None:
     """Raises MissingKinds where the server does not serve a kind of the provider's."""
     served: dict[str, set[str]] = {}
     for kind in provider.kinds:
         resource = kind.RESOURCE
         if resource.root not in served:
-            served[resource.root] = await _served(client, resource.root)
+            served[resource.root] = await _served_kinds(client, resource.root)
         if resource.plural not in served[resource.root]:
             raise MissingKinds(
-                f"{where} knows no {resource.plural} of {resource.api_version}: install them "
+                f"{location} knows no {resource.plural} of {resource.api_version}: install them "
                 f"with `kapy init --{provider.type} {provider.name}`, or start with --install"
             )
 
 
-async def _served(client: Client, root: str) -> set[str]:
+async def _served_kinds(client: Client, root: str) -> set[str]:
     try:
         found = await client.raw("GET", root)
     except NotFound:
@@ -78,7 +78,7 @@ async def _served(client: Client, root: str) -> set[str]:
     return {one["name"] for one in found.get("resources") or ()}
 
 
-async def _put(client: Client, resource: Resource, document: Document) -> None:
+async def _create_or_update(client: Client, resource: Resource, document: Document) -> None:
     try:
         await client.create(resource, document)
     except AlreadyExists:

@@ -19,12 +19,12 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.apps.components.serving import service_of
 from kapy.apps.https.certificate import certificate_in
-from kapy.apps.https.serving import serving
+from kapy.apps.https.serving import serve
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.running import Process, started
-from kapy.apps.program.webhooks import FLAGS
-from kapy.apps.provider.adding import added
+from kapy.apps.program.process import Process, run_process
+from kapy.apps.program.webhook_serving import FLAGS
 from kapy.apps.provider.components import lease_of, prefix_of
+from kapy.apps.provider.controllers import add_provider
 from kapy.apps.provider.installing import (
     check_kinds,
     install_kinds,
@@ -32,7 +32,7 @@ from kapy.apps.provider.installing import (
     remove_webhooks,
 )
 from kapy.client.client import Client
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
@@ -43,7 +43,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class StandaloneOptions:
     """How a provider runs alone.
 
     access: the server. told: how it runs; options: what its controllers look at. install: put kinds
@@ -51,56 +51,64 @@ class Alone:
     """
 
     access: Kubeconfig
-    told: ProgramOptions = field(default_factory=ProgramOptions)
-    options: ManagerOptions = DEFAULT_OPTIONS
+    options: ProgramOptions = field(default_factory=ProgramOptions)
+    manager_options: ManagerOptions = DEFAULT_OPTIONS
     install: bool = False
     development_port: int = 0
 
 
 @asynccontextmanager
-async def alone(provider: Provider, how: Alone, clock: Clock) -> AsyncIterator[Runtime]:
+async def run_standalone(
+    provider: Provider, standalone: StandaloneOptions, clock: Clock
+) -> AsyncIterator[Runtime]:
     """Run while the context is open. It is entered when caches begin to fill.
 
     Raises MissingKinds, CannotAdd, NoAddress, BadFlag, Unreachable and what the server refuses.
     """
-    process = process_of(provider, how)
+    process = process_of(provider, standalone)
     async with AsyncExitStack() as stack:
-        transport = Https(how.access)
+        transport = ApiTransport(standalone.access)
         stack.push_async_callback(transport.aclose)
         client = Client(transport, field_manager=process.name)
-        if how.install:
+        if standalone.install:
             await install_kinds(client, provider)
-            await _develop(stack, client, provider, how, clock)
-        await check_kinds(client, provider, how.access.server)
-        yield await stack.enter_async_context(started(process, partial(added, provider), clock))
+            await _serve_development_webhooks(stack, client, provider, standalone, clock)
+        await check_kinds(client, provider, standalone.access.server)
+        yield await stack.enter_async_context(
+            run_process(process, partial(add_provider, provider), clock)
+        )
 
 
-def process_of(provider: Provider, how: Alone) -> Process:
+def process_of(provider: Provider, standalone: StandaloneOptions) -> Process:
     """A provider's program. Its webhooks are served here, unless they are put into the server."""
-    has_webhooks = provider.admission.kinds and not how.install
+    has_webhooks = provider.admission.kinds and not standalone.install
     return Process(
         name=f"{provider.name}-provider",
         lease=lease_of(provider),
         service=service_of(prefix_of(provider)),
         provider=provider.label,
-        access=how.access,
+        access=standalone.access,
         webhooks=(lambda *_: Webhooks(provider.admission)) if has_webhooks else None,
-        told=how.told,
-        options=how.options,
+        options=standalone.options,
+        manager_options=standalone.manager_options,
     )
 
 
-async def _develop(
-    stack: AsyncExitStack, client: Client, provider: Provider, how: Alone, clock: Clock
+async def _serve_development_webhooks(
+    stack: AsyncExitStack,
+    client: Client,
+    provider: Provider,
+    standalone: StandaloneOptions,
+    clock: Clock,
 ) -> None:
     """Webhooks that the server finds at this machine, as long as the program runs."""
-    if not provider.admission.kinds or not how.told.webhook_port:
+    if not provider.admission.kinds or not standalone.options.webhook_port:
         return
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="kapy-webhooks-")))
     certificate = await certificate_in(folder, [_LOOPBACK], clock)
-    how.told.restrict(certificate.context)
-    application, port = Webhooks(provider.admission), how.development_port
-    served = serving(application, certificate, host=_LOOPBACK, port=port, flags=FLAGS)
+    standalone.options.restrict(certificate.context)
+    application, port = Webhooks(provider.admission), standalone.development_port
+    served = serve(application, certificate, host=_LOOPBACK, port=port, flags=FLAGS)
     _, port = await stack.enter_async_context(served)
     authority = b64encode(certificate.ca).decode()
     stack.push_async_callback(remove_webhooks, client, provider)

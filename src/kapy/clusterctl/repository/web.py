@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from kapy import __version__
-from kapy.client.no_answer import NO_ANSWER, why_no_answer
+from kapy.client.no_answer import NO_ANSWER, describe_failure
 from kapy.clusterctl.errors import RepositoryError
 from kapy.kube.foreign_json import BadJson, decoded
 
@@ -162,7 +162,7 @@ async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
 def _reason(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the connection broke off in the middle of the answer"
-    return why_no_answer(error)
+    return describe_failure(error)
 
 
 def _proxy(url: str) -> str | None:

@@ -24,7 +24,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.field_errors import FieldError, forbidden
 from kapy.kube.nested import value_at
-from kapy.topology.cluster_variables import Misshapen, is_reconciled, with_variables
+from kapy.topology.cluster_variables import InvalidTopologyShape, is_reconciled, with_variables
 
 
 class Findings(NamedTuple):
@@ -53,7 +53,7 @@ async def topology_defaults(
         return new, []
     try:
         return with_variables(new, old, cluster_class)
-    except Misshapen:
+    except InvalidTopologyShape:
         return new, []
 
 

@@ -16,7 +16,7 @@ from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.topology.discovery import VariableDiscovery
-from kapy.topology.offer import offer
+from kapy.topology.extension_handlers import registered_handlers
 
 
 def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> Controller:
@@ -38,7 +38,7 @@ def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> C
 
 def _of_extension(classes: Informer[Document], change: Change) -> Iterable[Key]:
     """Return the classes whose patches get variables from an extension."""
-    if offer(change.old) == offer(change.new):
+    if registered_handlers(change.old) == registered_handlers(change.new):
         return
     ending = f".{change.document['metadata']['name']}"
     for one in classes.list():

@@ -28,9 +28,9 @@ from kapy.engine.runtime import Runtime
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
-from kapy.topology.hook_memory import HookMemory
+from kapy.topology.extension_handlers import registered_handlers
+from kapy.topology.hook_cache import HookCache
 from kapy.topology.hooks import LifecycleHooks
-from kapy.topology.offer import offer
 
 NAME: Final = "topology/cluster"
 
@@ -101,7 +101,7 @@ def _forget(tools: Tools, key: Key) -> None:
 
 
 def _follow_extensions(
-    runtime: Runtime, controller: Controller, clusters: Informer[Document], memory: HookMemory
+    runtime: Runtime, controller: Controller, clusters: Informer[Document], memory: HookCache
 ) -> None:
     """Enqueue all Clusters with a topology when the registered extensions change; pending hooks of
     a removed extension no longer block.
@@ -109,9 +109,9 @@ def _follow_extensions(
     configs = runtime.cache.informer(ExtensionConfig.RESOURCE)
 
     def keys(change: Change) -> Iterable[Key]:
-        if offer(change.old) == offer(change.new):
+        if registered_handlers(change.old) == registered_handlers(change.new):
             return ()
-        memory.forget()
+        memory.clear()
         return [Key.of(one) for one in clusters.list() if one["spec"].get("topology")]
 
     controller.watch(configs, keys)

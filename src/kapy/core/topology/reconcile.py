@@ -195,7 +195,9 @@ def _until_asked_again(scope: TopologyScope) -> Result:
     seconds = scope.calls.retry_after
     if not seconds:
         return DONE
-    return requeue(after=timedelta(seconds=seconds), because=scope.calls.blocking("the topology"))
+    return requeue(
+        after=timedelta(seconds=seconds), because=scope.calls.blocking_message("the topology")
+    )
 
 
 def _until_called_again(known: SettledTopology | None, scope: TopologyScope) -> Result:

@@ -20,8 +20,8 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
+from kapy.topology.hook_cache import HookCache
 from kapy.topology.hook_calls import HookCalls
-from kapy.topology.hook_memory import HookMemory
 from kapy.topology.hooks import LifecycleHooks
 from kapy.topology.patches.causes import Cause
 from kapy.topology.state import ClusterState
@@ -50,7 +50,7 @@ class Tools:
     clock: Clock
     hooks: LifecycleHooks | None = None
     patches: PatchRevisions | None = None
-    memory: HookMemory = field(default_factory=HookMemory)
+    memory: HookCache = field(default_factory=HookCache)
     settled: dict[Key, SettledTopology] = field(default_factory=dict)
     random: Random = field(default_factory=Random)
     explain: Explain | None = None

@@ -10,7 +10,12 @@ from kapy.conditions.lookup import get
 from kapy.contract.errors import ContractError
 from kapy.core.topology.scope import TopologyScope
 from kapy.kube.errors import KapyError
-from kapy.topology.reconciled import Found, Said, topology_reconciled, write_upgrade_plans
+from kapy.topology.reconciled_condition import (
+    ConditionPair,
+    ReconcileResult,
+    topology_reconciled,
+    write_upgrade_plans,
+)
 
 
 def said(cluster: Cluster) -> tuple[str, ...]:
@@ -27,8 +32,8 @@ def update_status(scope: TopologyScope, failure: KapyError | None) -> None:
     v1beta1.set_condition(v1beta1.conditions_of(cluster), now.legacy, scope.now)
 
 
-def _found(scope: TopologyScope, failure: KapyError | None) -> Said:
-    found = Found(
+def _found(scope: TopologyScope, failure: KapyError | None) -> ConditionPair:
+    found = ReconcileResult(
         cluster=scope.draft.object,
         upgrades=scope.upgrades,
         calls=scope.calls,
@@ -39,5 +44,5 @@ def _found(scope: TopologyScope, failure: KapyError | None) -> Said:
     try:
         return topology_reconciled(found)
     except ContractError as error:
-        found = Found(scope.draft.object, scope.upgrades, scope.calls, error=error)
+        found = ReconcileResult(scope.draft.object, scope.upgrades, scope.calls, error=error)
         return topology_reconciled(found)

@@ -95,7 +95,7 @@ def preloading(engine: Engine, container: str, images: Sequence[str]) -> Sequenc
         async def copy(task: Task) -> None:
             await engine.ensure_image(image, task.tell)
             with tempfile.TemporaryFile() as archive:
-                async with engine.saved(image) as pieces:
+                async with engine.save(image) as pieces:
                     async for piece in pieces:
                         await asyncio.to_thread(archive.write, piece)
                 archive.seek(0)

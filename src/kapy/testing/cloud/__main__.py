@@ -8,7 +8,7 @@ import signal
 import sys
 
 from kapy._aio.clock import system_clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.apiserver.serving import listen
 from kapy.testing.cloud.application import Application
 from kapy.testing.cloud.cloud import Cloud
@@ -20,7 +20,10 @@ async def serve(host: str, port: int, boot_seconds: float) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     cloud = Cloud(system_clock, boot_seconds=boot_seconds)
-    async with running(cloud=cloud.run), listen(Application(cloud), host=host, port=port) as at:
+    async with (
+        run_services(cloud=cloud.run),
+        listen(Application(cloud), host=host, port=port) as at,
+    ):
         sys.stdout.write(f"the cloud is at http://{at[0]}:{at[1]}\n")
         sys.stdout.flush()
         await stopped.wait()

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.asgi import Receive, Scope, Send, body_of, live, reply
+from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.testing.cloud.cloud import Cloud, InUse, Network, NoNetwork, Server
 
 MOST: Final = 1024 * 1024
@@ -50,9 +50,9 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await live(receive, send)
+            await run_lifespan(receive, send)
             return
-        body = await body_of(receive, MOST)
+        body = await read_body(receive, MOST)
         try:
             status, told = self._answer(scope["method"], scope["path"], body)
         except NoNetwork as error:
@@ -61,7 +61,7 @@ class Application:
             status, told = 409, {"error": str(error)}
         except (msgspec.MsgspecError, ValueError) as error:
             status, told = 400, {"error": str(error)}
-        await reply(send, status, _JSON, msgspec.json.encode(told) + b"\n")
+        await send_reply(send, status, _JSON, msgspec.json.encode(told) + b"\n")
 
     async def stop(self) -> None:
         """Nothing is under way for long."""

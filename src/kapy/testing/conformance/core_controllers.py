@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.services import Service, running
+from kapy._aio.services import Service, run_services
 from kapy.api.embedded import FailureDomain
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import Version
@@ -113,7 +113,7 @@ class WithCoreControllers:
 
 @asynccontextmanager
 async def _controllers(environment: Environment, *, sockets: bool) -> AsyncIterator[InMemory]:
-    from kapy.apps.dialing import over_network
+    from kapy.apps.transports import over_network
     from kapy.providers.inmemory import InMemory
 
     runtime = Runtime.on(
@@ -131,7 +131,7 @@ async def _controllers(environment: Environment, *, sockets: bool) -> AsyncItera
     if sockets:
         machines.listen()
         services["workload clusters"] = machines.serve
-    async with running(runtime=runtime.run, **services):
+    async with run_services(runtime=runtime.run, **services):
         await runtime.working.wait()
         yield machines
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.features import FeatureGates
 from kapy.api.ip_address import IPAddress, IPAddressClaim
@@ -107,7 +107,7 @@ async def embedded(
     server.user = provider.user or PROVIDER_USER
     try:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(running(server=server.run))
+            await stack.enter_async_context(run_services(server=server.run))
             await asyncio.sleep(0)  # the server makes its namespaces in its first step
             await _install(client, provider, light=light)
             user = _user(provider)
@@ -128,15 +128,15 @@ async def _opened(
         server = RecordingServer.open(None, clock=clock, admission=provider.admission)
         assert isinstance(server, RecordingServer)
         return server, Client(server.transport(ADMIN))
-    from kapy.apps.admission import Rules
-    from kapy.apps.conversion import converted
+    from kapy.apps.admission import AdmissionRules
+    from kapy.apps.conversion import convert_documents
 
-    rules = Rules(_GATES)
+    rules = AdmissionRules(_GATES)
     admission = (rules, *provider.admission)
-    server = RecordingServer.open(None, clock=clock, admission=admission, convert=converted)
+    server = RecordingServer.open(None, clock=clock, admission=admission, convert=convert_documents)
     assert isinstance(server, RecordingServer)
     client = Client(server.transport(ADMIN))
-    rules.read_through(client)
+    rules.enable_reads(client)
     return server, client
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.client.kinds import Kinds
 from kapy.kube import Document
 from kapy.kube.errors import NotFound
@@ -119,7 +119,7 @@ class FaultComparison:
 
             async with open_session(environment, provider, run.timeouts, run.context) as session:
                 try:
-                    async with running(provider=living):
+                    async with run_services(provider=living):
                         await began.wait()
                         fixture = await session.fixture(self.kind, _NAMESPACE)
                         return await _play_lifecycle(

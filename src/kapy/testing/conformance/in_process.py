@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.engine.options import ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import Transport
@@ -52,7 +52,7 @@ class InProcess:
         )
         try:
             services = self.add(runtime) or {}
-            async with running(runtime=runtime.run, **services):
+            async with run_services(runtime=runtime.run, **services):
                 await runtime.working.wait()
                 yield
         except BaseExceptionGroup as group:

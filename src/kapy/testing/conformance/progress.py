@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.testing.conformance.check_results import CheckResults
 from kapy.testing.conformance.run_context import RunContext, discard_progress
 
@@ -26,7 +26,7 @@ def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContext
             await asyncio.sleep(EVERY)
             context.report_progress(progress_line(results))
 
-    return running(progress=tell)
+    return run_services(progress=tell)
 
 
 def progress_line(results: CheckResults) -> str:

@@ -56,9 +56,9 @@ async def run_checks_on_remote_cluster(
     The kit stands in for core in namespaces of its own, and deletes them at the end. Raises
     ConformanceError if core runs there, and the errors of requests.
     """
-    from kapy.client.https import Https
+    from kapy.client.https import ApiTransport
 
-    transport, results, context = Https(access), CheckResults(), context or RunContext()
+    transport, results, context = ApiTransport(access), CheckResults(), context or RunContext()
     prefix = f"conformance-{secrets.token_hex(3)}"
     try:
         async with remote(transport, clock=system_clock) as environment:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-from kapy._aio.services import running
+from kapy._aio.services import run_services
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
@@ -39,7 +39,7 @@ async def open_session(
     pools = PoolMachines(environment.client, watch_log, machines)
     another = partial(_second_session, environment, provider, timeouts, context)
     session = Session(environment, provider, watch_log, timeouts, another)
-    async with running(seen=watch_log.run, pools=pools.run):
+    async with run_services(seen=watch_log.run, pools=pools.run):
         await _watch_kinds(session)
         async with cleanup_on_exit(session, context):
             yield session

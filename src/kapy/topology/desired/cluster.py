@@ -35,5 +35,5 @@ def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -
 def _is_upgrading(inputs: Inputs) -> bool:
     """Whether an upgrade has begun and its last hook has not been called yet."""
     if inputs.calls.is_open:
-        return inputs.calls.is_owed(Hook.AFTER_CLUSTER_UPGRADE)
+        return inputs.calls.is_pending(Hook.AFTER_CLUSTER_UPGRADE)
     return bool(inputs.upgrades.control_plane.plan or inputs.upgrades.workers_plan)

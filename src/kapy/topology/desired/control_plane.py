@@ -20,8 +20,8 @@ from kapy.kube.nested import Changes, value_at, with_values
 from kapy.topology.desired.cloning import object_of, reference_to, template_of, with_shim
 from kapy.topology.desired.control_plane_version import control_plane_version
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.metadata import merged
-from kapy.topology.errors import computing
+from kapy.topology.desired.metadata import merge_metadata
+from kapy.topology.errors import name_failed_step
 from kapy.topology.names import CLUSTER_NAMES, class_name, control_plane_prefix, prefixed_name
 
 _TIMEOUTS: Final[Sequence[tuple[str, Field[int]]]] = (
@@ -37,7 +37,7 @@ def control_plane_machine_template(inputs: Inputs) -> Document | None:
     if template is None:
         return None
     cluster, current = inputs.cluster, inputs.current.control_plane.object
-    ref = current and _view(inputs, current).infrastructure_ref
+    ref = current and _contract_view(inputs, current).infrastructure_ref
     prefix = control_plane_prefix(cluster.metadata.name)
     name = ref.name if ref else prefixed_name(prefix, cluster, template["kind"])
     return template_of(template, cluster, name)
@@ -48,22 +48,22 @@ async def control_plane(inputs: Inputs, machine_template: Document | None) -> Do
 
     Raises CannotCompute, ContractError, BadNameTemplate and the errors of runtime extensions.
     """
-    made = _made(inputs)
+    made = _new_object(inputs)
     contract = inputs.blueprint.control_plane.contract
     changes = _settings(inputs, contract)
     if machine_template is not None:
         changes |= _machines(inputs, made, machine_template)
-    with computing("compute version of ControlPlane"):
+    with name_failed_step("compute version of ControlPlane"):
         version = await control_plane_version(inputs)
     return with_values(made, changes | {_path(ControlPlane.version, contract): version})
 
 
-def _made(inputs: Inputs) -> Document:
+def _new_object(inputs: Inputs) -> Document:
     """An object created from the template, with the labels and annotations of class and
     topology."""
     cluster, template = inputs.cluster, inputs.blueprint.control_plane.template
     ref = cluster.spec.control_plane_ref
-    naming = _class(inputs).naming.template or CLUSTER_NAMES
+    naming = _control_plane_class(inputs).naming.template or CLUSTER_NAMES
     name = ref.name if ref else class_name(naming, cluster, template["kind"])
     labels, annotations = _metadata(inputs)
     made = object_of(template, cluster, name, labels=labels, annotations=annotations)
@@ -72,18 +72,20 @@ def _made(inputs: Inputs) -> Document:
 
 def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
     """The labels and annotations of the object and of its machines."""
-    meta = merged(inputs.blueprint.topology.control_plane.metadata, _class(inputs).metadata)
+    meta = merge_metadata(
+        inputs.blueprint.topology.control_plane.metadata, _control_plane_class(inputs).metadata
+    )
     name = inputs.cluster.metadata.name
     labels = {**meta.labels, Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: ""}
     return labels, meta.annotations
 
 
-def _machines(inputs: Inputs, made: Document, template: Document) -> Changes:
+def _machines(inputs: Inputs, control_plane: Document, template: Document) -> Changes:
     """Set the machines' infrastructure template and metadata; metadata in the class's template is
     kept."""
     contract = inputs.blueprint.control_plane.contract
     path = _path(ControlPlane.machine_metadata, contract)
-    own = _view(inputs, made).machine_metadata
+    own = _contract_view(inputs, control_plane).machine_metadata
     labels, annotations = _metadata(inputs)
     metadata = {
         "labels": {**(own.labels if own else {}), **labels},
@@ -117,7 +119,7 @@ def _machine_reference(inputs: Inputs, template: Document) -> Document:
 def _settings(inputs: Inputs, contract: Version) -> Changes:
     """Set the fields that the topology or its class sets. Fields that neither sets may not exist in
     the provider's API, so they are left alone."""
-    topology, of_class = inputs.blueprint.topology.control_plane, _class(inputs)
+    topology, of_class = inputs.blueprint.topology.control_plane, _control_plane_class(inputs)
     changes: Changes = {}
     if topology.replicas is not None:
         changes[_path(ControlPlane.replicas, contract)] = topology.replicas
@@ -150,11 +152,11 @@ def _encoded(models: Sequence[Model]) -> list[Document]:
     return [encode(one) for one in models]
 
 
-def _class(inputs: Inputs) -> ControlPlaneClass:
+def _control_plane_class(inputs: Inputs) -> ControlPlaneClass:
     return inputs.blueprint.cluster_class.spec.control_plane
 
 
-def _view(inputs: Inputs, document: Document) -> ControlPlane:
+def _contract_view(inputs: Inputs, document: Document) -> ControlPlane:
     return ControlPlane(document, inputs.blueprint.control_plane.contract)
 
 

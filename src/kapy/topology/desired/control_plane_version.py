@@ -26,12 +26,12 @@ async def control_plane_version(inputs: Inputs) -> str:
     upgrade.upgrading = not upgrade.provisioning and view.is_upgrading
     if upgrade.provisioning or upgrade.upgrading:
         return has
-    if not await _previous_step_is_over(inputs, has) or not upgrade.pending:
+    if not await _is_previous_step_over(inputs, has) or not upgrade.pending:
         return has
-    return await _next(inputs, has)
+    return await _next_version(inputs, has)
 
 
-async def _previous_step_is_over(inputs: Inputs, has: str) -> bool:
+async def _is_previous_step_over(inputs: Inputs, has: str) -> bool:
     """Whether the workers have followed the control plane's last step and no hook blocks the next
     one."""
     calls, upgrades = inputs.calls, inputs.upgrades
@@ -48,7 +48,7 @@ async def _previous_step_is_over(inputs: Inputs, has: str) -> bool:
     return await calls.after_workers_upgrade(has, inputs.steps)
 
 
-async def _next(inputs: Inputs, has: str) -> str:
+async def _next_version(inputs: Inputs, has: str) -> str:
     """The next version of the plan, or the current one while a hook blocks the upgrade.
 
     The hooks that follow a step are recorded as pending before the step begins, so they are not
@@ -58,7 +58,7 @@ async def _next(inputs: Inputs, has: str) -> str:
     target = inputs.blueprint.topology.version
     if not await calls.before_cluster_upgrade(has, target, inputs.steps):
         return has
-    await calls.owe(Hook.AFTER_CLUSTER_UPGRADE)
+    await calls.mark_pending(Hook.AFTER_CLUSTER_UPGRADE)
     if not upgrade.plan:
         raise BadUpgradePlan(
             "cannot compute the control plane version if the control plane is pending upgrade and "
@@ -67,7 +67,7 @@ async def _next(inputs: Inputs, has: str) -> str:
     following = upgrade.plan[0]
     if not await calls.before_control_plane_upgrade(has, following, inputs.steps):
         return has
-    await calls.owe(*_hooks_after(inputs, following))
+    await calls.mark_pending(*_hooks_after(inputs, following))
     upgrade.starting, upgrade.pending = True, False
     return following
 

@@ -53,19 +53,19 @@ def machine_health_check(
     )
 
 
-def _is_defined(said: Topology | Class) -> bool:
-    remediation = said.remediation
+def _is_defined(source: Topology | Class) -> bool:
+    remediation = source.remediation
     return (
-        said.checks != HealthChecks()
+        source.checks != HealthChecks()
         or remediation.trigger_if != RemediationTrigger()
         or remediation.template_ref is not None
         or getattr(remediation, "max_in_flight", None) is not None
     )
 
 
-def _checks(said: HealthChecks) -> HealthChecks:
+def _checks(defined: HealthChecks) -> HealthChecks:
     """The health checks with admission's defaults filled in, so that a dry run shows no change."""
-    checks = copied(said)
+    checks = copied(defined)
     if checks.node_startup_timeout_seconds is None:
         checks.node_startup_timeout_seconds = NODE_STARTUP_TIMEOUT_SECONDS
     return checks

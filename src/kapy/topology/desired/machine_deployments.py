@@ -29,7 +29,7 @@ from kapy.topology.desired.machines import (
 )
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
-from kapy.topology.errors import computing
+from kapy.topology.errors import name_failed_step
 from kapy.topology.state import MachineDeploymentState
 
 _KIND = MachineDeployment.RESOURCE.kind
@@ -45,7 +45,7 @@ def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
     made = {}
     for topology in inputs.blueprint.topology.workers.machine_deployments:
         # upstream's sentence, with its slip
-        with computing(f'compute MachineDepoyment for topology "{topology.name}"'):
+        with name_failed_step(f'compute MachineDepoyment for topology "{topology.name}"'):
             made[topology.name] = _state(inputs, topology)
     return made
 
@@ -92,8 +92,8 @@ def _templates(
     blueprint = inputs.blueprint.machine_deployments[topology.class_]
     group = current.object if current else None
 
-    def made(template: Document, there: Document | None) -> Document:
-        name = part_name(inputs, topology.name, template, there, group)
+    def made(template: Document, current: Document | None) -> Document:
+        name = part_name(inputs, topology.name, template, current, group)
         return template_of(template, inputs.cluster, name, {_NAME: topology.name})
 
     bootstrap = current.bootstrap_template if current else None
@@ -127,9 +127,9 @@ def _object(
     """The desired MachineDeployment. If the topology sets no replicas, the field is left to an
     autoscaler."""
     cluster = inputs.cluster.metadata
-    most = topology.health_check.remediation.max_in_flight
-    if most is None:
-        most = of_class.health_check.remediation.max_in_flight
+    max_bytes = topology.health_check.remediation.max_in_flight
+    if max_bytes is None:
+        max_bytes = of_class.health_check.remediation.max_in_flight
     return MachineDeployment(
         metadata=ObjectMeta(
             name=name,
@@ -146,7 +146,7 @@ def _object(
             deletion=MachineSetDeletionSpec(
                 order=topology.deletion.order or of_class.deletion.order
             ),
-            remediation=MachineDeploymentRemediationSpec(max_in_flight=most),
+            remediation=MachineDeploymentRemediationSpec(max_in_flight=max_bytes),
         ),
     )
 

@@ -19,7 +19,7 @@ from kapy.topology.desired.machines import (
 )
 from kapy.topology.desired.metadata import workers_metadata
 from kapy.topology.desired.workers_version import workers_version
-from kapy.topology.errors import computing
+from kapy.topology.errors import name_failed_step
 from kapy.topology.state import MachinePoolState
 
 _KIND = MachinePool.RESOURCE.kind
@@ -30,7 +30,7 @@ def machine_pools(inputs: Inputs) -> dict[str, MachinePoolState]:
     """The desired MachinePools by topology name, in the topology's order. Raises CannotCompute."""
     made = {}
     for topology in inputs.blueprint.topology.workers.machine_pools:
-        with computing(f'compute MachinePool for topology "{topology.name}"'):
+        with name_failed_step(f'compute MachinePool for topology "{topology.name}"'):
             made[topology.name] = _state(inputs, topology)
     return made
 
@@ -55,15 +55,15 @@ def _parts(
     blueprint = inputs.blueprint.machine_pools[topology.class_]
     group = current.object if current else None
 
-    def made(template: Document, there: Document | None) -> Document:
-        name = part_name(inputs, topology.name, template, there, group)
+    def made(template: Document, current: Document | None) -> Document:
+        name = part_name(inputs, topology.name, template, current, group)
         labels, owner = {_NAME: topology.name}, owner_reference(inputs.cluster)
         return object_of(template, inputs.cluster, name, labels=labels, owner=owner)
 
-    with computing(f'compute bootstrap object for topology "{topology.name}"'):
+    with name_failed_step(f'compute bootstrap object for topology "{topology.name}"'):
         there = current.bootstrap_object if current else None
         bootstrap = made(blueprint.bootstrap_template, there)
-    with computing(f'compute infrastructure object for topology "{topology.name}"'):
+    with name_failed_step(f'compute infrastructure object for topology "{topology.name}"'):
         there = current.infrastructure_machine_pool_object if current else None
         infrastructure = made(blueprint.infrastructure_template, there)
     return bootstrap, infrastructure

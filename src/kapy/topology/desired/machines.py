@@ -16,7 +16,7 @@ from kapy.kube import Document
 from kapy.kube.meta import Object
 from kapy.topology.desired.cloning import reference_to
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.errors import CannotCompute, computing
+from kapy.topology.errors import CannotCompute, name_failed_step
 from kapy.topology.names import class_name, prefixed_name, worker_names, worker_prefix
 
 Topology = MachineDeploymentTopology | MachinePoolTopology
@@ -35,27 +35,31 @@ def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
 
 
 def group_name(
-    inputs: Inputs, kind: str, naming: ClassNaming, topology: str, there: Object | None
+    inputs: Inputs, kind: str, naming: ClassNaming, topology: str, current: Object | None
 ) -> str:
     """The name of a group: its current name, or a new one from the class's naming strategy."""
-    if there is not None:
-        return there.metadata.name
+    if current is not None:
+        return current.metadata.name
     key = f"{kind[0].lower()}{kind[1:]}"
     data = {key: {"topologyName": topology}}
     template = naming.template or worker_names(key)
-    with computing(f"generate name for {kind}"):
-        return class_name(template, inputs.cluster, kind, topology, more=data)
+    with name_failed_step(f"generate name for {kind}"):
+        return class_name(template, inputs.cluster, kind, topology, variables=data)
 
 
 def part_name(
-    inputs: Inputs, topology: str, template: Document, there: Document | None, group: Object | None
+    inputs: Inputs,
+    topology: str,
+    template: Document,
+    current: Document | None,
+    group: Object | None,
 ) -> str:
     """The name of an object that belongs to a worker group: its current name, or a new one.
 
     there: the group's current object; a group that is being deleted keeps no name.
     """
-    if there is not None:
-        name: str = there["metadata"]["name"]
+    if current is not None:
+        name: str = current["metadata"]["name"]
         return name
     prefix = worker_prefix(inputs.cluster.metadata.name, topology)
     going = [group.metadata.uid] if group else []
@@ -89,25 +93,25 @@ def machine_template(
             infrastructure_ref=reference_to(infrastructure),
             deletion=_deletion(topology.deletion, of_class.deletion),
             taints=topology.taints or of_class.taints,
-            min_ready_seconds=_override(topology.min_ready_seconds, of_class.min_ready_seconds),
+            min_ready_seconds=_first_set(topology.min_ready_seconds, of_class.min_ready_seconds),
         ),
     )
 
 
-def _override(topology: int | None, of_class: int | None) -> int | None:
+def _first_set(topology: int | None, of_class: int | None) -> int | None:
     """The value of the topology, else of its class."""
     return of_class if topology is None else topology
 
 
 def _deletion(topology: Deletion, of_class: Deletion) -> MachineDeletionSpec:
     return MachineDeletionSpec(
-        node_drain_timeout_seconds=_override(
+        node_drain_timeout_seconds=_first_set(
             topology.node_drain_timeout_seconds, of_class.node_drain_timeout_seconds
         ),
-        node_volume_detach_timeout_seconds=_override(
+        node_volume_detach_timeout_seconds=_first_set(
             topology.node_volume_detach_timeout_seconds, of_class.node_volume_detach_timeout_seconds
         ),
-        node_deletion_timeout_seconds=_override(
+        node_deletion_timeout_seconds=_first_set(
             topology.node_deletion_timeout_seconds, of_class.node_deletion_timeout_seconds
         ),
     )

@@ -7,13 +7,13 @@ from typing import Final
 from kapy.api.embedded import TemplateMeta
 from kapy.api.names import Annotation
 
-_OF_THE_SEQUENCE: Final = (
+_UPGRADE_ORDER_ANNOTATIONS: Final = (
     Annotation.TOPOLOGY_DEFER_UPGRADE,
     Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
 )
 
 
-def merged(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
+def merge_metadata(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
     """The metadata of class and topology merged; the topology wins."""
     return TemplateMeta(
         labels={**of_class.labels, **topology.labels},
@@ -28,10 +28,12 @@ def workers_metadata(
 
     Annotations that defer or hold the group's upgrade are not copied to its machines.
     """
-    meta = merged(topology, of_class)
+    meta = merge_metadata(topology, of_class)
     return TemplateMeta(
         labels={**meta.labels, **identity},
         annotations={
-            key: value for key, value in meta.annotations.items() if key not in _OF_THE_SEQUENCE
+            key: value
+            for key, value in meta.annotations.items()
+            if key not in _UPGRADE_ORDER_ANNOTATIONS
         },
     )

@@ -12,9 +12,9 @@ from kapy.topology.desired.infrastructure import infrastructure_cluster
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.machine_deployments import machine_deployments
 from kapy.topology.desired.machine_pools import machine_pools
-from kapy.topology.errors import computing
+from kapy.topology.errors import name_failed_step
 from kapy.topology.hook_calls import HookCalls
-from kapy.topology.patches import Cause, ExternalPatches, patched
+from kapy.topology.patches import Cause, ExternalPatches, apply_patches
 from kapy.topology.state import ClusterState, ControlPlaneState
 from kapy.topology.upgrade_sequence import plan_upgrade
 from kapy.topology.upgrade_tracker import UpgradeTracker
@@ -39,27 +39,27 @@ async def desired_state(
     Raises CannotCompute, BadUpgradePlan, HookError, and errors of the server that `calls` met.
     """
     inputs = Inputs(blueprint, current, upgrades, calls)
-    with computing("compute InfrastructureCluster"):
+    with name_failed_step("compute InfrastructureCluster"):
         infrastructure = infrastructure_cluster(inputs)
-    with computing("compute ControlPlane InfrastructureMachineTemplate"):
+    with name_failed_step("compute ControlPlane InfrastructureMachineTemplate"):
         template = control_plane_machine_template(inputs)
     await plan_upgrade(blueprint, current, upgrades, calls)
     _mark_upgrading(current, upgrades)
-    with computing("compute ControlPlane"):
-        plane = await control_plane(inputs, template)
-    with computing("compute Cluster"):
-        wanted = cluster(inputs, infrastructure, plane)
+    with name_failed_step("compute ControlPlane"):
+        control_plane_object = await control_plane(inputs, template)
+    with name_failed_step("compute Cluster"):
+        wanted = cluster(inputs, infrastructure, control_plane_object)
     desired = ClusterState(
         cluster=wanted,
         infrastructure_cluster=infrastructure,
-        control_plane=_control_plane_state(inputs, plane, template),
+        control_plane=_control_plane_state(inputs, control_plane_object, template),
     )
-    with computing("compute MachineDeployments"):
+    with name_failed_step("compute MachineDeployments"):
         desired.machine_deployments = machine_deployments(inputs)
-    with computing("compute MachinePools"):
+    with name_failed_step("compute MachinePools"):
         desired.machine_pools = machine_pools(inputs)
-    with computing("apply patches"):
-        await patched(blueprint, desired, external=external, causes=causes)
+    with name_failed_step("apply patches"):
+        await apply_patches(blueprint, desired, external=external, causes=causes)
     return desired
 
 
@@ -74,16 +74,18 @@ def _mark_upgrading(current: ClusterState, upgrades: UpgradeTracker) -> None:
 
 
 def _control_plane_state(
-    inputs: Inputs, plane: Document, template: Document | None
+    inputs: Inputs, control_plane_object: Document, template: Document | None
 ) -> ControlPlaneState:
     """The control plane state; only a control plane with machines gets a health check."""
     check = template and machine_health_check(
-        plane["metadata"]["name"],
+        control_plane_object["metadata"]["name"],
         inputs.cluster,
         {Label.CONTROL_PLANE: ""},
         inputs.blueprint.topology.control_plane.health_check,
         inputs.blueprint.cluster_class.spec.control_plane.health_check,
     )
     return ControlPlaneState(
-        object=plane, infrastructure_machine_template=template, machine_health_check=check or None
+        object=control_plane_object,
+        infrastructure_machine_template=template,
+        machine_health_check=check or None,
     )

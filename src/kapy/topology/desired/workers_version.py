@@ -17,8 +17,11 @@ from kapy.topology.upgrade_tracker import WorkersUpgrade
 
 Topology = MachineDeploymentTopology | MachinePoolTopology
 
-_HOLDING: Final = (Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.BEFORE_WORKERS_UPGRADE)
-_HELD_BACK: Final = (Annotation.TOPOLOGY_DEFER_UPGRADE, Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE)
+_WORKER_HOLD_HOOKS: Final = (Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.BEFORE_WORKERS_UPGRADE)
+_HOLD_ANNOTATIONS: Final = (
+    Annotation.TOPOLOGY_DEFER_UPGRADE,
+    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
+)
 
 
 def workers_version(
@@ -34,7 +37,7 @@ def workers_version(
     siblings: all groups of the kind, in the topology's order. upgrade: receives the decision.
     """
     target = inputs.blueprint.topology.version
-    is_held = inputs.calls.is_blocked_by(*_HOLDING)
+    is_held = inputs.calls.is_blocked_by(*_WORKER_HOLD_HOOKS)
     control_plane = inputs.upgrades.control_plane
     if current is None:
         if is_held or not control_plane.is_stable:
@@ -52,15 +55,15 @@ def workers_version(
         or is_held
         or upgrade.is_concurrency_reached
         or not control_plane.lets_workers_upgrade
-        or _next(upgrade, current) == has
+        or _next_version(upgrade, current) == has
     ):
         upgrade.pending.add(name)
         return has
     upgrade.upgrading.add(name)
-    return _next(upgrade, current)
+    return _next_version(upgrade, current)
 
 
-def _next(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> str:
+def _next_version(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> str:
     """The next version of the workers' plan.
 
     The plan starts with the version of the slowest workers until all have it. Groups that have it
@@ -78,7 +81,7 @@ def _next(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> 
 
 def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
     """Whether the user holds this group back, or holds the sequence at a group before it."""
-    if any(one in topology.metadata.annotations for one in _HELD_BACK):
+    if any(one in topology.metadata.annotations for one in _HOLD_ANNOTATIONS):
         return True
     for one in siblings:
         if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in one.metadata.annotations:

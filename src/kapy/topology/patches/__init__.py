@@ -7,8 +7,8 @@ Inline patches are compiled once for all clusters of a class; extensions are cal
 """
 
 from kapy.topology.patches.causes import Cause
-from kapy.topology.patches.engine import patched
+from kapy.topology.patches.engine import apply_patches
 from kapy.topology.patches.errors import CannotPatch
 from kapy.topology.patches.external import ExternalPatches
 
-__all__ = ["CannotPatch", "Cause", "ExternalPatches", "patched"]
+__all__ = ["CannotPatch", "Cause", "ExternalPatches", "apply_patches"]

@@ -25,8 +25,8 @@ from kapy.topology.patches.external import (
     patches_in,
     validate_request,
 )
-from kapy.topology.patches.fields import PATCHED, NoPlace, taken_over
-from kapy.topology.patches.inline import Generated, InlinePatch, inline_patches
+from kapy.topology.patches.fields import PATCHED, CannotSetField, copy_fields
+from kapy.topology.patches.inline import GeneratedPatch, InlinePatch, inline_patches
 from kapy.topology.patches.item import Item
 from kapy.topology.patches.rendering import LongTemplate, Rendering
 from kapy.topology.patches.uses import Use, uses_of
@@ -34,7 +34,7 @@ from kapy.topology.patches.values import SourceValues, defined_by
 from kapy.topology.state import ClusterState
 
 
-async def patched(
+async def apply_patches(
     blueprint: Blueprint,
     desired: ClusterState,
     *,
@@ -51,12 +51,12 @@ async def patched(
     if not cluster_class.spec.patches:
         return
     try:
-        walk = _Walk(blueprint, desired, external, tell=causes is not None)
+        walk = _PatchRun(blueprint, desired, external, record_causes=causes is not None)
         for patch in cluster_class.spec.patches:
             await walk.step(patch)
         for patch in cluster_class.spec.patches:
             await walk.check(patch)
-        results = [(one.place, one.place.updated(one.item.document)) for one in walk.uses]
+        results = [(one.place, one.place.update(one.item.document)) for one in walk.uses]
     except KapyError as error:
         name = f"{cluster_class.metadata.namespace}/{cluster_class.metadata.name}"
         raise CannotPatch(f"ClusterClass {name}: {error}") from error
@@ -66,14 +66,14 @@ async def patched(
         causes += walk.causes
 
 
-class _Walk:
+class _PatchRun:
     def __init__(
         self,
         blueprint: Blueprint,
         desired: ClusterState,
         external: ExternalPatches | None,
         *,
-        tell: bool,
+        record_causes: bool,
     ) -> None:
         """tell: whether to record the causes of changes."""
         self.uses = uses_of(blueprint, desired)
@@ -85,7 +85,7 @@ class _Walk:
         self._inline = inline_patches(blueprint.cluster_class.spec.patches)
         self._external = external
         self.causes: list[Cause] = []
-        self._tell = tell
+        self._tell = record_causes
         self._seen: dict[str, SourceValues] = {}
         self._rendering = Rendering()
 
@@ -101,25 +101,25 @@ class _Walk:
 
     async def _apply_inline(self, patch: InlinePatch) -> None:
         seen = self._variables(INLINE)
-        generated = await self._all_generated(patch, seen)
+        generated = await self._generate_all(patch, seen)
         for use, one in generated:
             try:
-                use.item.document = applied(use.item.document, one.operations)
-            except (BadPatch, NoPlace) as error:
+                use.item.document = apply_patch(use.item.document, one.operations)
+            except (BadPatch, CannotSetField) as error:
                 raise BadPatch(f"{use.item}: definitions[{one.definition}], {error}") from None
             if self._tell:
                 change = one.operations
                 self.causes += causes_of(use, patch.name, change, one.definition, one.sources)
 
-    async def _all_generated(
-        self, patch: InlinePatch, seen: SourceValues
-    ) -> list[tuple[Use, Generated]]:
+    async def _generate_all(
+        self, patch: InlinePatch, variables: SourceValues
+    ) -> list[tuple[Use, GeneratedPatch]]:
         """The JSON patches of one patch for all templates. Raises NoValue with all errors."""
-        found: list[tuple[Use, Generated]] = []
+        found: list[tuple[Use, GeneratedPatch]] = []
         problems: dict[str, None] = {}
         for use in self.uses:
             try:
-                found += [(use, one) for one in await _generated(patch, use, seen)]
+                found += [(use, one) for one in await _generate(patch, use, variables)]
             except (NoValue, BadPatch) as error:
                 problems[f"{use.item}: {error}"] = None
             await self._rendering.pause()
@@ -135,8 +135,8 @@ class _Walk:
         response = await hooks.generate(extension, self._cluster, request)
         for item, change in patches_in(response, [one.item for one in self.uses]):
             try:
-                item.document = applied(item.document, change)
-            except (BadPatch, NoPlace) as error:
+                item.document = apply_patch(item.document, change)
+            except (BadPatch, CannotSetField) as error:
                 raise BadPatch(f"{item}: extension {extension}, {error}") from None
             if self._tell:
                 self.causes += causes_of(self._by_item[id(item)], name, change)
@@ -163,8 +163,8 @@ class _Walk:
             )
         return self._external
 
-    def _items(self, seen: SourceValues) -> Iterator[tuple[Item, Document]]:
-        return ((one.item, seen.of(one.part).own) for one in self.uses)
+    def _items(self, variables: SourceValues) -> Iterator[tuple[Item, Document]]:
+        return ((one.item, variables.of(one.part).own) for one in self.uses)
 
     def _variables(self, source: str) -> SourceValues:
         """The variables that patches of one source see; they are the same for all templates."""
@@ -182,18 +182,18 @@ def _source(patch: ClusterClassPatch) -> str:
     return INLINE if patch.external is None else patch.name
 
 
-async def _generated(patch: InlinePatch, use: Use, seen: SourceValues) -> list[Generated]:
+async def _generate(patch: InlinePatch, use: Use, variables: SourceValues) -> list[GeneratedPatch]:
     """The JSON patches of one patch for one template; slow templates are rendered outside the event
     loop."""
-    values = seen.of(use.part)
+    values = variables.of(use.part)
     while True:
         try:
-            return list(patch.generated(use.item, values))
+            return list(patch.generate(use.item, values))
         except LongTemplate as long:
-            await long.rendered()
+            await long.render()
 
 
-def applied(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
+def apply_patch(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
     """A template after a patch: only its spec, labels and annotations may change.
 
     Raises BadPatch if the patch does not apply, NoPlace if its result cannot be taken over.
@@ -206,7 +206,7 @@ def applied(template: Document, change: Sequence[Operation] | MergePatch) -> Doc
         return template
     if not isinstance(after, dict) or not _is_typed(after):
         raise BadPatch("the result is no object with a kind and an apiVersion")
-    return taken_over(template, after, PATCHED)
+    return copy_fields(template, after, PATCHED)
 
 
 def _is_typed(document: Document) -> bool:

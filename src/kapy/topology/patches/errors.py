@@ -20,5 +20,5 @@ class NoValue(KapyError):
     """The value of a patch cannot be computed."""
 
 
-class NotThere(NoValue):
+class MissingValue(NoValue):
     """The variable, or the requested part of it, does not exist."""

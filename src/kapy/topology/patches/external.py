@@ -96,15 +96,15 @@ def patches_in(
         yield item, _read(one.get("patch") or "", one.get("patchType"), where)
 
 
-def _read(encoded: str, kind: Any, where: str) -> list[Operation] | MergePatch:
+def _read(encoded: str, kind: Any, location: str) -> list[Operation] | MergePatch:
     if kind not in ("JSONPatch", "JSONMergePatch"):
-        raise BadPatch(f'{where} is neither a JSONPatch nor a JSONMergePatch, but "{kind}"')
+        raise BadPatch(f'{location} is neither a JSONPatch nor a JSONMergePatch, but "{kind}"')
     if not encoded and kind == "JSONMergePatch":
         return MergePatch({})
     try:
         patch = decoded(binascii.a2b_base64(encoded))
         return MergePatch(fitting(patch)) if kind == "JSONMergePatch" else compiled(patch)
     except BadPatch as error:
-        raise BadPatch(f"{where}: {error}") from None
+        raise BadPatch(f"{location}: {error}") from None
     except ValueError as error:
-        raise BadPatch(f"{where} is no JSON: {error}") from None
+        raise BadPatch(f"{location} is no JSON: {error}") from None

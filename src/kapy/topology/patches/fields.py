@@ -50,33 +50,37 @@ PATCHED: Final[Fields] = ((("spec",), ("spec",)), *OWN_METADATA)
 """The fields of a template that patches may change."""
 
 
-class NoPlace(KapyError):
+class CannotSetField(KapyError):
     """A field cannot be set because a value on its path is not an object."""
 
 
-def taken_over(
+def copy_fields(
     destination: Document, source: Document, fields: Fields, preserved: Iterable[Path] = ()
 ) -> Document:
     """`destination` with the given fields of `source`, except for the preserved paths.
 
     Raises NoPlace.
     """
-    kept = [(path, value) for path in preserved if (value := _at(destination, path)) is not _ABSENT]
+    kept = [
+        (path, value)
+        for path in preserved
+        if (value := _value_at(destination, path)) is not _ABSENT
+    ]
     result = destination
     for here, there in fields:
-        value = _at(source, here)
-        if value is not _ABSENT and value is not _at(result, there):
-            result = _put(result, there, value)
+        value = _value_at(source, here)
+        if value is not _ABSENT and value is not _value_at(result, there):
+            result = _with_value(result, there, value)
     for path, value in kept:
-        if _at(result, path) is not value:
-            result = _put(result, path, value)
+        if _value_at(result, path) is not value:
+            result = _with_value(result, path, value)
     return result
 
 
 _ABSENT: Final[Any] = object()
 
 
-def _at(document: Any, path: Path) -> Any:
+def _value_at(document: Any, path: Path) -> Any:
     for part in path:
         if not isinstance(document, dict) or part not in document:
             return _ABSENT
@@ -84,13 +88,13 @@ def _at(document: Any, path: Path) -> Any:
     return document
 
 
-def _put(document: Document, path: Path, value: Any) -> Document:
+def _with_value(document: Document, path: Path, value: Any) -> Document:
     result = node = dict(document)
     for depth, part in enumerate(path[:-1], 1):
         below = node.get(part, {})
         if not isinstance(below, dict):
             where = ".".join(path[:depth])
-            raise NoPlace(f".{'.'.join(path)} cannot be set, because .{where} is no object")
+            raise CannotSetField(f".{'.'.join(path)} cannot be set, because .{where} is no object")
         node[part] = node = dict(below)
     node[path[-1]] = value
     return result

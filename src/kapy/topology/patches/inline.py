@@ -18,7 +18,7 @@ from kapy.topology.patches.values import Values
 from kapy.topology.patches.variable_path import value_of
 
 
-class Generated(NamedTuple):
+class GeneratedPatch(NamedTuple):
     """The result of one patch definition for one template.
 
     definition: its index. sources: by operation, the origin of its value, as text for users.
@@ -48,7 +48,7 @@ class InlinePatch:
         self._definitions = patch.definitions
         self._changes: dict[int, list[_Change]] = {}
 
-    def generated(self, item: Item, values: Values) -> Iterator[Generated]:
+    def generate(self, item: Item, values: Values) -> Iterator[GeneratedPatch]:
         """The JSON patches for a template. Raises NoValue or BadPatch."""
         matching = [
             (number, one)
@@ -57,8 +57,8 @@ class InlinePatch:
         ]
         if matching and self._is_enabled(values):
             for number, definition in matching:
-                changes = self._compiled(number, definition)
-                yield Generated(
+                changes = self._compile(number, definition)
+                yield GeneratedPatch(
                     number,
                     [_with_value(one, number, values) for one in changes],
                     [one.source for one in changes],
@@ -68,11 +68,11 @@ class InlinePatch:
         if not self._enabled_if:
             return True
         try:
-            return values.rendered(self._enabled_if) is True
+            return values.render(self._enabled_if) is True
         except NoValue as error:
             raise NoValue(f"enabledIf: {error}") from None
 
-    def _compiled(self, number: int, definition: PatchDefinition) -> list[_Change]:
+    def _compile(self, number: int, definition: PatchDefinition) -> list[_Change]:
         found = self._changes.get(number)
         if found is None:
             found = [
@@ -87,7 +87,7 @@ class InlinePatch:
         return found
 
 
-_VALUED: Final = ("add", "replace")
+_OPERATIONS_WITH_VALUE: Final = ("add", "replace")
 
 
 def calculated_value(change: JSONPatch, values: Values) -> Any:
@@ -104,12 +104,14 @@ def calculated_value(change: JSONPatch, values: Values) -> Any:
         raise NoValue(f"valueFrom is set, and {which} of its variable and template")
     if source.variable:
         return value_of(values.all, source.variable)
-    return values.rendered(source.template)
+    return values.render(source.template)
 
 
 def _with_value(change: _Change, number: int, values: Values) -> Operation:
     given = change.given
-    if given.op not in _VALUED or (given.value_from is None and given.value is not UNSET):
+    if given.op not in _OPERATIONS_WITH_VALUE or (
+        given.value_from is None and given.value is not UNSET
+    ):
         return change.operation
     try:
         return replace(change.operation, value=calculated_value(given, values))
@@ -125,7 +127,7 @@ def _source(change: JSONPatch) -> str:
 
 
 _COMPILED: Final[dict[bytes, Mapping[str, InlinePatch]]] = {}
-_MOST: Final = 64
+_MAX_COMPILED: Final = 64
 
 
 def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlinePatch]:
@@ -134,7 +136,7 @@ def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlineP
     key = msgspec.json.encode(patches)
     found = _COMPILED.get(key)
     if found is None:
-        if len(_COMPILED) >= _MOST:
+        if len(_COMPILED) >= _MAX_COMPILED:
             _COMPILED.clear()
         own = msgspec.json.decode(key, type=list[ClusterClassPatch])
         found = {one.name: InlinePatch(one) for one in own if one.definitions}

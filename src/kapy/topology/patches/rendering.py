@@ -18,27 +18,27 @@ from kapy.kube.gotemplate import Overrun
 from kapy.kube.json_numbers import fitting
 from kapy.kube.template_work import FULL, QUICK, Work
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.templates import rendered_value
+from kapy.topology.patches.templates import render_value
 
 ALL: Final = 10 * FULL
 """The maximum number of steps for all templates of one cluster in one reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RenderedValue:
     """The value of a rendered template."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Unable:
+class RenderFailure:
     """The reason for which a template has no value."""
 
-    why: str
+    reason: str
 
 
-Outcome: TypeAlias = Made | Unable
+Outcome: TypeAlias = RenderedValue | RenderFailure
 
 
 class _Variables(Protocol):
@@ -49,7 +49,7 @@ class _Variables(Protocol):
 
 
 class LongTemplate(Exception):
-    """A template must be rendered outside the event loop: await `rendered`, then ask again."""
+    """A template must be rendered outside the event loop: await `render`, then ask again."""
 
     def __init__(self, rendering: Rendering, template: str, variables: _Variables) -> None:
         super().__init__(template)
@@ -57,7 +57,7 @@ class LongTemplate(Exception):
         self._template = template
         self._variables = variables
 
-    async def rendered(self) -> None:
+    async def render(self) -> None:
         """Render the template, and store the outcome with the variables."""
         loop = asyncio.get_running_loop()
         outcome = await loop.run_in_executor(
@@ -93,9 +93,9 @@ class Rendering:
             return _outcome(template, variables.data, work)
         except Overrun as error:
             if work.most < FULL:
-                why = "the templates of this cluster take too long together"
-                return Unable(f'template "{template}" cannot be rendered: {why}')
-            return Unable(f'template "{template}" cannot be rendered: {error}')
+                reason = "the templates of this cluster take too long together"
+                return RenderFailure(f'template "{template}" cannot be rendered: {reason}')
+            return RenderFailure(f'template "{template}" cannot be rendered: {error}')
         finally:
             self._left = max(0, self._left - work.spent)
 
@@ -109,9 +109,9 @@ class Rendering:
 def _outcome(template: str, data: Document, work: Work) -> Outcome:
     """Render a template. Raises Overrun."""
     try:
-        return Made(fitting(rendered_value(template, data, work=work)))
+        return RenderedValue(fitting(render_value(template, data, work=work)))
     except NoValue as error:
-        return Unable(str(error))
+        return RenderFailure(str(error))
 
 
 @cache

@@ -20,7 +20,7 @@ _SMALLEST: Final = -(1 << 63)
 _TOO_LARGE: Final = 1 << 64
 
 
-def rendered_value(template: str, data: Document, *, work: Work | None = None) -> Any:
+def render_value(template: str, data: Document, *, work: Work | None = None) -> Any:
     """The value of a template. data: from `template_data`.
 
     work: the limit of work; by default the event loop's limit. Reading the YAML counts. Raises

@@ -19,7 +19,7 @@ from kapy.topology.builtins import (
     control_plane_builtins,
     machine_deployment_builtins,
     machine_pool_builtins,
-    without_notes,
+    visible_annotations,
 )
 from kapy.topology.patches.errors import CannotPatch
 from kapy.topology.patches.fields import (
@@ -28,7 +28,7 @@ from kapy.topology.patches.fields import (
     TEMPLATE_INTO_OBJECT,
     TEMPLATE_INTO_TEMPLATE,
     Fields,
-    taken_over,
+    copy_fields,
 )
 from kapy.topology.patches.item import (
     BOOTSTRAP_REF,
@@ -62,9 +62,9 @@ class Place:
         found: Document = getattr(self.owner, self.attribute)
         return found
 
-    def updated(self, template: Document) -> Document:
+    def update(self, template: Document) -> Document:
         """The object after the template was patched. Raises NoPlace."""
-        return taken_over(self.document, template, self.fields, self.preserved)
+        return copy_fields(self.document, template, self.fields, self.preserved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +175,17 @@ def _use(template: Document, holder: Holder, part: Part | None, place: Place) ->
     """The template with the labels and annotations of its object, so that patches see and can
     change them."""
     inward = OWN_METADATA if place.fields is TEMPLATE_INTO_TEMPLATE else METADATA_INTO_TEMPLATE
-    document = taken_over(template, place.document, inward)
-    return Use(Item(holder, _tidied(document)), part, place)
+    document = copy_fields(template, place.document, inward)
+    return Use(Item(holder, _without_large_annotations(document)), part, place)
 
 
-def _tidied(template: Document) -> Document:
+def _without_large_annotations(template: Document) -> Document:
     """A template without annotations that only make requests large."""
     metadata = template.get("metadata", {})
     annotations = metadata.get("annotations")
     left = {key: value for key, value in metadata.items() if key != "managedFields"}
     if annotations is not None:
-        left["annotations"] = without_notes(annotations)
+        left["annotations"] = visible_annotations(annotations)
         if not left["annotations"]:
             del left["annotations"]
     return {**template, "metadata": left}

@@ -14,9 +14,9 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
-from kapy.topology.builtins import merged
+from kapy.topology.builtins import merge
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.rendering import Outcome, Rendering, Unable
+from kapy.topology.patches.rendering import Outcome, RenderFailure, Rendering
 from kapy.topology.patches.templates import template_data
 
 
@@ -56,7 +56,7 @@ class Values:
         are merged."""
         found = {**self.cluster, **self.own}
         if BUILTIN in self.cluster and BUILTIN in self.own:
-            found[BUILTIN] = merged(self.cluster[BUILTIN], self.own[BUILTIN])
+            found[BUILTIN] = merge(self.cluster[BUILTIN], self.own[BUILTIN])
         return found
 
     @cached_property
@@ -64,17 +64,17 @@ class Values:
         """All variables in the form that templates see."""
         return template_data(self.all)
 
-    def rendered(self, template: str) -> Any:
+    def render(self, template: str) -> Any:
         """The value of a template with these variables. Raises NoValue, and LongTemplate if it must
         be rendered outside the event loop.
 
         The result is cached, since each reconcile renders with the same variables.
         """
-        known = self._long.get(template) or _MADE.get((self._digest, template))
+        known = self._long.get(template) or _OUTCOMES.get((self._digest, template))
         if known is None:
             known = self._rendering.outcome(template, self)
-        if isinstance(known, Unable):
-            raise NoValue(known.why)
+        if isinstance(known, RenderFailure):
+            raise NoValue(known.reason)
         return known.value
 
     @cached_property
@@ -87,9 +87,9 @@ class Values:
         if long:
             self._long[template] = outcome
             return
-        if len(_MADE) >= _MOST_MADE:
-            del _MADE[next(iter(_MADE))]
-        _MADE[self._digest, template] = outcome
+        if len(_OUTCOMES) >= _MAX_OUTCOMES:
+            del _OUTCOMES[next(iter(_OUTCOMES))]
+        _OUTCOMES[self._digest, template] = outcome
 
     @property
     def machine_deployment_class(self) -> str | None:
@@ -106,10 +106,10 @@ class Values:
         return found if isinstance(found, str) else None
 
 
-_MADE: Final[dict[tuple[bytes, str], Outcome]] = {}
+_OUTCOMES: Final[dict[tuple[bytes, str], Outcome]] = {}
 """Cached outcomes of templates, keyed by the digest of the variables and the template."""
 
-_MOST_MADE: Final = 16_384
+_MAX_OUTCOMES: Final = 16_384
 
 
 class SourceValues:
@@ -124,7 +124,7 @@ class SourceValues:
         rendering: Rendering | None = None,
     ) -> None:
         """A user's variable with the name `builtin` is ignored."""
-        self.cluster = {**_defined(values, defined - {BUILTIN}), BUILTIN: builtins}
+        self.cluster = {**_select_defined(values, defined - {BUILTIN}), BUILTIN: builtins}
         self._defined = defined
         self._parts: dict[str | None, Values] = {}
         self._rendering = rendering or Rendering()
@@ -136,12 +136,12 @@ class SourceValues:
         if found is None:
             own = {}
             if part is not None:
-                own = {**_defined(part.overrides, self._defined), BUILTIN: part.builtins}
+                own = {**_select_defined(part.overrides, self._defined), BUILTIN: part.builtins}
             found = self._parts[key] = Values(self.cluster, own, self._rendering)
         return found
 
 
-def _defined(values: Sequence[ClusterVariable], defined: frozenset[str]) -> Document:
+def _select_defined(values: Sequence[ClusterVariable], defined: frozenset[str]) -> Document:
     return {one.name: one.value for one in values if one.name in defined}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.kube.digits import whole
 from kapy.kube.remembering import remembered
-from kapy.topology.patches.errors import NotThere, NoValue
+from kapy.topology.patches.errors import MissingValue, NoValue
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -24,29 +24,29 @@ def value_of(variables: Mapping[str, Any], path: str) -> Any:
     segments = _segments(path)
     first = segments[0]
     if first.name not in variables:
-        raise NotThere(f'variable "{first.name}" does not exist')
+        raise MissingValue(f'variable "{first.name}" does not exist')
     found = _item(variables[first.name], first, path)
     for segment in segments[1:]:
         found = _item(_part(found, segment.name, path), segment, path)
     return found
 
 
-def _part(found: Any, name: str, path: str) -> Any:
-    if isinstance(found, dict) and name in found:
-        return found[name]
-    if isinstance(found, list) and name.isascii() and name.isdigit() and int(name) < len(found):
-        return found[int(name)]
-    raise NotThere(f'variable "{path}" does not exist: failed to lookup segment "{name}"')
+def _part(value: Any, name: str, path: str) -> Any:
+    if isinstance(value, dict) and name in value:
+        return value[name]
+    if isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
+        return value[int(name)]
+    raise MissingValue(f'variable "{path}" does not exist: failed to lookup segment "{name}"')
 
 
-def _item(found: Any, segment: _Segment, path: str) -> Any:
+def _item(value: Any, segment: _Segment, path: str) -> Any:
     if segment.item is None:
-        return found
-    if not isinstance(found, list):
+        return value
+    if not isinstance(value, list):
         raise NoValue(f'variable "{path}" is invalid: "{segment.name}" is no array')
-    if segment.item >= len(found):
+    if segment.item >= len(value):
         raise NoValue(f'variable "{path}" is invalid: array does not have index {segment.item}')
-    return found[segment.item]
+    return value[segment.item]
 
 
 @remembered(1024)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from kapy._aio.clock import system_clock
-from kapy.client.https import Https
+from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig, parse
 from kapy.engine.options import ManagerOptions
 from kapy.kube import Document
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 async def run(access: Kubeconfig, options: ManagerOptions, die_after: float) -> None:
-    runtime = Runtime.on(Https(access), clock=system_clock, options=options)
+    runtime = Runtime.on(ApiTransport(access), clock=system_clock, options=options)
     for role in RESOURCES:
         OfFiles(runtime, role)
     async with asyncio.TaskGroup() as group:

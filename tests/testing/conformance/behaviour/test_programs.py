@@ -16,7 +16,7 @@ from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Serving, Settings
 from kapy.cli.conformance_run import TERMINATED
-from kapy.cli.main import INTERRUPTED
+from kapy.cli.main import INTERRUPTED_EXIT_CODE
 from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.command import Command
@@ -127,7 +127,7 @@ async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
+    ("number", "code"), [(signal.SIGINT, INTERRUPTED_EXIT_CODE), (signal.SIGTERM, TERMINATED)]
 )
 async def test_a_run_that_is_told_to_end_removes_what_was_made(
     tmp_path: Path, number: signal.Signals, code: int
@@ -162,6 +162,6 @@ async def test_a_run_that_is_told_to_end_removes_what_was_made(
 async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:
     provider = replace(program(tmp_path), launcher=AlreadyRunning())
     async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
-        assert plane.access is not None
+        assert plane.kubeconfig is not None
         with pytest.raises(ConformanceError, match="core runs in this management cluster"):
-            await run_checks_on_remote_cluster(provider, BEHAVIOUR, plane.access, HASTE)
+            await run_checks_on_remote_cluster(provider, BEHAVIOUR, plane.kubeconfig, HASTE)

@@ -1,0 +1,268 @@
+"""A certificate of a CA that replicas share in a Secret of the management cluster.
+
+A replica that finds no CA creates one (create if absent). All replicas watch the Secret, so no
+leader election is needed. A `tls.crt` and `tls.key` in the Secret, of cert-manager or a user, are
+used as they are. A deleted Secret is recreated with the same content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from random import Random
+
+from kapy._aio.clock import Clock
+from kapy.apiserver.serving.tls import show
+from kapy.apps.https.authorities import (
+    CA,
+    CLOCK_SECONDS,
+    DEFAULT_PERIODS,
+    Authorities,
+    ValidityPeriods,
+    authorities,
+    leaf,
+    leaf_renewal_time,
+    secret_value,
+)
+from kapy.apps.https.certificate import NoCertificate, rejection_reason, run_in_thread
+from kapy.apps.https.read_counter import ReadCounter
+from kapy.client.client import Client
+from kapy.client.stream import Event
+from kapy.engine.reflector import Backoff, Reflector
+from kapy.kube import Document, Key, pki
+from kapy.kube.errors import AlreadyExists, Conflict, Forbidden, KapyError, NotFound
+from kapy.kube.names import SECRETS
+
+_log = logging.getLogger(__name__)
+_LEAF, _KEY = "tls.crt", "tls.key"
+
+
+class SharedCertificate:
+    """A `kapy.apps.https.certificate.Certificate` of the CA in a Secret.
+
+    key: the Secret's. names: the server's DNS names and addresses. told: called when the Secret
+    changes.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        key: Key,
+        names: Iterable[str],
+        clock: Clock,
+        random: Random,
+        periods: ValidityPeriods = DEFAULT_PERIODS,
+        on_change: Callable[[], None] | None = None,
+    ) -> None:
+        self._client = client
+        self._tell = on_change
+        self._key = key
+        self._names = sorted(names)
+        self._clock = clock
+        self._random = random
+        self._lives = periods
+        self._secret: Document | None = None
+        self._understood: Document | None = None
+        self._authorities: Authorities | None = None
+        self._shown: pki.KeyPair | None = None
+        self._signer = b""
+        self._changed = asyncio.Event()
+        self._failure: KapyError | None = None
+        self.reads = ReadCounter()
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+
+    @property
+    def ca(self) -> bytes:
+        """The CA bundle for clients, PEM."""
+        return b"" if self._secret is None else secret_value(self._secret, CA)
+
+    @property
+    def missing(self) -> str:
+        """The reason for which there is no certificate that clients accept, "" if there is one."""
+        if self._shown is not None:
+            what = f"the certificate in the Secret {self._key}"
+            return rejection_reason(what, self._shown.certificate, self._clock())
+        reason = self._failure or "it is not made yet"
+        needs = ""
+        if isinstance(self._failure, Forbidden):
+            needs = (
+                ": this program's Role needs get, list, watch, create and update of secrets in "
+                f"the namespace {self._key.namespace}"
+            )
+        return f"no certificate in the Secret {self._key}: {reason}{needs}"
+
+    async def make_valid(self) -> None:
+        """Read or create the Secret and load a certificate. Raises NoCertificate, ApiError and
+        Unreachable."""
+        self._secret = await self._read()
+        while self._shown is None:
+            try:
+                await self._renew_if_due()
+            except pki.InvalidPem as error:
+                raise NoCertificate(
+                    f"the Secret {self._key} cannot be used ({error}): delete it, and a new "
+                    "authority is made; or write tls.crt, tls.key and ca.crt into it"
+                ) from None
+
+    async def keep(self) -> None:
+        """Watch the Secret and renew certificates in time, until cancelled.
+
+        If `make_valid` was not called, there may be no certificate for some time: `missing` gives
+        the reason.
+        """
+        fields = f"metadata.name={self._key.name}"
+        followed = Reflector(
+            self._client,
+            SECRETS,
+            self,
+            self._random,
+            namespace=self._key.namespace,
+            fields=fields,
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(followed.run())
+            group.create_task(self._settle_regularly())
+
+    async def _settle_regularly(self) -> None:
+        backoff = Backoff(self._random)
+        while True:
+            try:
+                await (self.make_valid() if self._shown is None else self._renew_if_due())
+                backoff.reset()
+                seconds, self._failure = self._seconds_left(), None
+            except KapyError as error:  # what is shown is good for long: time to try again
+                if str(error) != str(self._failure):
+                    _log.warning("the certificate of the Secret %s: %s", self._key, error)
+                seconds, self._failure = backoff.next(error), error
+            # A timer: nothing tells that a moment has come. What changes the Secret ends it.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
+            self._changed.clear()
+
+    async def _renew_if_due(self) -> None:
+        """One round: check the CA and the served certificate, and renew them if due."""
+        secret = self._secret
+        if secret is not None and secret_value(secret, _LEAF) and secret_value(secret, _KEY):
+            self._serve_pair(
+                pki.KeyPair(secret_value(secret, _LEAF), secret_value(secret, _KEY)), b""
+            )
+            return
+        if secret is not None and secret is not self._understood:
+            self._authorities, self._understood = Authorities.of(secret), secret
+        now = self._clock()
+        current = self._authorities
+        if secret is None or current is None or current.renewal_time(now, self._lives) <= now:
+            await self._write(secret, now)
+        else:
+            await self._sign(current, now)
+
+    async def _write(self, secret: Document | None, now: datetime) -> None:
+        """Create the Secret, or add a CA to it."""
+        current, periods = self._authorities, self._lives
+        if current is None:
+            current = await run_in_thread(partial(authorities, now, periods))
+        elif current.renewal_time(now, periods) <= now:
+            current = await run_in_thread(partial(current.rotate, now, periods))
+            _log.info("a new authority, which signs in %s", periods.overlap)
+        if secret is None:
+            await self._create_secret(current)
+        else:
+            await self._update_secret(secret, current)
+        self._changed.set()
+
+    async def _create_secret(self, current: Authorities) -> None:
+        try:
+            self._secret = await self._client.create(SECRETS, self._document(current))
+        except AlreadyExists:  # another replica was first
+            self._secret = await self._read()
+
+    async def _update_secret(self, secret: Document, current: Authorities) -> None:
+        data = {**(secret.get("data") or {}), **current.data}
+        try:
+            self._secret = await self._client.update(SECRETS, {**secret, "data": data})
+        except (Conflict, NotFound):  # another replica was first, or it is just deleted
+            self._secret = await self._read()
+
+    async def _sign(self, current: Authorities, now: datetime) -> None:
+        signer = current.signer(now, self._lives)
+        if (
+            signer.certificate == self._signer
+            and self._shown is not None
+            and self._renewal_time(now) > now
+        ):
+            return
+        make = partial(leaf, signer, self._names, now, self._lives)
+        self._serve_pair(await run_in_thread(make), signer.certificate)
+
+    def _serve_pair(self, pair: pki.KeyPair, signer: bytes) -> None:
+        """Serve a certificate. Raises InvalidPem."""
+        if pair == self._shown:
+            return
+        with self.reads.count():
+            _load(self.context, pair)
+        self._shown, self._signer = pair, signer
+
+    def _renewal_time(self, now: datetime) -> datetime:
+        """When the served certificate must be renewed, if this CA signed it."""
+        assert self._shown is not None
+        return leaf_renewal_time(self._shown.certificate, self._signer, now, self._lives)
+
+    def _seconds_left(self) -> float | None:
+        """Seconds until the next action; None if only a change of the Secret can cause one."""
+        if self._authorities is None or not self._signer:
+            return None
+        now, periods = self._clock(), self._lives
+        moments = [self._authorities.renewal_time(now, periods), self._renewal_time(now)]
+        if following := self._authorities.next_signer_time(now, periods):
+            moments.append(following)
+        return min(max((min(moments) - now).total_seconds(), 0.1), CLOCK_SECONDS)
+
+    async def _read(self) -> Document | None:
+        try:
+            return await self._client.get(SECRETS, self._key)
+        except NotFound:
+            return None
+
+    def _document(self, current: Authorities) -> Document:
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "Opaque",
+            "metadata": {"name": self._key.name, "namespace": self._key.namespace},
+            "data": current.data,
+        }
+
+    def replace(self, items: Sequence[Document], _version: str) -> bool:
+        """Implements `kapy.engine.reflector.Sink`."""
+        self._on_secret(items[0] if items else None)
+        return True
+
+    def rewind(self) -> None:
+        """Implements `Sink`: every list is accepted."""
+
+    def take(self, event: Event) -> None:
+        """Implements `kapy.engine.reflector.Sink`."""
+        if event.type != "BOOKMARK":
+            self._on_secret(None if event.type == "DELETED" else event.document)
+
+    def _on_secret(self, secret: Document | None) -> None:
+        self._secret = secret
+        self._changed.set()
+        if self._tell is not None:
+            self._tell()
+
+
+def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
+    if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
+        raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
+    try:
+        show(context, pair.certificate, pair.key)
+    except ssl.SSLError as error:
+        raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None

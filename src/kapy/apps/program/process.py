@@ -1,0 +1,176 @@
+"""One program, running: connection, leader election, controllers, webhooks, endpoints."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from kapy._aio.clock import Clock
+from kapy._aio.services import Service, run_services
+from kapy.apps.gc_tuning import collect_less_often
+from kapy.apps.https.certificate import certificate_in
+from kapy.apps.https.serving import Application, serve
+from kapy.apps.program.diagnostics import Diagnostics
+from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, parse_address, serve_endpoints
+from kapy.apps.program.options import ProgramOptions
+from kapy.apps.program.pod import namespace_of_pod
+from kapy.apps.program.readiness import Message, Readiness, no_message
+from kapy.apps.program.webhook_serving import Webhooks, serve_webhooks
+from kapy.client.client import Client
+from kapy.client.https import ApiTransport
+from kapy.client.kubeconfig import Kubeconfig
+from kapy.client.rate_limit import RateLimited
+from kapy.client.server_version import OLDEST, MinimumVersion
+from kapy.engine.leadership import Fenced, LeaderElector
+from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
+from kapy.engine.runtime import Runtime
+from kapy.engine.shards import Shards
+from kapy.kube import Key
+from kapy.kube.http import Transport
+from kapy.sdk.reviews import Reviews
+
+AddControllers = Callable[[Runtime], Mapping[str, Service]]
+"""Adds controllers; what is to be run beside them, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A program that is to run: name (its field manager), lease (its name), and where.
+
+    service, provider: of its webhooks, and of what they are told in. webhooks: what answers them,
+    None where there are none. needed: the oldest version of Kubernetes that it works with. told:
+    how it runs; options: what its controllers look at.
+    """
+
+    name: str
+    lease: str
+    service: str
+    provider: str
+    access: Kubeconfig
+    webhooks: Webhooks | None = None
+    needed: MinimumVersion = OLDEST
+    options: ProgramOptions = field(default_factory=ProgramOptions)
+    manager_options: ManagerOptions = DEFAULT_OPTIONS
+
+
+@asynccontextmanager
+async def run_process(
+    process: Process, add: AddControllers, clock: Clock
+) -> AsyncIterator[Runtime]:
+    """Run while the context is open. It is entered when caches begin to fill: with leader election
+    it may be another one's turn to work.
+
+    Raises NoAddress, BadFlag, KubeconfigError. LostLeadership ends the context.
+    """
+    options, random = process.options, Random()
+    transport = ApiTransport(process.access)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(collect_less_often())
+        stack.push_async_callback(transport.aclose)
+        own = Client(transport, field_manager=process.name)
+        turn = _leader_gate(process, own, clock, random)
+        # Whether it leads is looked at last, when its turn to ask has come.
+        fenced = transport if turn is None else Fenced(transport, turn)
+        paced = RateLimited(fenced, qps=options.qps, burst=options.burst)
+        runtime = _runtime(process, paced, clock, random)
+        if isinstance(turn, LeaderElector):
+            runtime.leader_gate = turn.lead
+        elif turn is not None:
+            runtime.leader_gate, runtime.shards = turn.run_as_member, turn
+            runtime.metrics.add(turn)
+        services, served = add(runtime), no_message
+        if process.webhooks is not None:
+            apart = _runtime(process, transport, clock, random)
+            served = await _serve_webhooks(
+                stack, process, process.webhooks(runtime, own), runtime, apart
+            )
+        ready = Readiness(
+            runtime,
+            served=served,
+            pace=lambda: paced.problem,
+            converts=process.webhooks is not None,
+        )
+        endpoints = Endpoints(lambda: ready.missing, lambda: ready.remarks)
+        await stack.enter_async_context(serve_endpoints(endpoints, options.health))
+        await _serve_diagnostics(stack, runtime, own, options)
+        await stack.enter_async_context(run_services(controllers=runtime.run, **services))
+        yield runtime
+
+
+def _runtime(process: Process, transport: Transport, clock: Clock, random: Random) -> Runtime:
+    return Runtime.on(
+        transport,
+        clock=clock,
+        field_manager=process.name,
+        random=random,
+        options=process.manager_options,
+        needed=process.needed,
+    )
+
+
+async def _serve_webhooks(
+    stack: AsyncExitStack,
+    process: Process,
+    application: Application,
+    runtime: Runtime,
+    side_runtime: Runtime,
+) -> Message:
+    """Serve webhooks; what is returned says what is missing for that, "" for nothing."""
+    options = process.options
+    service = Key(options.webhook_namespace or namespace_of_pod(), process.service)
+    if isinstance(application, Reviews):
+        runtime.metrics.add(application.metrics)
+    return await stack.enter_async_context(
+        serve_webhooks(
+            application, options, service, process.provider, side_runtime, runtime.metrics
+        )
+    )
+
+
+def _leader_gate(
+    process: Process, own: Client, clock: Clock, random: Random
+) -> LeaderElector | Shards | None:
+    """Who says when this program works, and on what. Raises BadFlag."""
+    options = process.options
+    terms = options.leader_election(
+        _lease(process), f"{socket.gethostname()}_{random.getrandbits(64):x}"
+    )
+    if terms is None:
+        return None
+    if options.shards:
+        return Shards(own, terms, options.shards, clock, random)
+    return LeaderElector(own, terms, clock, random)
+
+
+def _lease(process: Process) -> Key:
+    """The Lease: in this pod's namespace, or in that of the kubeconfig's context."""
+    usual = namespace_of_pod() or process.access.namespace or "default"
+    return Key(process.options.lease_namespace or usual, process.lease)
+
+
+async def _serve_diagnostics(
+    stack: AsyncExitStack, runtime: Runtime, own: Client, options: ProgramOptions
+) -> None:
+    if options.diagnostics == NO_ADDRESS:
+        return
+    if options.insecure_diagnostics:
+        await stack.enter_async_context(
+            serve_endpoints(Diagnostics(runtime, None), options.diagnostics)
+        )
+        return
+    # Nobody can verify it, as nobody can verify that of upstream's managers.
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="kapy-diagnostics-")))
+    names = ["localhost", socket.gethostname()]
+    certificate = await certificate_in(folder, names, runtime.clock)
+    options.restrict(certificate.context)
+    host, port = parse_address(options.diagnostics)
+    application = Diagnostics(runtime, own)
+    served = serve(
+        application, certificate, host=host, port=port, flags="--diagnostics-address (0 for none)"
+    )
+    await stack.enter_async_context(served)

@@ -1,0 +1,24 @@
+"""Addresses of the Services in front of runtime extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
+
+
+class ServiceAddresses:
+    """Addresses of Services: those given to the plane, else those of its EndpointSlices."""
+
+    def __init__(self, addresses: Mapping[tuple[str, str, int], str]) -> None:
+        self._told = addresses
+        self.lookup: ServiceLookup | None = None
+
+    def __call__(self, service: tuple[str, str, int]) -> str | None:
+        namespace, name, port = service
+        found = self._told.get(service) or self._told.get((namespace, name, 0))
+        if found is None and self.lookup is not None:
+            with suppress(NoWay):
+                return self.lookup.url(namespace, name, port)
+        return found

@@ -1,0 +1,90 @@
+"""Waits of a plane that starts: each ends some time, and says what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from kapy.engine.runtime import Runtime
+from kapy.kube.errors import KapyError, NotFound
+
+START_TIMEOUT: Final = 60.0
+"""Seconds that a part of a plane has until it works."""
+FIRST_REPORT_SECONDS: Final = 5.0
+REPORT_SECONDS: Final = 10.0
+"""Seconds after which a wait is told, at first and again."""
+
+log = logging.getLogger(__name__)
+"""Tells of waits; `kapy up --detach` passes on what is said here."""
+
+
+class NotStarted(KapyError):
+    """A part of a plane did not work in time; the message says which, and what it waited for."""
+
+
+@asynccontextmanager
+async def wait_with_limit(
+    subject: str | Callable[[], str], *, limit: float = START_TIMEOUT
+) -> AsyncIterator[None]:
+    """Wait in this context for what the words say. Raises NotStarted after `limit` seconds."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    timer: asyncio.TimerHandle
+    told = ""
+
+    def tell() -> None:
+        nonlocal timer, told
+        now = _wait_message(subject)
+        if now != told:
+            log.warning("waiting for %s", now)
+        else:
+            log.warning("still waiting after %.0f s (of %.0f)", loop.time() - began, limit)
+        told, timer = now, loop.call_later(REPORT_SECONDS, tell)
+
+    timer = loop.call_later(FIRST_REPORT_SECONDS, tell)
+    patience = asyncio.timeout(limit)
+    try:
+        async with patience:
+            yield
+    except TimeoutError:
+        if not patience.expired():
+            raise
+        raise NotStarted(f"the plane waited {limit:.0f} s for {_wait_message(subject)}") from None
+    finally:
+        timer.cancel()
+
+
+def _wait_message(subject: str | Callable[[], str]) -> str:
+    return subject if isinstance(subject, str) else subject()
+
+
+async def wait_until_working(runtime: Runtime) -> None:
+    """Wait until the controllers work. Raises NotStarted."""
+
+    def what() -> str:
+        return f"the objects that controllers read: {'; '.join(unread_resources(runtime))}"
+
+    async with wait_with_limit(what):
+        await runtime.working.wait()
+
+
+def unread_resources(runtime: Runtime) -> list[str]:
+    """The resources that are not read yet, each with the reason and what to do about it."""
+    failures = dict(runtime.cache.failures())
+    names = sorted(runtime.cache.unsynced(), key=lambda one: one.group_resource)
+    return [_unread_message(one.group_resource, failures.get(one)) for one in names]
+
+
+def _unread_message(name: str, failure: Exception | None) -> str:
+    if failure is None:
+        return f"{name} (no answer yet)"
+    if isinstance(failure, NotFound):
+        return (
+            f"{name} has no CustomResourceDefinition here (a provider that you run lists it in its "
+            "`kinds`; that of another provider is installed by `kapy init` on a plane without "
+            "this one)"
+        )
+    return f"{name} ({failure})"

@@ -1,0 +1,46 @@
+"""Connects to workload clusters over the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from kapy.client.kubeconfig import Kubeconfig
+    from kapy.kube.http import Transport
+
+
+UrlOverride: TypeAlias = Callable[[str], str]
+"""The URL at which a server is reached from here; "" where its own URL is the one."""
+
+
+MAX_RESPONSE_BYTES: Final = 64 << 20
+"""Bytes of an answer of a workload cluster, which may be anybody's: a page of 500 large objects."""
+
+
+def over_network(kubeconfig: Kubeconfig) -> Transport:
+    """Connect as the kubeconfig's user. Raises KubeconfigError."""
+    from kapy.client.https import (
+        ApiTransport,
+    )  # aiohttp: a plane without such clusters does not need it
+
+    return ApiTransport(kubeconfig, max_bytes=MAX_RESPONSE_BYTES)
+
+
+def with_url_override(instead_of: UrlOverride, kubeconfig: Kubeconfig) -> Kubeconfig:
+    """Replace the URL of an access; the server's certificate is still checked for the original
+    name."""
+    url = instead_of(kubeconfig.server)
+    if not url:
+        return kubeconfig
+    name = kubeconfig.tls_server_name or urlsplit(kubeconfig.server).hostname or ""
+    return replace(kubeconfig, server=url, tls_server_name=name)
+
+
+def rate_limited(qps: float, burst: float, kubeconfig: Kubeconfig) -> Transport:
+    """The same, with a rate limit for each cluster. Raises KubeconfigError."""
+    from kapy.client.rate_limit import RateLimited
+
+    return RateLimited(over_network(kubeconfig), qps=qps, burst=burst)

@@ -1,0 +1,43 @@
+"""Loads the configuration of a command."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kapy.cli.flags import persistent
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+
+_DETAIL: Final = 5
+
+
+def load_config() -> Config:
+    """The configuration of `--config` or the default location, and of the environment.
+
+    Its log messages go to standard error, at the level of -v. Raises ConfigError.
+    """
+    from kapy.clusterctl.config import load
+
+    found = load(persistent().config or None, os.environ)
+    highest = verbosity(found)
+
+    def tell(level: int, text: str) -> None:
+        if level <= highest:
+            click.echo(text, err=True)
+
+    found.tell = tell
+    tell(_DETAIL, f'Using configuration file="{found.file.source}"')
+    return found
+
+
+def verbosity(settings: Config) -> int:
+    """The log level: -v, or else CLUSTERCTL_LOG_LEVEL."""
+    given = persistent().verbosity
+    if given is not None:
+        return given
+    level = settings.variables.get("CLUSTERCTL_LOG_LEVEL") or ""
+    return int(level) if level.isdecimal() else 0

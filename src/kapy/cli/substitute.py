@@ -1,0 +1,29 @@
+"""The output of `kapy generate yaml`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kapy.cli.generated_output import run_generator
+
+if TYPE_CHECKING:
+    from kapy.clusterctl.config import Config
+
+
+def substitute(place: str, settings: Config, *, list_variables: bool) -> str:
+    """The YAML at a place with its variables replaced, or the list of them.
+
+    place: a file or URL; `-` is standard input. Raises ClusterctlError.
+    """
+    from kapy.clusterctl.templates import listed, template_of
+    from kapy.clusterctl.templates.sources import is_far, text_at
+
+    text = run_generator(text_at(place, settings), near=not is_far(place))
+    if list_variables:
+        names = listed(text).variables
+        lines = ["Variables:", *(f"  - {one}" for one in names)] if names else [""]
+        return "".join(f"{one}\n" for one in lines)
+    from kapy.clusterctl.manifests import text_of
+
+    source = "standard input" if place == "-" else place
+    return text_of(template_of(text, settings.variables, source=source).objects)

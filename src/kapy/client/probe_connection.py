@@ -1,0 +1,168 @@
+"""A kept connection for frequent small probes of a server.
+
+Every workload cluster is probed every few seconds. Through the general HTTP client, probes would
+take most of an idle program's CPU time; here a probe is one write and one read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from ssl import SSLContext
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+import httptools
+
+MAX_BYTES: Final = 1 << 20
+"""Maximum bytes of an answer to a probe."""
+
+Answer = tuple[int, str, bytes]
+"""Status, content type, body."""
+
+
+class NoHttp(ValueError):
+    """The received bytes are not a valid answer."""
+
+
+class ConnectionClosed(ConnectionError):
+    """The connection was closed. begun: in the middle of an answer."""
+
+    def __init__(self, cause: Exception | None, *, begun: bool) -> None:
+        super().__init__(str(cause or "the other side hung up"))
+        self.begun = begun
+
+
+class ProbeConnection:
+    """Probes one server over TLS, one request at a time; connects on demand.
+
+    base: the URL prefix. headers: sent with every request. Raises OSError, ValueError.
+    """
+
+    __slots__ = ("_base", "_busy", "_headers", "_kept", "_name", "_tls")
+
+    def __init__(
+        self, base: str, tls: SSLContext, name: str | None, headers: Mapping[str, str]
+    ) -> None:
+        self._base = urlsplit(base)
+        self._tls = tls
+        self._name = name
+        self._headers = "".join(f"{one}: {text}\r\n" for one, text in headers.items())
+        self._kept: _Connection | None = None
+        self._busy = asyncio.Lock()
+
+    async def probe(self, path: str) -> Answer:
+        """The answer to a GET. If the kept connection was closed meanwhile, it opens another
+        one."""
+        async with self._busy:
+            kept = self._kept
+            if kept is not None and kept.is_open:
+                try:
+                    return await kept.send(self._bytes(path))
+                except ConnectionClosed as error:
+                    if error.begun:
+                        raise
+            self._kept = made = await self._connect()
+            return await made.send(self._bytes(path))
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._kept is not None:
+            self._kept.abort()
+            self._kept = None
+
+    def _bytes(self, path: str) -> bytes:
+        base = self._base
+        head = f"GET {base.path.rstrip('/')}{path} HTTP/1.1\r\nhost: {base.netloc}\r\n"
+        return f"{head}{self._headers}\r\n".encode("latin-1")
+
+    async def _connect(self) -> _Connection:
+        host = self._base.hostname or ""
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(
+            _Connection,
+            host,
+            self._base.port or 443,
+            ssl=self._tls,
+            server_hostname=self._name or host,
+        )
+        return made
+
+
+class _Connection(asyncio.Protocol):
+    """A minimal HTTP/1.1 connection for GET requests."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._began = False
+        self._type = ""
+        self._body = b""
+        self._came = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other side has not closed the connection."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def send(self, request: bytes) -> Answer:
+        """Send a request; cancelling the call closes the connection."""
+        assert self._transport is not None
+        self._began, self._type, self._body, self._came = False, "", b"", 0
+        answer = self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        try:
+            told: Answer = await answer
+        except BaseException:
+            self.abort()
+            raise
+        return told
+
+    def abort(self) -> None:
+        """Close at once: TLS would wait for the other side's close message."""
+        self._answer = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is of no class of asyncio's
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._failed(ConnectionClosed(exc, begun=self._began))
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:  # nobody asked
+            self.abort()
+            return
+        self._came += len(data)
+        if self._came > MAX_BYTES:  # with its head, which the parser would keep whatever its size
+            self._failed(NoHttp(f"the answer is longer than {MAX_BYTES} bytes"))
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._failed(NoHttp("the answer is not HTTP/1.1"))
+
+    def on_message_begin(self) -> None:
+        self._began = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == b"content-type":
+            self._type = value.decode("latin-1")
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_result((self._parser.get_status_code(), self._type, self._body))
+        if not self._parser.should_keep_alive() and self._transport is not None:
+            self._transport.close()
+
+    def _failed(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(error)

@@ -1,0 +1,59 @@
+"""Answers of an engine of a size that fits into memory.
+
+The library reads most answers whole. What is larger than any answer of an engine is refused before
+it is read to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from aiodocker import Docker
+from aiohttp import ClientResponse, ClientSession, ClientTimeout
+
+from kapy.containers.errors import AnswerTooLarge
+
+MAX_TEXT_BYTES: Final = 4 << 20
+"""Bytes of an answer that is parsed on the event loop. A container takes about 3 KB in a list."""
+_CHUNK_BYTES: Final = 64 << 10
+
+
+class BoundedResponse(ClientResponse):
+    """An answer whose body is read whole only up to a size."""
+
+    async def read(self) -> bytes:
+        """The body. Raises AnswerTooLarge."""
+        if self._body is None:
+            body = bytearray()
+            while piece := await self.content.read(_CHUNK_BYTES):
+                body += piece
+                if len(body) > MAX_TEXT_BYTES:
+                    self.close()
+                    raise AnswerTooLarge(f"has more than {MAX_TEXT_BYTES >> 20} MiB")
+            self._body = bytes(body)
+        return await super().read()
+
+
+class Library(Docker):
+    """The library, with a connection closed whose answer was not read to its end."""
+
+    @asynccontextmanager
+    async def _query(self, *positional: Any, **named: Any) -> AsyncIterator[ClientResponse]:
+        async with super()._query(*positional, **named) as response:
+            try:
+                yield response
+            except BaseException:
+                response.close()
+                raise
+
+
+def open_library(address: str | None, timeout: ClientTimeout) -> Docker:
+    """The library for an engine, None for the one of the Docker context in use."""
+    library = Library(address, timeout=timeout)
+    library.session.detach()  # it leaves its connector to the next one
+    library.session = ClientSession(
+        connector=library.connector, timeout=timeout, response_class=BoundedResponse
+    )
+    return library

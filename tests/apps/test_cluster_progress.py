@@ -1,0 +1,53 @@
+"""What is told while a cluster comes up."""
+
+from __future__ import annotations
+
+from kapy.apps.cluster_progress import ClusterProgress
+from kapy.kube import Document, Key
+
+FAILED = """\
+* Machine blue-cp-0:
+  * InfrastructureReady:
+    * BootstrapCompleted:
+      * Running bootstrap command [ runcmd[0] ]
+      * ERROR: exited with status: 1
+      * STDERR:
+          * error: cannot use "0.0.0.0" as the bind address
+"""
+
+
+def cluster(**messages: str) -> Document:
+    """Conditions that do not hold, by their messages."""
+    conditions = [
+        {"type": name, "status": "False", "reason": "NotReady", "message": message}
+        for name, message in messages.items()
+    ]
+    return {"metadata": {"namespace": "a", "name": "b"}, "status": {"conditions": conditions}}
+
+
+def test_troubles_are_told_once() -> None:
+    told: list[str] = []
+    watched = ClusterProgress(Key("a", "b"))
+
+    def say(_: Key, what: str) -> None:
+        told.append(what)
+
+    watched.update(cluster(InfrastructureReady="* LoadBalancerAvailable: the disk is full"), say)
+    watched.update(cluster(InfrastructureReady="* LoadBalancerAvailable: the disk is full"), say)
+    assert told == ["the disk is full"]
+    watched.update(cluster(ControlPlaneMachinesReady=FAILED), say)
+    watched.update(cluster(ControlPlaneMachinesReady=FAILED, Other="x"), say)
+    assert len(told) == 2
+    assert "failed to boot" in told[1]
+    assert 'cannot use "0.0.0.0" as the bind address' in told[1]
+
+
+def test_what_is_only_waited_for_is_no_trouble() -> None:
+    told: list[str] = []
+    watched = ClusterProgress(Key("a", "b"))
+    waiting = cluster(
+        InfrastructureReady="* LoadBalancerAvailable: pulling image haproxy: 1 of 2 layers",
+        ControlPlaneMachinesReady="* Machine a:\n  * NodeHealthy: Waiting for the cluster",
+    )
+    watched.update(waiting, lambda _, what: told.append(what))
+    assert told == []

@@ -1,0 +1,66 @@
+"""A plane that starts waits for nothing for ever, and says what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from kapy._aio.clock import loop_clock
+from kapy.apps.all_in_one import management_plane
+from kapy.apps.settings import Settings
+from kapy.apps.start_waits import START_TIMEOUT, NotStarted, wait_with_limit
+from kapy.engine.runtime import Runtime
+from kapy.kube.names import Resource
+from kapy.sdk.provider import Provider
+
+CLOUDS = Resource("infrastructure.example.com", "v1", "clouds", "Cloud")
+
+
+def read_clouds(runtime: Runtime) -> None:
+    runtime.cache.informer(CLOUDS)
+
+
+LACKING = Provider(name="lacking", kinds=(), add_to=read_clouds, image="registry.example.com/x")
+
+
+async def test_a_provider_whose_kinds_are_not_there_does_not_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    began = asyncio.get_running_loop().time()
+    with pytest.raises(NotStarted, match=r"clouds\.infrastructure\.example\.com has no CustomRes"):
+        async with management_plane(Settings(providers=(LACKING,)), clock=loop_clock()):
+            pass
+    assert asyncio.get_running_loop().time() - began == pytest.approx(START_TIMEOUT, abs=1)
+    told = [one.getMessage() for one in caplog.records if one.name == "kapy.apps.start_waits"]
+    assert "waiting for the objects that controllers read: clouds.infrastructure" in told[0]
+    assert told[1] == "still waiting after 15 s (of 60)"
+
+
+async def test_a_wait_tells_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
+    left = ["a", "b"]
+
+    async def wait() -> None:
+        async with wait_with_limit(lambda: left[-1], limit=20):
+            await asyncio.sleep(6)
+            left.append("a")
+            await asyncio.sleep(1000)
+
+    with pytest.raises(NotStarted, match="the plane waited 20 s for a"):
+        await wait()
+    told = [one.getMessage() for one in caplog.records]
+    assert told == ["waiting for b", "waiting for a"]
+
+
+async def test_a_wait_that_ends_says_nothing_and_hides_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "kapy.apps.start_waits")
+    async with wait_with_limit("nothing"):
+        await asyncio.sleep(1)
+    with pytest.raises(TimeoutError, match="of somebody else"):
+        async with wait_with_limit("nothing"):
+            raise TimeoutError("of somebody else")
+    await asyncio.sleep(100)
+    assert not caplog.records

@@ -1,0 +1,114 @@
+"""Ctrl-C and SIGTERM, before and after what was begun is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kapy.apps.pidfile import is_claimed
+from kapy.apps.settings import Folder
+from kapy.cli.signals import StartCancelled, handle_stop_signals
+from tests.waiting import LIMIT, until
+
+BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@BOTH
+def test_what_is_begun_is_given_up(number: signal.Signals) -> None:
+    async def begin() -> None:
+        with handle_stop_signals() as asked:
+            async with asked.start("it"):
+                signal.raise_signal(number)
+                await asyncio.sleep(LIMIT)
+
+    before = signal.getsignal(number)
+    with pytest.raises(StartCancelled, match="stopped before it was ready"):
+        asyncio.run(begin())
+    assert signal.getsignal(number) is before
+
+
+@BOTH
+def test_what_is_ready_is_asked_to_stop(number: signal.Signals) -> None:
+    async def work() -> str:
+        with handle_stop_signals() as asked:
+            async with asked.start("it") as ready:
+                ready()
+                signal.raise_signal(number)
+                await asked.wait()
+                await asyncio.sleep(0.01)
+                return "in order"
+
+    assert asyncio.run(work()) == "in order"
+
+
+def test_a_signal_before_the_beginning_counts() -> None:
+    async def begin() -> None:
+        with handle_stop_signals() as asked:
+            signal.raise_signal(signal.SIGTERM)
+            await asked.wait()
+            async with asked.start("it"):
+                await asyncio.sleep(LIMIT)
+
+    with pytest.raises(StartCancelled):
+        asyncio.run(begin())
+
+
+LACKING = """
+from kapy.kube.names import Resource
+from kapy.sdk.provider import Provider
+
+def add_to(runtime):
+    runtime.cache.informer(Resource("example.com", "v1", "clouds", "Cloud"))
+
+PROVIDER = Provider(name="lacking", kinds=(), add_to=add_to, image="registry.example.com/x")
+"""
+
+
+@contextmanager
+def waiting_plane(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`kapy up --detach` of a plane that never becomes ready."""
+    (folder / "lacking.py").write_text(LACKING)
+    environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(folder)}
+    command = ("up", "--provider", "lacking", "--detach", "--data-dir", "plane", "--port", "0")
+    with subprocess.Popen(
+        [sys.executable, "-m", "kapy.cli.main", *command],
+        cwd=folder,
+        env={**environ, "KUBECONFIG": str(folder / "kubeconfig")},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "waiting for the objects that controllers read: clouds" in process.stderr.readline()
+        assert is_claimed(Folder(folder / "plane"))
+        yield process
+
+
+@pytest.mark.sockets
+def test_sigterm_ends_a_plane_that_starts_in_the_background(tmp_path: Path) -> None:
+    with waiting_plane(tmp_path) as process:
+        process.terminate()
+        assert process.wait(LIMIT) == 1
+        assert process.stderr is not None
+        assert "stopped before the management plane was ready" in process.stderr.read()
+    assert not is_claimed(Folder(tmp_path / "plane"))
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGKILL,)])
+async def test_a_plane_that_starts_ends_with_whoever_waits_for_it(
+    tmp_path: Path, numbers: tuple[signal.Signals, ...]
+) -> None:
+    with waiting_plane(tmp_path) as process:
+        for number in numbers:
+            process.send_signal(number)
+        process.wait(LIMIT)
+    await until(lambda: not is_claimed(Folder(tmp_path / "plane")))
+    assert "Traceback" not in (tmp_path / "plane" / "plane.log").read_text()
