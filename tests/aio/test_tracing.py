@@ -44,10 +44,10 @@ def test_spans_lie_in_each_other_and_know_what_went_wrong(
 def test_without_opentelemetry_nothing_is_told_nor_imported() -> None:
     program = """
 import sys
-from kapy._aio.tracing import carried, span
+from kapy._aio.tracing import propagation_headers, span
 with span("look", {"a": 1}) as told:
     told.set_attribute("b", 2)
-    assert carried() == {}
+    assert propagation_headers() == {}
 assert not [name for name in sys.modules if name.startswith("opentelemetry")]
 """
     subprocess.run([sys.executable, "-c", program], check=True)

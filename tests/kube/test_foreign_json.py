@@ -19,7 +19,7 @@ _OWN_FILES: Final = {
     "apiserver/resources/structs.py": "a file of the package",
     "apiserver/tables.py": "a file of the package",
     "hooks/evolution.py": "a file of the repository",
-    "apps/presence.py": "written by this program, in its own folder",
+    "apps/pidfile.py": "written by this program, in its own folder",
     "apiserver/store/copies.py": "written by the store",
     "apiserver/store/schema.py": "written by the store",
     "apiserver/store/stored.py": "written by the store",

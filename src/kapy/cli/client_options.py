@@ -49,7 +49,7 @@ def open_client(
 ) -> Iterator[ConnectedClient]:
     """A client of the management plane that the options name. Raises KubeconfigError.
 
-    Its requests block: run the coroutines that use it with `kapy.client.blocking.run`.
+    Its requests block: run the coroutines that use it with `kapy._aio.without_event_loop`.
     """
     access = kubeconfig_of(kubeconfig, kubeconfig_context)
     # Whoever has no kubeconfig is told so, or does without, before these are imported.

@@ -170,14 +170,14 @@ def test_an_override_is_read_in_the_place_of_a_file(tmp_path: Path) -> None:
 HEAVY = ("aiohttp", "asyncio", "msgspec", "cryptography")
 READ = """
 import sys
-from kapy._aio.without_event_loop import run
+from kapy._aio.without_event_loop import run_without_loop
 from kapy.clusterctl.config import load
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.repository import repository_of
 provider = Provider("herd", ProviderType.INFRASTRUCTURE, sys.argv[1])
 repository = repository_of(provider, load(None, {"HOME": "/nowhere"}))
-assert run(repository.file("v1.0.0", "metadata.yaml"))
-assert run(repository.default_version()) == "v1.0.0"
+assert run_without_loop(repository.file("v1.0.0", "metadata.yaml"))
+assert run_without_loop(repository.default_version()) == "v1.0.0"
 print(*sorted(sys.modules))
 """
 
