@@ -62,8 +62,8 @@ def test_a_killed_plane_is_gone(folder: Folder) -> None:
         "import sys, time; from pathlib import Path; from kapy.apps.pidfile import *; "
         "from kapy.apps.settings import Folder; import dataclasses\n"
         "folder = Folder(Path(sys.argv[1]))\n"
-        "with claimed(folder):\n"
-        "  with announced(folder, Presence(1, 's', 'c', 'k', 't', 'v')):\n"
+        "with claim(folder):\n"
+        "  with announce(folder, PlaneRecord(1, 's', 'c', 'k', 't', 'v')):\n"
         "    print('up', flush=True); time.sleep(60)\n"
     )
     process = subprocess.Popen(

@@ -15,8 +15,9 @@ from kapy.engine.runtime import Runtime
 def run_until_stopped(
     program: AbstractAsyncContextManager[Runtime], name: str, server: str
 ) -> None:
-    """Run a program that `kapy.apps.program.process.run_process` creates. name, server: for the start
-    message."""
+    """Run a program that `kapy.apps.program.process.run_process` creates. name, server: for the
+    start message.
+    """
     run(_run(program, f"{name} is at {server}"))
 
 
