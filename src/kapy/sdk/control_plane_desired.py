@@ -5,172 +5,165 @@ The documents are apply configurations: they contain only fields that the contro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kapy.api.embedded import ContractVersionedObjectReference as Reference
+from kapy.api.kubeadm_control_plane_machines import (
+    KubeadmControlPlaneMachineTemplate as ControlPlaneMachineTemplate,
+)
 from kapy.api.machine import Machine
-from kapy.api.names import Annotation, Label
+from kapy.api.names import Label
+from kapy.contract.templates import clone_template
 from kapy.kube import Document
-from kapy.kube.generated_names import generated_name
 from kapy.kube.label_values import label_value
-from kapy.kube.meta import owner_reference
+from kapy.kube.meta import Object, OwnerReference, owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
-from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
 
 
-def pre_terminate_hook(plane: MachineControlPlaneContractObject) -> str:
-    """Return the annotation that delays a Machine's shutdown until the provider agrees."""
-    return f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/{plane.RESOURCE.kind.lower()}"
+@dataclass(frozen=True, slots=True)
+class DesiredMachines:
+    """The desired Machines of one control plane.
 
-
-def machine_labels(plane: MachineControlPlaneContractObject, cluster: str) -> dict[str, str]:
-    """Return the labels of a Machine and its objects."""
-    return {
-        **plane.spec.machine_template.metadata.labels,
-        Label.CLUSTER_NAME: cluster,
-        Label.CONTROL_PLANE: "",
-        Label.CONTROL_PLANE_NAME: label_value(plane.metadata.name),
-    }
-
-
-def machine_name(
-    plane: MachineControlPlaneContractObject, machines: Iterable[Machine], attempt: int
-) -> str:
-    """Return the name of the next Machine, deterministically.
-
-    It depends on the generation and the existing Machines: both change with every step of a rollout
-    or of scaling.
+    plane: the control plane. template: its `spec.machineTemplate`. cluster: the name of the
+    Cluster. hook: the annotation that delays a Machine's shutdown until the provider agrees.
+    readiness_gates: the readiness gates of the Machines.
     """
-    there = sorted(one.metadata.uid for one in machines)
-    metadata = plane.metadata
-    return generated_name(f"{metadata.name}-", metadata.uid, metadata.generation, *there, attempt)
 
+    plane: Object
+    template: ControlPlaneMachineTemplate
+    cluster: str
+    hook: str
+    readiness_gates: Sequence[Document]
 
-def owned_metadata(
-    plane: MachineControlPlaneContractObject,
-    cluster: str,
-    resource: Resource,
-    name: str,
-    uid: str = "",
-) -> Document:
-    """Return labels and annotations of a Machine's objects, which are changed in place."""
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {
-            "name": name,
-            "namespace": plane.metadata.namespace,
-            **_unless_empty("uid", uid),
-            "labels": machine_labels(plane, cluster),
-            "annotations": dict(plane.spec.machine_template.metadata.annotations),
-        },
-    }
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the labels of a Machine and its objects."""
+        return {
+            **self.template.metadata.labels,
+            Label.CLUSTER_NAME: self.cluster,
+            Label.CONTROL_PLANE: "",
+            Label.CONTROL_PLANE_NAME: label_value(self.plane.metadata.name),
+        }
 
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Return the annotations of a Machine and its objects."""
+        return dict(self.template.metadata.annotations)
 
-def new_config(
-    plane: MachineControlPlaneContractObject, cluster: str, name: str, wanted: Document
-) -> Document:
-    """Return the bootstrap configuration of a new Machine. Its owner is no controller, since the
-    Machine will be.
-    """
-    given = wanted.get("metadata") or {}
-    annotations = plane.spec.machine_template.metadata.annotations
-    return {
-        "apiVersion": wanted["apiVersion"],
-        "kind": wanted["kind"],
-        "metadata": {
-            "name": name,
-            "namespace": plane.metadata.namespace,
-            "labels": {**(given.get("labels") or {}), **machine_labels(plane, cluster)},
-            "annotations": {**(given.get("annotations") or {}), **annotations},
-            "ownerReferences": [encode(owner_reference(plane))],
-        },
-        "spec": wanted.get("spec") or {},
-    }
-
-
-def new_machine(
-    plane: MachineControlPlaneContractObject,
-    cluster: str,
-    name: str,
-    failure_domain: str,
-    *,
-    version: str,
-    infrastructure: Reference,
-    config: Reference,
-) -> Document:
-    """Return a new Machine."""
-    metadata = {"name": name, "namespace": plane.metadata.namespace}
-    spec = _spec(plane, cluster, failure_domain, version, infrastructure, config)
-    return _machine(plane, cluster, metadata, spec, with_hook=True)
-
-
-def updated_machine(
-    plane: MachineControlPlaneContractObject, cluster: str, machine: Machine
-) -> Document:
-    """Return an existing Machine with its mutable fields updated."""
-    there, metadata = machine.spec, machine.metadata
-    spec = _spec(
-        plane,
-        cluster,
-        there.failure_domain,
-        there.version,
-        there.infrastructure_ref,
-        there.bootstrap.config_ref,
-    )
-    named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
-    return _machine(
-        plane, cluster, named, spec, with_hook=pre_terminate_hook(plane) in metadata.annotations
-    )
-
-
-def _machine(
-    plane: MachineControlPlaneContractObject,
-    cluster: str,
-    metadata: Document,
-    spec: Document,
-    *,
-    with_hook: bool,
-) -> Document:
-    owner = owner_reference(plane, controller=True, block_deletion=True)
-    annotations = dict(plane.spec.machine_template.metadata.annotations)
-    return {
-        "apiVersion": Machine.RESOURCE.api_version,
-        "kind": Machine.RESOURCE.kind,
-        "metadata": {
-            **metadata,
-            "labels": machine_labels(plane, cluster),
-            "annotations": {
-                **annotations,
-                **({pre_terminate_hook(plane): ""} if with_hook else {}),
+    def owned_metadata(self, resource: Resource, name: str, uid: str = "") -> Document:
+        """Return labels and annotations of a Machine's objects, which are changed in place."""
+        return {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {
+                "name": name,
+                "namespace": self.plane.metadata.namespace,
+                **_unless_empty("uid", uid),
+                "labels": self.labels,
+                "annotations": self.annotations,
             },
-            "ownerReferences": [encode(owner)],
-        },
-        "spec": spec,
-    }
+        }
 
+    def infrastructure(
+        self, template: Document, name: str, owner: OwnerReference | None = None
+    ) -> Document:
+        """Return the infrastructure of a Machine, cloned from the infrastructure template."""
+        return clone_template(
+            template,
+            name=name,
+            namespace=self.plane.metadata.namespace,
+            cluster_name=self.cluster,
+            owner=owner,
+            labels=self.labels,
+            annotations=self.annotations,
+        )
 
-def _spec(
-    plane: MachineControlPlaneContractObject,
-    cluster: str,
-    failure_domain: str,
-    version: str,
-    infrastructure: Reference,
-    config: Reference | None,
-) -> Document:
-    template = plane.spec.machine_template.spec
-    return {
-        "clusterName": cluster,
-        **_unless_empty("version", version),
-        "bootstrap": {} if config is None else {"configRef": encode(config)},
-        "infrastructureRef": encode(infrastructure),
-        **_unless_empty("failureDomain", failure_domain),
-        **_unless_empty("readinessGates", [encode(one) for one in template.readiness_gates]),
-        **_unless_empty("deletion", encode(template.deletion)),
-        **_unless_empty("taints", [encode(one) for one in template.taints]),
-    }
+    def config(self, name: str, wanted: Document) -> Document:
+        """Return the bootstrap configuration of a new Machine. Its owner is no controller, since
+        the Machine will be. wanted: apiVersion, kind, spec, and additional metadata.
+        """
+        given = wanted.get("metadata") or {}
+        return {
+            "apiVersion": wanted["apiVersion"],
+            "kind": wanted["kind"],
+            "metadata": {
+                "name": name,
+                "namespace": self.plane.metadata.namespace,
+                "labels": {**(given.get("labels") or {}), **self.labels},
+                "annotations": {**(given.get("annotations") or {}), **self.annotations},
+                "ownerReferences": [encode(owner_reference(self.plane))],
+            },
+            "spec": wanted.get("spec") or {},
+        }
+
+    def new_machine(
+        self,
+        name: str,
+        failure_domain: str,
+        *,
+        version: str,
+        infrastructure: Reference,
+        config: Reference,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Document:
+        """Return a new Machine. annotations: in addition to those of the template."""
+        metadata = {"name": name, "namespace": self.plane.metadata.namespace}
+        spec = self._spec(failure_domain, version, infrastructure, config)
+        return self._machine(metadata, spec, {**(annotations or {}), self.hook: ""})
+
+    def updated_machine(
+        self, machine: Machine, annotations: Mapping[str, str] | None = None
+    ) -> Document:
+        """Return an existing Machine with its mutable fields updated. annotations: in addition to
+        those of the template.
+        """
+        there, metadata = machine.spec, machine.metadata
+        spec = self._spec(
+            there.failure_domain,
+            there.version,
+            there.infrastructure_ref,
+            there.bootstrap.config_ref,
+        )
+        named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
+        return self._machine(named, spec, annotations or {})
+
+    def _machine(
+        self, metadata: Document, spec: Document, annotations: Mapping[str, str]
+    ) -> Document:
+        owner = owner_reference(self.plane, controller=True, block_deletion=True)
+        return {
+            "apiVersion": Machine.RESOURCE.api_version,
+            "kind": Machine.RESOURCE.kind,
+            "metadata": {
+                **metadata,
+                "labels": self.labels,
+                "annotations": {**self.annotations, **annotations},
+                "ownerReferences": [encode(owner)],
+            },
+            "spec": spec,
+        }
+
+    def _spec(
+        self,
+        failure_domain: str,
+        version: str,
+        infrastructure: Reference,
+        config: Reference | None,
+    ) -> Document:
+        template = self.template.spec
+        return {
+            "clusterName": self.cluster,
+            **_unless_empty("version", version),
+            "bootstrap": {} if config is None else {"configRef": encode(config)},
+            "infrastructureRef": encode(infrastructure),
+            **_unless_empty("failureDomain", failure_domain),
+            **_unless_empty("readinessGates", list(self.readiness_gates)),
+            **_unless_empty("deletion", encode(template.deletion)),
+            **_unless_empty("taints", [encode(one) for one in template.taints]),
+        }
 
 
 def _unless_empty(field: str, value: Any) -> Document:

@@ -1,16 +1,20 @@
-"""Which Machine of a control plane goes first, and what its Machines come to. Pure."""
+"""Select the Machine of a control plane that is deleted next, and the next failure domain (pure
+functions).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from random import Random
 
+from kapy.api.cluster import Cluster
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import moment
-from kapy.contract.failure_domains import pick_most
+from kapy.contract.failure_domains import pick_fewest, pick_most
 from kapy.kube.version import InvalidVersion, parse_tolerant
 
 
@@ -43,6 +47,32 @@ def select_for_deletion(
             [one.spec.failure_domain for one in eligible],
         )
     return oldest(one for one in eligible if one.spec.failure_domain == domain)
+
+
+def failure_domains(cluster: Cluster | None) -> list[str]:
+    """Return the names of the failure domains for control plane Machines."""
+    found = [] if cluster is None else cluster.status.failure_domains
+    return [one.name for one in found if one.control_plane]
+
+
+def next_failure_domain(
+    domains: Sequence[str],
+    machines: Sequence[Machine],
+    outdated: Sequence[Machine],
+    *,
+    random: Random,
+) -> str:
+    """Return the failure domain of the next Machine: the one with the fewest Machines that stay,
+    then with the fewest Machines; "" if there are none.
+    """
+    leaving = {one.metadata.uid for one in outdated}
+    staying = [one for one in machines if not (one.metadata.uid in leaving or one.deleting)]
+    return pick_fewest(
+        domains,
+        [one.spec.failure_domain for one in machines],
+        [one.spec.failure_domain for one in staying],
+        random=random,
+    )
 
 
 def is_marked_for_deletion(machine: Machine) -> bool:

@@ -1,80 +1,46 @@
-"""Skip reconciles of control planes of Machines that have nothing to do, until something changes.
+"""Skip reconciles of control planes that have nothing to do, until something changes.
 
 A reconcile that took every step and found nothing to do need not be repeated, as long as no watch
-delivered a change and the provider observes the same state.
+delivered a change. What cannot be watched limits the time for which this holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Generic, NamedTuple, TypeVar
 
-from kapy.engine.result import Result, requeue, requeue_if
 from kapy.kube import Key
 from kapy.sdk.change_counter import ChangeCounter
-from kapy.sdk.machine_based_control_plane import MachineControlPlaneContext
-from kapy.sdk.results import ControlPlaneObserved
 
-MAX_AGE: Final = timedelta(minutes=10)
-"""What nobody watches (a Secret of a user's, without our label) is looked at again after that, as
-soon as somebody asks for a look."""
+V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class SteadyState:
-    """The cached result of such a reconcile. context: the provider's input. observed: its result.
-    requeue: when to reconcile in any case. since: the time of the reconcile.
-    """
-
-    context: MachineControlPlaneContext[Any]
-    observed: ControlPlaneObserved
-    requeue: Result
-    since: datetime
-
-    def remaining(self, now: datetime) -> Result:
-        """Return the remaining time until the next reconcile."""
-        asked = requeue_if(after=self.observed.requeue_after, because=self.observed.requeue_reason)
-        if self.requeue.after is None:
-            return asked
-        after = self.since + self.requeue.after - now
-        return requeue(after=after, because=self.requeue.reason).earlier_of(asked)
-
-    def expires_at(self) -> datetime:
-        """When the result expires."""
-        return self.since + min(MAX_AGE, self.requeue.after or MAX_AGE)
+class _State(NamedTuple, Generic[V]):
+    changes: int
+    expires_at: datetime
+    value: V
 
 
-class SteadyStateCache(ChangeCounter):
-    """The cached results of all control planes."""
+class SteadyStateCache(ChangeCounter, Generic[V]):
+    """Caches a value for each control plane that has nothing to do."""
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._clock = clock
-        self._counts_at_start: dict[Key, int] = {}
-        self._states: dict[Key, tuple[int, SteadyState]] = {}
+        self._states: dict[Key, _State[V]] = {}
 
-    def begin(self, key: Key) -> SteadyState | None:
-        """Start a reconcile before it reads anything; return the valid cached result."""
-        self._counts_at_start[key] = self.count(key)
-        news, state = self._states.get(key, (-1, None))
-        if (
-            state is None
-            or news != self._counts_at_start[key]
-            or state.expires_at() <= self._clock()
-        ):
+    def get(self, key: Key, now: datetime) -> V | None:
+        """Return the cached value; None if something has changed or the time has passed."""
+        state = self._states.get(key)
+        if state is None or state.changes != self.count(key) or state.expires_at <= now:
             return None
-        return state
+        return state.value
 
-    def store(
-        self, context: MachineControlPlaneContext[Any], observed: ControlPlaneObserved, wait: Result
-    ) -> None:
-        """Cache the result of a reconcile that found nothing to do."""
-        state = SteadyState(context, observed, wait, self._clock())
-        self._states[context.key] = self._counts_at_start[context.key], state
+    def store(self, key: Key, count: int, value: V, expires_at: datetime) -> None:
+        """Cache the value of a reconcile that found nothing to do. count: the number of changes
+        before the reconcile read anything.
+        """
+        self._states[key] = _State(count, expires_at, value)
 
     def forget(self, key: Key) -> None:
         super().forget(key)
-        self._counts_at_start.pop(key, None)
         self._states.pop(key, None)

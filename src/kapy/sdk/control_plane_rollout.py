@@ -1,0 +1,136 @@
+"""Find the Machines of a control plane that are outdated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from kapy.api.embedded import ContractVersionedObjectReference as Reference
+from kapy.api.machine import Machine
+from kapy.api.names import Annotation
+from kapy.api.times import moment
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.external import External
+from kapy.contract.fields import View
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.observed import Found, Unreadable
+from kapy.engine.correlation import Lru
+from kapy.engine.runtime import Runtime
+from kapy.engine.ssa_cache import REMEMBERED
+from kapy.kube import Document
+from kapy.kube.apply.settled import is_settled
+from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
+from kapy.sdk.control_plane_machine_selection import creation_time
+from kapy.sdk.machine_based_control_plane import MachineControlPlaneContext
+
+
+class RolloutChecks:
+    """Compares Machines with what would be created now. manager: the field manager of created
+    objects.
+    """
+
+    def __init__(self, runtime: Runtime, external: External, manager: str) -> None:
+        self._client = runtime.client
+        self._external = external
+        self._manager = manager
+        # Of configurations, by uid: resourceVersion and wanted spec, and whether it is that.
+        self._current: Lru[tuple[str, Document, bool]] = Lru(REMEMBERED)
+
+    async def infra(self, machine: Machine) -> Document | None:
+        """Return the Machine's infrastructure, None if it does not exist. Raises its read error."""
+        return await self._read(machine, machine.spec.infrastructure_ref, InfraMachine)
+
+    async def config(self, machine: Machine) -> Document | None:
+        """Return the Machine's bootstrap configuration, None if it does not exist. Raises its read
+        error.
+        """
+        reference = machine.spec.bootstrap.config_ref
+        return None if reference is None else await self._read(machine, reference, BootstrapConfig)
+
+    async def outdated_reasons(
+        self,
+        plane: MachineControlPlaneContractObject,
+        context: MachineControlPlaneContext[Any],
+        machine: Machine,
+        wanted: Sequence[Document],
+        now: datetime,
+    ) -> list[str]:
+        """Return why a Machine has to be replaced. wanted: the configurations that it may have."""
+        messages = []
+        if context.version and machine.spec.version != context.version:
+            messages.append(f"Version {machine.spec.version}, {context.version} required")
+        after = plane.spec.rollout.after
+        if after is not None and creation_time(machine) < moment(after) <= now:
+            messages.append("spec.rollout.after expired")
+        infra = await self.infra(machine)
+        template = plane.spec.machine_template.spec.infrastructure_ref
+        if infra is not None and not is_cloned_from(template, infra):
+            messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
+        config = context.configs.get(machine.metadata.name)
+        if config is not None and not await self._is_any_of(config, wanted):
+            messages.append(f"{config['kind']} is not up-to-date")
+        return messages
+
+    async def _read(
+        self, machine: Machine, reference: Reference, view: type[View]
+    ) -> Document | None:
+        found = await self._external.get(reference, machine.metadata.namespace, view)
+        if isinstance(found, Unreadable):
+            raise found.error
+        return found.view.document if isinstance(found, Found) else None
+
+    async def _is_any_of(self, config: Document, wanted: Sequence[Document]) -> bool:
+        for one in wanted:
+            if (one["apiVersion"], one["kind"]) != (config["apiVersion"], config["kind"]):
+                continue
+            if await self._is_spec(config, one.get("spec") or {}):
+                return True
+        return False
+
+    async def _is_spec(self, config: Document, spec: Document) -> bool:
+        """Return whether applying this spec would leave the configuration unchanged.
+
+        Usually the object itself shows it. Otherwise a dry run finds out, because the server may
+        store a value in another form.
+        """
+        metadata, manager = config["metadata"], self._manager
+        intent = {**config, "spec": spec, "metadata": {"name": metadata["name"]}}
+        intent = {key: one for key, one in intent.items() if key != "status"}
+        if is_settled(_without_metadata(config), intent, manager):
+            return True
+        uid, version = metadata["uid"], metadata["resourceVersion"]
+        known = self._current.get(uid)
+        if known is not None and known[:2] == (version, spec):
+            return known[2]
+        owners = metadata.get("ownerReferences") or []
+        mine = [one for one in owners if not one.get("controller")]
+        named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": uid}
+        answer = await self._client.apply(
+            await self._external.resource_of(config),
+            {**intent, "metadata": {**named, "ownerReferences": mine}},
+            field_manager=manager,
+            dry_run=True,
+        )
+        same = bool(answer.get("spec") == config.get("spec"))
+        self._current.put(uid, (version, spec, same))
+        return same
+
+
+def is_cloned_from(template: Reference, infra: Document) -> bool:
+    """Return whether the infrastructure was cloned from this template, or from none."""
+    annotations = infra["metadata"].get("annotations") or {}
+    name = annotations.get(Annotation.CLONED_FROM_NAME)
+    group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
+    if name is None or group_kind is None:
+        return True
+    return bool(name == template.name and group_kind == f"{template.kind}.{template.api_group}")
+
+
+def _without_metadata(config: Document) -> Document:
+    """Return the document without metadata in its managed fields."""
+    managed = [
+        {**one, "fieldsV1": {k: v for k, v in (one.get("fieldsV1") or {}).items() if k == "f:spec"}}
+        for one in config["metadata"].get("managedFields") or ()
+    ]
+    return {**config, "metadata": {**config["metadata"], "managedFields": managed}}
