@@ -6,18 +6,19 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kapy._aio.clock import loop_clock
+from kapy._aio.clock import Clock, loop_clock
+from kapy.apiserver.controllers.workloads.pod_conditions import trouble
 from kapy.client.client import Client
-from kapy.clusterctl.waiting import until
+from kapy.clusterctl.waiting import holds, until
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, PODS, Resource
-from kapy.node_agent.agent import NodeAgent, Place
+from kapy.node_agent.agent import CHECK_SECONDS, NodeAgent, Place
 from kapy.node_agent.runtime import ContainerConfig, Exit
 from tests.clusterctl.releases import management_cluster
 
@@ -101,12 +102,18 @@ class Broken:
 
 
 @asynccontextmanager
-async def agent(folder: Path, runtime: Any) -> AsyncIterator[tuple[Client, NodeAgent]]:
+async def agent(
+    folder: Path, runtime: Any, clock: Clock | None = None
+) -> AsyncIterator[tuple[Client, NodeAgent]]:
     async with management_cluster(controllers=True) as client, asyncio.TaskGroup() as group:
         await asyncio.sleep(1)
         place = Place("kapy", folder / "node", folder, ("127.0.0.1", 1), b"")
         found = NodeAgent(
-            client, place, clock=loop_clock(), random=random.Random(1), runtimes=[runtime]
+            client,
+            place,
+            clock=clock or loop_clock(),
+            random=random.Random(1),
+            runtimes=[runtime],
         )
         running = group.create_task(found.run())
         yield client, found
@@ -300,3 +307,51 @@ async def test_a_pod_gets_the_program_of_its_owner_only_as_that_has_it(
             made["metadata"]["ownerReferences"] = [{**owner, "uid": uid or owner["uid"]}]
         await asyncio.sleep(1)
         assert found.workload_of(made) == (workload or ("" if kind == "ReplicaSet" else "web-1-a"))
+
+
+class JumpingClock:
+    """The time of the loop, and the hours for which the machine has slept."""
+
+    def __init__(self) -> None:
+        self.slept = timedelta()
+        self._clock = loop_clock()
+
+    def __call__(self) -> datetime:
+        return self._clock() + self.slept
+
+
+async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    account = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+    own = Key("default", "own")
+    document: Document = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": own.name, "namespace": own.namespace},
+    }
+    async with agent(tmp_path, Broken(0), clock) as (client, found):
+        await client.create(account, document)
+        spec = pod()["spec"] | {
+            "automountServiceAccountToken": True, "serviceAccountName": own.name
+        }  # fmt: skip
+        await client.create(PODS, pod() | {"spec": spec})
+        ready = await pod_when(client, _is_ready)
+        folder = found.workers[ready["metadata"]["uid"]].folder.volumes
+        (token,) = folder.glob("*/token")
+        before = token.read_text()
+        clock.slept += timedelta(hours=9)
+        await asyncio.sleep(CHECK_SECONDS + 0.5)
+        renewed = token.read_text()
+        assert renewed != before, "before the next regular look, half a minute later"
+        await client.delete(account, own)
+        clock.slept += timedelta(hours=9)
+        failed = await pod_when(client, lambda one: not _is_ready(one))
+        assert "its ServiceAccount token expired at " in trouble(failed)
+        assert 'and cannot be renewed: serviceaccounts "own" not found' in trouble(failed)
+        await client.create(account, document)
+        await pod_when(client, _is_ready)
+        assert token.read_text() != renewed
+
+
+def _is_ready(one: Document) -> bool:
+    return holds(one, "Ready")

@@ -35,6 +35,9 @@ REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet")
 CHECK_SECONDS: Final = 1.0
 """The interval between looks at the file of programs and the size of logs. A timer: files cannot be
 watched in a portable way."""
+JUMP_SECONDS: Final = 10.0
+"""The time between two such looks after which the machine has slept, or its clock was set: tokens
+may have expired meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +200,12 @@ class NodeAgent:
         end_leftovers(self._place.folder, {one["metadata"]["uid"] for one in self._pods.list()})
 
     async def _follow_files(self) -> None:
+        seen = self._clock()
         while True:
             await asyncio.sleep(CHECK_SECONDS)
+            before, seen = seen, self._clock()
+            if abs((seen - before).total_seconds()) > JUMP_SECONDS:
+                self._wake()
             self._refresh_programs()
             for worker in list(self.workers.values()):
                 for state in worker.containers:
@@ -211,8 +218,12 @@ class NodeAgent:
             _log.error("%s", error)
             return
         if changed:
-            for worker in self.workers.values():
-                worker.notify()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let all Pods look at their inputs now."""
+        for worker in self.workers.values():
+            worker.notify()
 
     def _informer(self, kind: Resource, namespace: str) -> Informer[Document]:
         found = self._sources.get((kind, namespace))

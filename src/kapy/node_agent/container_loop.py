@@ -26,8 +26,9 @@ watched in a portable way."""
 PULL_FAILED: Final = "ErrImagePull"
 PULL_LATER: Final = "ImagePullBackOff"
 
-Configure = Callable[[Document, int], Awaitable[ContainerConfig]]
-"""The configuration of a container at its start number so-and-so. Raises MissingSource, OSError."""
+Configure = Callable[[int], Awaitable[ContainerConfig]]
+"""The configuration of the container at its start of this number. Raises MissingSource, OSError,
+StartFailed."""
 
 
 class ContainerLoop:
@@ -85,7 +86,7 @@ class ContainerLoop:
 
     async def _found(self) -> Running | None:
         try:
-            config = await self._configure(self._state.container, self._state.restarts)
+            config = await self._configure(self._state.restarts)
             self._log = config.log
             return await self._runtime.find(config)
         except (MissingSource, OSError, StartFailed):
@@ -95,7 +96,7 @@ class ContainerLoop:
         """Start it; wait for missing inputs such as a Secret."""
         while True:
             try:
-                config = await self._configure(self._state.container, self._state.restarts)
+                config = await self._configure(self._state.restarts)
                 self._log = config.log
                 return await self._runtime.start(config)
             except MissingSource as error:

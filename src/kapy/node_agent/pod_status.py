@@ -26,14 +26,15 @@ def status_of(
     address: str,
     host: str,
     now: str,
+    trouble: str = "",
 ) -> Document:
     """The whole status. address: the Pod's, "" before it has one. host: the Node's. now: RFC
-    3339."""
+    3339. trouble: why the Pod is not well though its containers run."""
     before = pod.get("status") or {}
     phase = _phase(pod, initial, containers)
     found: Document = {
         "phase": phase,
-        "conditions": _conditions(before, initial, containers, phase, now),
+        "conditions": _conditions(before, initial, containers, phase, now, trouble),
         "containerStatuses": [one.status() for one in containers],
         "qosClass": before.get("qosClass", "BestEffort"),
         "startTime": before.get("startTime") or now,
@@ -68,9 +69,10 @@ def _conditions(
     containers: Sequence[ContainerState],
     phase: str,
     now: str,
+    trouble: str,
 ) -> list[Document]:
     unready = [one.name for one in containers if not one.ready or one.trouble]
-    trouble = next((one.trouble for one in containers if one.trouble), "")
+    trouble = next((one.trouble for one in containers if one.trouble), trouble)
     incomplete = [one.name for one in initial if one.ended is None]
     over = phase in ("Succeeded", "Failed")
     why = ("PodCompleted", "") if phase == "Succeeded" else _why("unready", unready)

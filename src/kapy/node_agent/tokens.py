@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kapy._aio.clock import Clock
+from kapy.api.times import stamp
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.kube.names import Resource
@@ -23,6 +24,7 @@ _USED = 0.8
 class _Issued:
     token: str
     renew: datetime
+    expires: datetime
 
 
 class Tokens:
@@ -41,6 +43,13 @@ class Tokens:
         if found is None:
             raise MissingSource("its ServiceAccount token is not issued yet")
         return found.token
+
+    @property
+    def expired(self) -> str:
+        """The reason that a token is not accepted any more, "" if all are."""
+        now = self._clock()
+        times = [one.expires for one in self._issued.values() if one.expires <= now]
+        return f"its ServiceAccount token expired at {stamp(min(times))}" if times else ""
 
     async def refresh(self) -> bool:
         """Renew the tokens that are due; whether there were any. Raises ApiError."""
@@ -62,8 +71,8 @@ class Tokens:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         path = ACCOUNTS.path(meta["namespace"], account, "token")
         answer = await self._client.raw("POST", path, body=body)
-        renew = now + timedelta(seconds=seconds * _USED)
-        return _Issued(answer["status"]["token"], renew)
+        life = timedelta(seconds=seconds)
+        return _Issued(answer["status"]["token"], now + life * _USED, now + life)
 
 
 def _wanted(pod: Document) -> Iterator[tuple[str, int]]:
