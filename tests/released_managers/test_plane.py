@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kapy.clusterctl.provider import ProviderType
+from tests.released_managers.releases import FLAGS
 
 pytestmark = [pytest.mark.sockets, pytest.mark.slow]
 
@@ -22,15 +23,6 @@ BUILT_IN = {
     "cluster-api": "core",
     "bootstrap-kubeadm": "bootstrap-kubeadm",
     "control-plane-kubeadm": "control-plane-kubeadm",
-}
-FLAGS = {
-    ProviderType.CORE: "--core",
-    ProviderType.BOOTSTRAP: "--bootstrap",
-    ProviderType.CONTROL_PLANE: "--control-plane",
-    ProviderType.INFRASTRUCTURE: "--infrastructure",
-    ProviderType.IPAM: "--ipam",
-    ProviderType.RUNTIME_EXTENSION: "--runtime-extension",
-    ProviderType.ADDON: "--addon",
 }
 
 

@@ -94,6 +94,20 @@ async def test_a_deployment_is_available_when_its_pods_are_ready(asking: Asking)
     assert (await conditions(asking))["Available"]["status"] == "True"
 
 
+@pytest.mark.parametrize("field", ["serviceAccountName", "serviceAccount"])
+async def test_a_bound_pod_has_a_service_account(asking: Asking, field: str) -> None:
+    """Its own, or that of its namespace: its token is of that."""
+    own = deployment()
+    own["metadata"]["name"] = "own"
+    own["spec"]["template"]["spec"] |= {field: "manager"}
+    for one in (own, deployment()):
+        await asking.create(f"{APPS}/deployments", one)
+    specs = [one["spec"] for one in await the_pods(asking)]
+    assert sorted((one["serviceAccountName"], one["serviceAccount"]) for one in specs) == [
+        ("default", "default"), ("manager", "manager")
+    ]  # fmt: skip
+
+
 async def test_a_rollout_without_progress_has_a_deadline(asking: Asking) -> None:
     await asking.create(f"{APPS}/deployments", deployment(progressDeadlineSeconds=60))
     (pod,) = await the_pods(asking)

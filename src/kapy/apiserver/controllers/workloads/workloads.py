@@ -264,8 +264,12 @@ class Workloads:
         return self.create("pods", owner, {"metadata": metadata, "spec": {**template["spec"]}})
 
     def place(self, pod: Document, node: str) -> None:
-        """Bind a Pod to a Node."""
-        self.write("pods", pod, spec={**pod["spec"], "nodeName": node})
+        """Bind a Pod to a Node. One without a ServiceAccount gets that of its namespace, as the
+        admission plugin of kube-apiserver gives it: a kubelet asks for a token of it."""
+        spec = pod["spec"]
+        account = spec.get("serviceAccountName") or "default"
+        named = {"serviceAccountName": account, "serviceAccount": account, "nodeName": node}
+        self.write("pods", pod, spec={**spec, **named})
 
     def random_name(self, prefix: str) -> str:
         """Return a generated name like that of the API server."""
