@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apps.all_in_one import Plane, management_plane
-from kapy.apps.settings import Controlling, ManagerName, Serving, Settings
+from kapy.apps.all_in_one import ManagementPlane, management_plane
+from kapy.apps.settings import ControllerConfig, ManagerName, Serving, Settings
 from kapy.client.kinds import Kinds
 from kapy.client.kubeconfig import with_context
 from kapy.clusterctl.components import Components
@@ -63,7 +63,7 @@ async def _well(_: Probe, __: object) -> Outcome:
 
 
 @asynccontextmanager
-async def _plane(folder: Path, label: str) -> AsyncIterator[Plane]:
+async def _plane(folder: Path, label: str) -> AsyncIterator[ManagementPlane]:
     without = frozenset([LABELS[label]]) if label in LABELS else frozenset[ManagerName]()
     settings = Settings(
         data=folder / "data",
@@ -71,7 +71,7 @@ async def _plane(folder: Path, label: str) -> AsyncIterator[Plane]:
         pods=folder,
         run_pods="containers",
         inventory=True,
-        controlling=Controlling(without=without),
+        controllers=ControllerConfig(without=without),
     )
     async with management_plane(settings, clock=system_clock) as found:
         yield found
@@ -135,7 +135,7 @@ async def _init(release: Release, configuration: Path, kubeconfig: Path) -> tupl
     return process.returncode, said.decode()
 
 
-async def _check_installed(plane: Plane, components: Components, said: str) -> None:
+async def _check_installed(plane: ManagementPlane, components: Components, said: str) -> None:
     await _check_objects(plane, components)
     for deployment in (one for one in components.objects if one["kind"] == "Deployment"):
         await _check_pods(plane, deployment)
@@ -143,14 +143,14 @@ async def _check_installed(plane: Plane, components: Components, said: str) -> N
             assert access in said, "what it may do at this machine is told"
 
 
-async def _check_nothing(plane: Plane, components: Components) -> None:
+async def _check_nothing(plane: ManagementPlane, components: Components) -> None:
     """Nothing of a refused release is there."""
     listed = (await plane.client.list(CRDS)).items
     names = {one["metadata"]["name"] for one in listed}
     assert not names & {one["metadata"]["name"] for one in components.objects}
 
 
-async def _check_objects(plane: Plane, components: Components) -> None:
+async def _check_objects(plane: ManagementPlane, components: Components) -> None:
     kinds = Kinds(plane.client)
     for one in components.objects:
         found = await plane.client.get(await kinds.of(one), Key.of(one))
@@ -158,7 +158,7 @@ async def _check_objects(plane: Plane, components: Components) -> None:
             assert holds(found, "Established"), found["status"]
 
 
-async def _check_pods(plane: Plane, deployment: Document) -> None:
+async def _check_pods(plane: ManagementPlane, deployment: Document) -> None:
 
     def is_available(found: Document | None) -> bool:
         return found is not None and holds(found, "Available")
