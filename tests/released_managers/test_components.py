@@ -64,14 +64,14 @@ async def _well(_: Probe, __: object) -> Outcome:
 
 @asynccontextmanager
 async def _plane(folder: Path, label: str) -> AsyncIterator[ManagementPlane]:
-    without = frozenset([LABELS[label]]) if label in LABELS else frozenset[ManagerName]()
+    disabled = frozenset([LABELS[label]]) if label in LABELS else frozenset[ManagerName]()
     settings = Settings(
         data=folder / "data",
         serving=Serving(pki=folder / "pki"),
         pods=folder,
         run_pods="containers",
         inventory=True,
-        controllers=ControllerConfig(without=without),
+        controllers=ControllerConfig(disabled_managers=disabled),
     )
     async with management_plane(settings, clock=system_clock) as found:
         yield found
@@ -92,10 +92,10 @@ async def test_a_released_provider_is_installed(
     configuration = tmp_path / "clusterctl.yaml"
     configuration.write_text(release.configuration())
     async with _plane(tmp_path / "plane", release.provider.label) as plane:
-        assert plane.access is not None
+        assert plane.kubeconfig is not None
         (tmp_path / "plane" / "plane.json").write_text("{}")  # the command is on its machine
         kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(dump_all([with_context({}, "plane", plane.access)]))
+        kubeconfig.write_text(dump_all([with_context({}, "plane", plane.kubeconfig)]))
         code, said = await _init(release, configuration, kubeconfig)
         components = _read(release, configuration)
         if release.contract in compatible(CONTRACT):
