@@ -10,9 +10,9 @@ import pytest
 
 from kapy.api.kinds import KINDS
 from kapy.api.older.derivation import declarations, older_type
-from kapy.api.older.difference import (
-    Change,
-    Difference,
+from kapy.api.older.difference import Difference, Row
+from kapy.api.older.fields import Field, Fields, rule
+from kapy.api.older.rows import (
     added,
     looser,
     mandatory,
@@ -24,7 +24,6 @@ from kapy.api.older.difference import (
     retyped,
     values,
 )
-from kapy.api.older.fields import Field, Fields, rule
 from kapy.kube.model import Model, rules
 
 VERSIONS: Final = sorted({version for kind in KINDS for version in kind.older})
@@ -78,7 +77,7 @@ WANTED, TEXT, FLAG = all_fields(Part).values()
 
 
 @pytest.mark.parametrize(
-    ("change", "name", "expected"),
+    ("row", "name", "expected"),
     [
         (removed("text"), "text", None),
         (added(more=int), "more", Field("more", int, 0)),
@@ -92,27 +91,27 @@ WANTED, TEXT, FLAG = all_fields(Part).values()
         (mandatory("flag"), "flag", Field("flag", bool | None)),
     ],
 )
-def test_a_row_changes_one_field(change: Change, name: str, expected: Field | None) -> None:
+def test_a_row_changes_one_field(row: Row, name: str, expected: Field | None) -> None:
     before = all_fields(Part)
-    after = change(before)
+    after = row.shape(before)
     assert after.get(name) == expected
     assert {**after, name: 0} == {**before, name: 0}
 
 
 def test_a_pointer_keeps_its_rules() -> None:
-    after = pointers("text")(all_fields(Part))["text"]
+    after = pointers("text").shape(all_fields(Part))["text"]
     assert (after.default, rule(after.hint, "minLength")) == (None, 1)
 
 
 def test_a_renamed_field_is_described_by_its_own_name() -> None:
-    after = renamed(words="text")(all_fields(Part))
+    after = renamed(words="text").shape(all_fields(Part))
     assert list(after) == ["wanted", "words", "flag"]
     assert after["words"].encoded == "words"
     assert rule(after["words"].hint, "description") == "words is a text."
 
 
 def test_a_looser_field_has_no_lower_bound() -> None:
-    after = looser("wanted")(all_fields(Part))["wanted"]
+    after = looser("wanted").shape(all_fields(Part))["wanted"]
     assert (rule(after.hint, "minimum"), rule(after.hint, "description")) == (
         None,
         "wanted is a number.",
@@ -122,7 +121,7 @@ def test_a_looser_field_has_no_lower_bound() -> None:
 @pytest.mark.parametrize("row", [removed, pointers, values, looser, optional, mandatory])
 def test_a_row_about_a_field_that_is_not_there_is_an_error(row: Any) -> None:
     with pytest.raises(LookupError, match="no field gone"):
-        row("gone")(all_fields(Part))
+        row("gone").shape(all_fields(Part))
 
 
 def test_a_struct_without_differences_is_shared() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kapy.api.names import (
     ADDONS_GROUP,
@@ -28,9 +28,9 @@ V1BETA1: Final = ("v1beta1",)
 class Kind(NamedTuple):
     """One kind.
 
-    module: below `kapy.api` for the stored version, from which `kapy.api.older` derives the others,
-    and below `kapy.api.conversion` for their conversion. older: the older versions that are served,
-    oldest first. deprecated: those versions that a server warns about.
+    module: below `kapy.api`; it has the stored version, from which `kapy.api.older` derives the
+    others. older: the older versions that are served, oldest first. deprecated: those versions that
+    a server warns about.
     """
 
     group: str
@@ -52,10 +52,6 @@ class Kind(NamedTuple):
     def type_of(self, version: str = STORED) -> type[Object]:
         """The Struct of the kind in a version."""
         return _type(self, version)
-
-    def conversion(self) -> Any:
-        """The module that converts the kind."""
-        return _module(f"kapy.api.conversion.{self.module}")
 
 
 # Asked for at every conversion, where the import machinery would cost as much as the rest.

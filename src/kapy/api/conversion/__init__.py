@@ -4,7 +4,8 @@ One version is stored, the hub; each older one is converted to it and from it, n
 directly. What an older version cannot say travels along in an annotation, so that nothing is lost
 on the way there and back.
 
-Each module holds a kind: `SPOKES`, by kind and version, says only what differs.
+What differs is declared in `kapy.api.v1beta1` and `kapy.api.v1alpha1`; `kapy.api.older` converts
+accordingly.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.api.conversion.spoke import CannotConvert, ConversionError, ReferenceVersion, Spoke
 from kapy.api.conversion.wire import Misformed, wired, wired_json
 from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.api.names import Annotation
+from kapy.api.older.converter import Converter, converter
+from kapy.api.older.difference import CannotConvert, ConversionError, Place, ReferenceVersion
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
@@ -25,6 +27,7 @@ __all__ = ["ConversionError", "ReferenceVersion", "convert"]
 DATA: Final = Annotation.CONVERSION_DATA
 """The annotation that keeps the hub's form of an object that was converted from it."""
 
+_SAME: Final = Converter(lambda *_: None, lambda *_: None, remembers=False)
 _ESCAPES: Final = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -97,24 +100,24 @@ def _field(error: msgspec.ValidationError) -> str:
 
 
 def _to_hub(document: Document, kind: Kind, version: str) -> Document:
-    spoke = _spoke(kind, version)
+    both = _converter(kind, version)
     metadata, data = document.get("metadata") or {}, None
-    if spoke.remembers:
+    if both.remembers:
         metadata, data = _without_data(metadata)
     body = wired(document, kind.type_of(version))
     hub = kind.type_of()
     body["metadata"] = metadata
-    spoke.to_hub(body, _remembered(data, hub))
+    both.upgrade(body, _remembered(data, hub), _root(metadata, _no_version))
     return _object(kind, STORED, body["metadata"], wired(body, hub))
 
 
 def _from_hub(
     document: Document, kind: Kind, version: str, reference_version: ReferenceVersion
 ) -> Document:
-    spoke = _spoke(kind, version)
+    both = _converter(kind, version)
     body = wired(document, kind.type_of())
     metadata = document.get("metadata") or {}
-    if spoke.remembers:
+    if both.remembers:
         known = body or {"metadata": {}}  # upstream's programs leave it only where it stands last
         data = msgspec.json.encode(
             {"kind": kind.name, "apiVersion": f"{kind.group}/{STORED}", **known}
@@ -123,7 +126,7 @@ def _from_hub(
         annotations = {**annotations, DATA: _escaped(data.decode())}
         metadata = {**metadata, "annotations": annotations}
     body["metadata"] = metadata
-    spoke.from_hub(body, reference_version)
+    both.downgrade(body, _root(metadata, reference_version))
     return _object(kind, version, body["metadata"], wired(body, kind.type_of(version)))
 
 
@@ -138,9 +141,12 @@ def _object(kind: Kind, version: str, metadata: Document, body: Document) -> Doc
     return {"kind": kind.name, "apiVersion": api_version, "metadata": metadata, **body}
 
 
-def _spoke(kind: Kind, version: str) -> Spoke:
-    found: Spoke = kind.conversion().SPOKES[kind.name, version]
-    return found
+def _converter(kind: Kind, version: str) -> Converter:
+    return converter(kind.type_of(), version) or _SAME
+
+
+def _root(metadata: Document, reference_version: ReferenceVersion) -> Place:
+    return Place("", metadata.get("namespace", ""), reference_version)
 
 
 def _check_metadata(metadata: Any) -> None:

@@ -34,7 +34,7 @@ _ITSELF: Final = "ITSELF"
 def older_type(newest: type[Any], version: str) -> type[Any]:
     """Return the Struct of an older version; `newest` itself if nothing in it differs."""
     difference = declarations(version, newest.__module__).get(newest)
-    fields = _fields_of(newest)
+    fields = fields_of(newest)
     if issubclass(newest, Object):
         # Objects of older versions may lack their specification.
         fields |= {"spec": optional_field("spec", fields["spec"].hint)}
@@ -56,7 +56,8 @@ def declarations(version: str, module: str) -> Mapping[type[Model], Difference]:
     return {one.newest: one for one in declared}
 
 
-def _fields_of(newest: type[Any]) -> Fields:
+def fields_of(newest: type[Any]) -> Fields:
+    """Return the fields of a Struct."""
     hints = get_type_hints(newest, include_extras=True)
     return {
         one.name: Field(one.encode_name, hints[one.name], one.default, one.default_factory)

@@ -61,8 +61,9 @@ def retyped(hint: Any, kind: Any) -> Any:
 
 def without_none(kind: Any) -> Any:
     """Return the type of a pointer field without `None`."""
-    present = [one for one in get_args(kind) if one is not NoneType]
-    return Union[tuple(present)] if present else kind  # noqa: UP007
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    return Union[tuple(one for one in get_args(kind) if one is not NoneType)]  # noqa: UP007
 
 
 def without_rules(hint: Any, *keys: str) -> Any:

@@ -1,13 +1,62 @@
 """ExtensionConfig, IPAddress and IPAddressClaim in v1alpha1."""
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 from kapy.api import extension_config, ip_address
-from kapy.api.core_v1 import TypedLocalObjectReference
-from kapy.api.older.difference import Difference, added, pointers, removed, retyped
-from kapy.api.v1beta1.addons import ADDRESS_REF, IP_ADDRESS
-from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
+from kapy.api.names import Label
+from kapy.api.older.difference import Difference, Place
+from kapy.api.older.documents import put, value_at
+from kapy.api.older.rows import (
+    custom,
+    pointers,
+    replaced,
+    restored,
+    retyped,
+)
+from kapy.api.older.status import conditions
+from kapy.api.v1beta1.addons import ADDRESS_REF, IP_ADDRESS, POOL_REF
+from kapy.api.v1beta1.embedded import V1Beta2
+from kapy.kube import Document
 from kapy.kube.model import rules
+
+LABEL_WAS_SET: Final = "conversion.cluster.x-k8s.io/cluster-name-label-set"
+"""The annotation that says "false" when conversion added the label of the cluster's name."""
+
+
+def _upgrade_claim(claim: Document, _: Document | None, __: Place) -> None:
+    labels = claim["metadata"].get("labels") or {}
+    put(claim["spec"], "clusterName", labels.get(Label.CLUSTER_NAME))
+    if labels:
+        claim["metadata"] = _without_note(claim["metadata"], labels)
+
+
+def _downgrade_claim(claim: Document, _: Place) -> None:
+    if name := value_at(claim, "spec", "clusterName"):
+        metadata = claim["metadata"]
+        labels = metadata.get("labels") or {}
+        annotations = dict(metadata.get("annotations") or {})
+        if Label.CLUSTER_NAME not in labels:
+            annotations[LABEL_WAS_SET] = "false"
+        labels = {**labels, Label.CLUSTER_NAME: name}
+        claim["metadata"] = _with(metadata, labels=labels, annotations=annotations)
+
+
+def _without_note(metadata: Document, labels: Mapping[str, str]) -> Document:
+    annotations = dict(metadata.get("annotations") or {})
+    was_set = annotations.pop(LABEL_WAS_SET, None)
+    if was_set is None:
+        return metadata
+    if was_set == "false":
+        labels = {key: value for key, value in labels.items() if key != Label.CLUSTER_NAME}
+    return _with(metadata, labels=labels, annotations=annotations)
+
+
+def _with(metadata: Document, **parts: Any) -> Document:
+    """The metadata with other parts; an empty one is left out."""
+    others = {key: value for key, value in metadata.items() if key not in parts}
+    return others | {key: value for key, value in parts.items() if value}
+
 
 DIFFERENCES: Final = (
     Difference(extension_config.ServiceReference, pointers("path")),
@@ -21,19 +70,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         extension_config.ExtensionConfigStatus,
-        removed("deprecated"),
-        retyped(**CONDITIONS),
-        added(v1beta2=V1Beta2),
+        conditions(V1Beta2),
     ),
     IP_ADDRESS,
+    Difference(ip_address.IPAddressClaimSpec, replaced("cluster_name"), *POOL_REF),
     Difference(
-        ip_address.IPAddressClaimSpec,
-        removed("cluster_name"),
-        retyped(pool_ref=TypedLocalObjectReference),
+        ip_address.IPAddressClaimStatus, ADDRESS_REF, conditions(None), restored("conditions")
     ),
-    Difference(
-        ip_address.IPAddressClaimStatus,
-        removed("deprecated"),
-        retyped(**CONDITIONS, address_ref=ADDRESS_REF),
-    ),
+    Difference(ip_address.IPAddressClaim, custom(_upgrade_claim, _downgrade_claim)),
 )

@@ -5,15 +5,42 @@ from typing import Annotated, Final
 from kapy.api import cluster_resource_set, cluster_resource_set_binding, ip_address
 from kapy.api.cluster_resource_set_binding import ResourceSetBinding
 from kapy.api.core_v1 import LocalObjectReference, TypedLocalObjectReference
-from kapy.api.older.difference import Difference, added, looser, optional, removed, retyped
-from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
+from kapy.api.older.difference import Difference, Place, Row
+from kapy.api.older.documents import put
+from kapy.api.older.rows import (
+    custom,
+    looser,
+    optional,
+    retyped,
+)
+from kapy.api.older.status import conditions
+from kapy.api.v1beta1.embedded import V1Beta2
+from kapy.kube import Document
 from kapy.kube.model import rules
 
-ADDRESS_REF: Final = Annotated[LocalObjectReference, rules(zero="written")]
+
+def _upgrade_pool(spec: Document, _: Document | None, __: Place) -> None:
+    pool = spec["poolRef"]
+    put(pool, "apiGroup", pool["apiGroup"])
+
+
+def _upgrade_bindings(spec: Document, _: Document | None, __: Place) -> None:
+    spec["bindings"] = [one or {} for one in spec.get("bindings", ())]
+
+
+def _downgrade_bindings(spec: Document, _: Place) -> None:
+    """v1beta1 has null for a binding with nothing in it."""
+    spec["bindings"] = [one or None for one in spec.get("bindings", ())]
+
+
+_POOL: Final = custom(_upgrade_pool, None)
+ADDRESS_REF: Final = retyped(address_ref=Annotated[LocalObjectReference, rules(zero="written")])
 IP_ADDRESS: Final = Difference(
     ip_address.IPAddressSpec,
     retyped(claim_ref=LocalObjectReference, pool_ref=TypedLocalObjectReference, prefix=int),
+    _POOL,
 )
+POOL_REF: Final[tuple[Row, ...]] = (retyped(pool_ref=TypedLocalObjectReference), _POOL)
 
 DIFFERENCES: Final = (
     Difference(cluster_resource_set.ResourceRef),
@@ -22,31 +49,20 @@ DIFFERENCES: Final = (
     ),
     Difference(
         cluster_resource_set.ClusterResourceSetStatus,
-        removed("deprecated"),
-        retyped(**CONDITIONS),
         looser("observed_generation"),
-        added(v1beta2=V1Beta2),
+        conditions(V1Beta2),
     ),
     Difference(cluster_resource_set_binding.ResourceBinding),
     Difference(cluster_resource_set_binding.ResourceSetBinding, looser("resources")),
     Difference(
         cluster_resource_set_binding.ClusterResourceSetBindingSpec,
-        retyped(
-            bindings=Annotated[
-                list[ResourceSetBinding | None],
-                rules(max_items=100),
-            ]
-        ),
+        retyped(bindings=Annotated[list[ResourceSetBinding | None], rules(max_items=100)]),
         optional("cluster_name"),
+        custom(_upgrade_bindings, _downgrade_bindings),
     ),
     # The released definition has the subresource, and no status.
     Difference(cluster_resource_set_binding.ClusterResourceSetBinding, status_subresource=True),
     IP_ADDRESS,
-    Difference(ip_address.IPAddressClaimSpec, retyped(pool_ref=TypedLocalObjectReference)),
-    Difference(
-        ip_address.IPAddressClaimStatus,
-        removed("deprecated"),
-        retyped(**CONDITIONS, address_ref=ADDRESS_REF),
-        added(v1beta2=V1Beta2),
-    ),
+    Difference(ip_address.IPAddressClaimSpec, *POOL_REF),
+    Difference(ip_address.IPAddressClaimStatus, ADDRESS_REF, conditions(V1Beta2)),
 )

@@ -5,31 +5,33 @@ from typing import Annotated, Any, Final
 from kapy.api import cluster, cluster_topology, cluster_topology_workers
 from kapy.api.cluster import ClusterControlPlaneStatus, WorkersStatus
 from kapy.api.cluster_topology import ControlPlaneTopologyRolloutSpec
-from kapy.api.core_v1 import ObjectReference
-from kapy.api.embedded import FailureDomain
-from kapy.api.older.difference import (
-    Difference,
-    OldModel,
+from kapy.api.older.difference import Difference, OldModel, Place
+from kapy.api.older.documents import put
+from kapy.api.older.references import reference
+from kapy.api.older.rows import (
     added,
+    custom,
     looser,
     pointers,
-    removed,
+    replaced,
     required,
     retyped,
     values,
 )
+from kapy.api.older.status import conditions, milestones
 from kapy.api.patterns import DNS_LABEL
 from kapy.api.v1beta1.embedded import (
-    CONDITIONS,
+    FAILURE_DOMAINS,
     GROUPED,
     ConditionsStatus,
     FailureMessage,
     FailureReason,
     milestone,
 )
-from kapy.api.v1beta1.health_check import MachineHealthCheckClass
-from kapy.api.v1beta1.machines import DELETION_TIMEOUTS
-from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
+from kapy.api.v1beta1.health_check import MachineHealthCheckClass, health_check
+from kapy.api.v1beta1.machines import deletion_timeouts
+from kapy.api.v1beta1.rollout import strategy
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 
@@ -58,16 +60,33 @@ class MachineHealthCheckTopology(MachineHealthCheckClass):
     ] = None
 
 
-_HEALTH_CHECK: Final[dict[str, Any]] = {
-    "machine_health_check": Annotated[
-        MachineHealthCheckTopology | None,
-        rules(
-            "machineHealthCheck configures the MachineHealthCheck of the Machines. It takes "
-            "precedence over the ClusterClass."
-        ),
-    ]
-}
+_HEALTH_CHECK: Final = health_check(
+    MachineHealthCheckTopology,
+    "machineHealthCheck configures the MachineHealthCheck of the Machines. It takes "
+    "precedence over the ClusterClass.",
+)
 _NAME: Final[dict[str, Any]] = {"name": Annotated[str, rules(min_length=1, max_length=63)]}
+
+
+def _upgrade_network(network: Document, _: Document | None, __: Place) -> None:
+    for name in ("services", "pods"):
+        if (ranges := network.get(name)) is not None and ranges["cidrBlocks"] is None:
+            del network[name]  # nothing at all, unlike an empty list
+
+
+def _upgrade_class(topology: Document, _: Document | None, __: Place) -> None:
+    topology["classRef"] = {
+        "name": topology.pop("class", ""),
+        "namespace": topology.pop("classNamespace", ""),
+    }
+
+
+def _downgrade_class(topology: Document, _: Place) -> None:
+    class_ref = topology.pop("classRef", {})
+    put(topology, "class", class_ref.get("name"))
+    put(topology, "classNamespace", class_ref.get("namespace"))
+
+
 DIFFERENCES: Final = (
     Difference(cluster.ClusterAvailabilityGate),
     Difference(cluster.NetworkRanges, looser("cidr_blocks")),
@@ -75,34 +94,40 @@ DIFFERENCES: Final = (
         cluster.ClusterNetwork,
         pointers("api_server_port", "services", "pods"),
         looser("api_server_port"),
+        custom(_upgrade_network, None),
     ),
     Difference(
         cluster.ClusterSpec,
         values("paused"),
         pointers("cluster_network"),
-        retyped(
-            control_plane_endpoint=APIEndpoint,
-            control_plane_ref=ObjectReference | None,
-            infrastructure_ref=ObjectReference | None,
-        ),
+        retyped(control_plane_endpoint=APIEndpoint),
+        reference("infrastructure_ref"),
+        reference("control_plane_ref"),
         looser("availability_gates"),
     ),
     Difference(
         cluster.ClusterStatus,
-        removed("initialization", "control_plane", "workers", "deprecated"),
-        retyped(**CONDITIONS, failure_domains=dict[str, FailureDomain]),
+        *FAILURE_DOMAINS,
         looser("observed_generation"),
-        added(
-            failure_reason=FailureReason,
-            failure_message=FailureMessage,
-            infrastructure_ready=milestone("ClusterInitializationStatus.infrastructureProvisioned"),
-            control_plane_ready=milestone("ClusterInitializationStatus.controlPlaneInitialized"),
-            v1beta2=Annotated[ClusterV1Beta2Status | None, GROUPED],
+        conditions(
+            Annotated[ClusterV1Beta2Status | None, GROUPED],
+            deprecated={"failure_reason": FailureReason, "failure_message": FailureMessage},
+            newer=("control_plane", "workers"),
+        ),
+        milestones(
+            infrastructure_ready=(
+                "infrastructureProvisioned",
+                milestone("ClusterInitializationStatus.infrastructureProvisioned"),
+            ),
+            control_plane_ready=(
+                "controlPlaneInitialized",
+                milestone("ClusterInitializationStatus.controlPlaneInitialized"),
+            ),
         ),
     ),
     Difference(
         cluster_topology.Topology,
-        removed("class_ref"),
+        replaced("class_ref"),
         required(
             class_=Annotated[
                 str,
@@ -135,39 +160,36 @@ DIFFERENCES: Final = (
                 ),
             ],
         ),
+        custom(_upgrade_class, _downgrade_class),
         pointers("workers"),
         looser("variables"),
     ),
     Difference(
         cluster_topology.ControlPlaneTopology,
-        removed("health_check", "deletion"),
+        replaced("health_check", "deletion"),
         pointers("variables"),
         looser("readiness_gates"),
-        added(**_HEALTH_CHECK, **DELETION_TIMEOUTS),
+        *_HEALTH_CHECK,
+        *deletion_timeouts(),
     ),
     Difference(cluster_topology_workers.VariableOverrides, looser("overrides")),
     Difference(
         cluster_topology_workers.MachineDeploymentTopology,
-        removed("health_check", "deletion"),
+        replaced("health_check", "deletion"),
         retyped(**_NAME, rollout=ControlPlaneTopologyRolloutSpec),
         pointers("failure_domain", "variables"),
         looser("min_ready_seconds", "readiness_gates"),
-        added(
-            **_HEALTH_CHECK,
-            **DELETION_TIMEOUTS,
-            strategy=Annotated[
-                MachineDeploymentStrategy | None,
-                rules(same_as="MachineDeploymentRolloutSpec.strategy"),
-            ],
-        ),
+        *strategy("MachineDeploymentRolloutSpec.strategy"),
+        *_HEALTH_CHECK,
+        *deletion_timeouts(),
     ),
     Difference(
         cluster_topology_workers.MachinePoolTopology,
-        removed("deletion"),
+        replaced("deletion"),
         retyped(**_NAME),
         pointers("variables"),
         looser("failure_domains", "min_ready_seconds"),
-        added(**DELETION_TIMEOUTS),
+        *deletion_timeouts(),
     ),
     Difference(
         cluster_topology_workers.WorkersTopology, looser("machine_deployments", "machine_pools")

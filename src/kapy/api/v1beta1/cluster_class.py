@@ -8,21 +8,29 @@ from kapy.api import cluster_class, cluster_class_template, cluster_class_worker
 from kapy.api.cluster_class_template import ClassNaming
 from kapy.api.core_v1 import ObjectReference
 from kapy.api.embedded import TemplateMeta
-from kapy.api.older.difference import (
-    Difference,
-    OldModel,
+from kapy.api.older.difference import Difference, OldModel, Place, Row
+from kapy.api.older.documents import value_at
+from kapy.api.older.rows import (
     added,
+    custom,
     looser,
     optional,
     pointers,
-    removed,
+    replaced,
     required,
     retyped,
 )
-from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
-from kapy.api.v1beta1.health_check import MachineHealthCheckClass
-from kapy.api.v1beta1.machines import DELETION_TIMEOUTS
-from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
+from kapy.api.older.status import conditions
+from kapy.api.v1beta1.class_conversion import (
+    upgrade_patches,
+    upgrade_status_variables,
+    upgrade_variables,
+)
+from kapy.api.v1beta1.embedded import V1Beta2
+from kapy.api.v1beta1.health_check import MachineHealthCheckClass, health_check
+from kapy.api.v1beta1.machines import deletion_timeouts
+from kapy.api.v1beta1.rollout import strategy
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 _TemplateRef = Annotated[
@@ -66,15 +74,11 @@ class WorkerTemplate(OldModel):
     ] = field(default_factory=LocalObjectTemplate)
 
 
-_HEALTH_CHECK: Final[dict[str, Any]] = {
-    "machine_health_check": Annotated[
-        MachineHealthCheckClass | None,
-        rules(
-            "machineHealthCheck configures a MachineHealthCheck for the Machines. If it is "
-            "not set, there is none, unless the Cluster defines one."
-        ),
-    ]
-}
+_HEALTH_CHECK: Final = health_check(
+    MachineHealthCheckClass,
+    "machineHealthCheck configures a MachineHealthCheck for the Machines. If it is "
+    "not set, there is none, unless the Cluster defines one.",
+)
 _NAMING: Final[dict[str, Any]] = {
     "naming_strategy": Annotated[
         ClassNaming | None,
@@ -91,13 +95,107 @@ _TEMPLATE: Final[dict[str, Any]] = {
     ]
 }
 
+_TEMPLATE_REF: Final = ("kind", "name", "apiVersion")
+
+
+def _upgrade_ref(template: Document, _: Document | None = None, __: Place | None = None) -> None:
+    ref = template.pop("ref", None) or {}
+    template["templateRef"] = {key: ref[key] for key in _TEMPLATE_REF if key in ref}
+
+
+def _downgrade_ref(template: Document, place: Place) -> None:
+    template["ref"] = {**template.pop("templateRef", {}), "namespace": place.namespace}
+
+
+def _upgrade_naming(class_: Document, _: Document | None, __: Place) -> None:
+    _rename_naming(class_, "namingStrategy", class_)
+
+
+def _rename_naming(old: Document, name: str, new: Document) -> None:
+    if (naming := old.pop(name, None)) is not None:
+        new["naming"] = naming if naming.get("template") else {}
+
+
+def _downgrade_naming(class_: Document, _: Place) -> None:
+    if naming := class_.pop("naming", None):
+        class_["namingStrategy"] = naming
+
+
+def _upgrade_control_plane(control_plane: Document, _: Document | None, __: Place) -> None:
+    _upgrade_ref(control_plane)
+    if (machines := control_plane.get("machineInfrastructure")) is not None:
+        _upgrade_ref(machines)
+
+
+def _downgrade_control_plane(control_plane: Document, place: Place) -> None:
+    _downgrade_ref(control_plane, place)
+    if machines := control_plane.get("machineInfrastructure"):
+        _downgrade_ref(machines, place)
+
+
+def _upgrade_worker(worker: Document, _: Document | None, __: Place) -> None:
+    template = worker.pop("template")
+    for part in ("bootstrap", "infrastructure"):
+        _upgrade_ref(template[part])
+    worker |= template
+
+
+def _downgrade_worker(worker: Document, place: Place) -> None:
+    worker["template"] = template = {
+        part: worker.pop(part, {}) for part in ("metadata", "bootstrap", "infrastructure")
+    }
+    for part in ("bootstrap", "infrastructure"):
+        _downgrade_ref(template[part], place)
+
+
+def _upgrade_spec(spec: Document, known: Document | None, _: Place) -> None:
+    infrastructure = spec["infrastructure"]
+    _upgrade_ref(infrastructure)
+    _rename_naming(spec, "infrastructureNamingStrategy", infrastructure)
+    before = known or {}
+    upgrade_variables(spec.get("variables") or [], before.get("variables") or [])
+    upgrade_patches(spec.get("patches") or [], before.get("patches") or [])
+
+
+def _downgrade_spec(spec: Document, place: Place) -> None:
+    infrastructure = spec.setdefault("infrastructure", {})
+    spec.setdefault("controlPlane", {})
+    _downgrade_ref(infrastructure, place)
+    if naming := infrastructure.pop("naming", None):
+        spec["infrastructureNamingStrategy"] = naming
+
+
+def _upgrade_status(status: Document, known: Document | None, _: Place) -> None:
+    before = value_at(known, "variables") or []
+    upgrade_status_variables(status.get("variables") or [], before)
+
+
+def _downgrade_class(cluster_class: Document, _: Place) -> None:
+    cluster_class.setdefault("spec", {})
+
+
+_CLASS: Final[tuple[Row, ...]] = (
+    replaced("naming", "deletion"),
+    added(**_NAMING),
+    custom(_upgrade_naming, _downgrade_naming),
+    *deletion_timeouts(),
+)
+_WORKER: Final[tuple[Row, ...]] = (
+    replaced("metadata", "bootstrap", "infrastructure"),
+    required(**_TEMPLATE),
+    custom(_upgrade_worker, _downgrade_worker),
+)
+
 DIFFERENCES: Final = (
     Difference(
         cluster_class.ControlPlaneClass,
-        removed("template_ref", "health_check", "naming", "deletion"),
+        replaced("template_ref", "health_check"),
         retyped(machine_infrastructure=LocalObjectTemplate | None),
         looser("readiness_gates"),
-        added(ref=_TemplateRef, **_HEALTH_CHECK, **_NAMING, **DELETION_TIMEOUTS),
+        added(ref=_TemplateRef),
+        custom(_upgrade_control_plane, _downgrade_control_plane),
+        *_HEALTH_CHECK,
+        *_CLASS,
     ),
     Difference(
         cluster_class.ClusterClassSpec,
@@ -109,45 +207,31 @@ DIFFERENCES: Final = (
                 ClassNaming | None, rules(same_as="InfrastructureClass.naming")
             ]
         ),
+        custom(_upgrade_spec, _downgrade_spec, restores=True),
     ),
     Difference(
         cluster_class.ClusterClassStatus,
-        removed("deprecated"),
-        retyped(**CONDITIONS),
         looser("variables", "observed_generation"),
-        added(v1beta2=V1Beta2),
+        custom(_upgrade_status, None, restores=True),
+        conditions(V1Beta2),
     ),
+    Difference(cluster_class.ClusterClass, custom(None, _downgrade_class)),
     Difference(cluster_class_template.ClassNaming, pointers("template")),
     Difference(
         cluster_class_workers.MachineDeploymentClass,
-        removed(
-            "metadata",
-            "bootstrap",
-            "infrastructure",
-            "health_check",
-            "naming",
-            "deletion",
-            "rollout",
-        ),
+        *_WORKER,
+        replaced("health_check", "rollout"),
         pointers("failure_domain"),
         looser("min_ready_seconds", "readiness_gates"),
-        required(**_TEMPLATE),
-        added(
-            **_HEALTH_CHECK,
-            **_NAMING,
-            **DELETION_TIMEOUTS,
-            strategy=Annotated[
-                MachineDeploymentStrategy | None,
-                rules(same_as="MachineDeploymentClassRolloutSpec.strategy"),
-            ],
-        ),
+        *strategy("MachineDeploymentClassRolloutSpec.strategy"),
+        *_HEALTH_CHECK,
+        *_CLASS,
     ),
     Difference(
         cluster_class_workers.MachinePoolClass,
-        removed("metadata", "bootstrap", "infrastructure", "naming", "deletion"),
+        *_WORKER,
         looser("failure_domains", "min_ready_seconds"),
-        required(**_TEMPLATE),
-        added(**_NAMING, **DELETION_TIMEOUTS),
+        *_CLASS,
     ),
     Difference(cluster_class_workers.WorkersClass, looser("machine_deployments", "machine_pools")),
 )

@@ -4,15 +4,16 @@ from typing import Annotated, Any, Final
 
 from kapy.api import cluster_class_patches, cluster_class_variables
 from kapy.api.cluster_class_variables import ClusterClassVariableMetadata
-from kapy.api.older.difference import (
-    Difference,
-    added,
+from kapy.api.older.difference import Difference
+from kapy.api.older.rows import (
     looser,
+    moved,
+    plain_values,
     pointers,
-    removed,
     renamed,
+    replaced,
     retyped,
-    values,
+    written,
 )
 from kapy.kube.model import rules
 
@@ -29,7 +30,7 @@ DIFFERENCES: Final = (
     Difference(cluster_class_variables.ValidationRule),
     Difference(
         cluster_class_variables.JSONSchemaProps,
-        values(
+        plain_values(
             "unique_items",
             "exclusive_maximum",
             "exclusive_minimum",
@@ -42,22 +43,24 @@ DIFFERENCES: Final = (
     Difference(cluster_class_variables.VariableSchema),
     Difference(
         cluster_class_variables.ClusterClassVariable,
-        removed("deprecated_v1beta1_metadata"),
-        added(**_METADATA),
+        replaced("deprecated_v1beta1_metadata"),
+        moved("deprecatedV1Beta1Metadata", **_METADATA),
     ),
     Difference(
         cluster_class_variables.ClusterClassStatusVariableDefinition,
-        removed("deprecated_v1beta1_metadata"),
-        added(**_METADATA),
+        replaced("deprecated_v1beta1_metadata"),
+        moved("deprecatedV1Beta1Metadata", **_METADATA),
     ),
     Difference(
         cluster_class_variables.ClusterClassStatusVariable,
-        retyped(definitions_conflict=Annotated[bool, rules(zero="written")]),
+        plain_values("definitions_conflict"),
+        written("definitions_conflict"),
         looser("definitions"),
     ),
     Difference(cluster_class_patches.ClassNames, looser("names")),
     Difference(
-        cluster_class_patches.PatchSelectorMatch, values("control_plane", "infrastructure_cluster")
+        cluster_class_patches.PatchSelectorMatch,
+        plain_values("control_plane", "infrastructure_cluster"),
     ),
     Difference(
         cluster_class_patches.PatchSelector,

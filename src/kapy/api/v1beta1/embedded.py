@@ -6,14 +6,15 @@ import msgspec
 from msgspec import field
 
 from kapy.api import embedded
-from kapy.api.older.difference import Difference, OldModel, added, removed, retyped, values
+from kapy.api.older.difference import Difference, OldModel, Place
+from kapy.api.older.rows import added, custom, replaced, retyped
 from kapy.api.status import (
     AvailableReplicas,
     Conditions,
     ReadyReplicas,
     UpToDateReplicas,
-    V1Beta1Conditions,
 )
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 
@@ -59,8 +60,6 @@ FailureMessage = Annotated[
         same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage", min_length=1, max_length=10240
     ),
 ]
-CONDITIONS: Final[dict[str, Any]] = {"conditions": V1Beta1Conditions}
-"""The type of the conditions of this version."""
 
 
 def counter(same_as: str = "") -> msgspec.Meta:
@@ -77,6 +76,37 @@ def milestone(field: str) -> Any:
     return Annotated[bool, rules(same_as=field, zero="written")]
 
 
+def _upgrade_domains(part: Document, _: Document | None, __: Place) -> None:
+    """The map `failureDomains` of a part of an object as a list in the order of the names."""
+    if domains := part.pop("failureDomains", None):
+        part["failureDomains"] = [
+            {
+                "name": name,
+                "controlPlane": domain.get("controlPlane", False),
+                "attributes": domain.get("attributes", {}),
+            }
+            for name, domain in sorted(domains.items())
+        ]
+
+
+def _downgrade_domains(part: Document, _: Place) -> None:
+    """The way back."""
+    if domains := part.pop("failureDomains", None):
+        part["failureDomains"] = {
+            domain.get("name", ""): {
+                "controlPlane": domain.get("controlPlane", False),
+                "attributes": domain.get("attributes", {}),
+            }
+            for domain in domains
+        }
+
+
+FAILURE_DOMAINS: Final = (
+    retyped(failure_domains=dict[str, embedded.FailureDomain]),
+    custom(_upgrade_domains, _downgrade_domains),
+)
+"""Failure domains were a map by name."""
+
 DIFFERENCES: Final = (
     Difference(
         embedded.APIEndpoint,
@@ -87,7 +117,7 @@ DIFFERENCES: Final = (
     Difference(embedded.MachineReadinessGate),
     Difference(embedded.MachineAddress),
     Difference(embedded.TemplateMeta),
-    Difference(embedded.FailureDomain, removed("name"), values("control_plane")),
+    Difference(embedded.FailureDomain, replaced("name"), retyped(control_plane=bool)),
     Difference(
         embedded.ClusterVariable,
         added(

@@ -1,13 +1,17 @@
 """How unhealthy Machines are found and what happens to them, as v1beta1 said it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import field
 
 from kapy.api.core_v1 import ObjectReference
-from kapy.api.older.difference import OldModel
+from kapy.api.older.difference import OldModel, Place, Row
+from kapy.api.older.documents import put
+from kapy.api.older.durations import duration, seconds
+from kapy.api.older.rows import added, custom
 from kapy.api.patterns import REPLICA_RANGE
 from kapy.api.unhealthy_conditions import UnhealthyMachineConditionType
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 _Timeout = Annotated[
@@ -92,3 +96,76 @@ class MachineHealthCheckClass(OldModel):
         ObjectReference | None,
         rules(same_as="Remediation.templateRef"),
     ] = None
+
+
+def health_check(kind: Any, description: str) -> tuple[Row, ...]:
+    """Return the rows of a part whose `healthCheck` was called `machineHealthCheck`.
+
+    kind: its Struct in the older version.
+    """
+    hint = Annotated[kind | None, rules(description)]
+    return added(machine_health_check=hint), custom(_upgrade, _downgrade)
+
+
+def _upgraded_conditions(old: Document, name: str) -> list[Document]:
+    """Return conditions that make a Machine unhealthy, with timeouts in seconds."""
+    return [{**one, "timeoutSeconds": seconds(one["timeout"])} for one in old.get(name) or ()]
+
+
+def _downgraded_conditions(new: Document, name: str) -> list[Document]:
+    """The way back."""
+    return [
+        {**one, "timeout": duration(one.get("timeoutSeconds", 0))} for one in new.get(name) or ()
+    ]
+
+
+def _upgrade(part: Document, _: Document | None, __: Place) -> None:
+    """`machineHealthCheck` of a part of a Cluster or ClusterClass becomes `healthCheck`."""
+    old = part.pop("machineHealthCheck", None)
+    if old is None:
+        return
+    new = part.setdefault("healthCheck", {})
+    put(new, "enabled", old.get("enable"))
+    upgrade_checks(old, new)
+
+
+def upgrade_checks(old: Document, new: Document) -> None:
+    """Write `checks` and `remediation` into `new`, after what `old` says."""
+    checks: Document = {
+        "unhealthyNodeConditions": _upgraded_conditions(old, "unhealthyConditions"),
+        "unhealthyMachineConditions": _upgraded_conditions(old, "unhealthyMachineConditions"),
+    }
+    if (timeout := old.get("nodeStartupTimeout")) is not None:
+        checks["nodeStartupTimeoutSeconds"] = seconds(timeout)
+    new["checks"] = checks
+    remediation = new.setdefault("remediation", {})
+    trigger: Document = {}
+    remediation["triggerIf"] = trigger
+    put(trigger, "unhealthyLessThanOrEqualTo", old.get("maxUnhealthy"))
+    put(trigger, "unhealthyInRange", old.get("unhealthyRange"))
+    put(remediation, "templateRef", old.get("remediationTemplate"))
+
+
+def _downgrade(part: Document, place: Place) -> None:
+    """The way back, for what is left of `healthCheck`."""
+    new = part.pop("healthCheck", None)
+    if not new:
+        return
+    old: Document = {}
+    part["machineHealthCheck"] = old
+    put(old, "enable", new.get("enabled"))
+    downgrade_checks(new, old, place.namespace)
+
+
+def downgrade_checks(new: Document, old: Document, namespace: str) -> None:
+    """The way back."""
+    checks, remediation = new.get("checks", {}), new.get("remediation", {})
+    trigger = remediation.get("triggerIf", {})
+    old["unhealthyConditions"] = _downgraded_conditions(checks, "unhealthyNodeConditions")
+    old["unhealthyMachineConditions"] = _downgraded_conditions(checks, "unhealthyMachineConditions")
+    if (timeout := checks.get("nodeStartupTimeoutSeconds")) is not None:
+        old["nodeStartupTimeout"] = duration(timeout)
+    put(old, "maxUnhealthy", trigger.get("unhealthyLessThanOrEqualTo"))
+    put(old, "unhealthyRange", trigger.get("unhealthyInRange"))
+    if template := remediation.get("templateRef"):
+        old["remediationTemplate"] = {**template, "namespace": namespace}

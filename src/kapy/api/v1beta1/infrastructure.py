@@ -1,6 +1,6 @@
 """The kinds of infrastructure in v1beta1."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from kapy.api import (
     dev_cluster,
@@ -10,39 +10,33 @@ from kapy.api import (
     docker_machine_pool,
     infrastructure,
 )
-from kapy.api.embedded import FailureDomain
-from kapy.api.older.difference import Change, Difference, added, removed, retyped
-from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
+from kapy.api.older.difference import Difference, Row
+from kapy.api.older.rows import removed, restored, retyped
+from kapy.api.older.status import conditions, milestones
+from kapy.api.v1beta1.embedded import FAILURE_DOMAINS, V1Beta2
 from kapy.kube.model import rules
 
-_READY: Final[dict[str, Any]] = {
-    "ready": Annotated[
-        bool,
-        rules(
-            "ready is true after the infrastructure has been provisioned for the first time.",
-            zero="written",
-        ),
-    ]
-}
-_DOMAINS: Final = retyped(failure_domains=dict[str, FailureDomain])
-_PROVIDER_ID: Final = retyped(provider_id=str | None)
-_MACHINE_STATUS: Final[tuple[Change, ...]] = (
-    removed("initialization", "failure_domain", "deprecated"),
-    retyped(**CONDITIONS),
-    added(**_READY, v1beta2=V1Beta2),
+_PROVISIONED: Final = milestones(
+    ready=(
+        "provisioned",
+        Annotated[
+            bool,
+            rules(
+                "ready is true after the infrastructure has been provisioned for the first time.",
+                zero="written",
+            ),
+        ],
+    )
 )
+_PROVIDER_ID: Final = retyped(provider_id=str | None)
+_STATUS: Final[tuple[Row, ...]] = (conditions(V1Beta2), _PROVISIONED)
+_MACHINE_STATUS: Final[tuple[Row, ...]] = (removed("failure_domain"), *_STATUS)
 
 DIFFERENCES: Final = (
-    Difference(
-        dev_cluster.InfraClusterStatus,
-        removed("initialization", "deprecated"),
-        retyped(**CONDITIONS),
-        _DOMAINS,
-        added(**_READY, v1beta2=V1Beta2),
-    ),
+    Difference(dev_cluster.InfraClusterStatus, *FAILURE_DOMAINS, *_STATUS),
     Difference(infrastructure.DockerLoadBalancer),
-    Difference(dev_cluster.DockerClusterBackendSpec, _DOMAINS),
-    Difference(docker_cluster.DockerClusterSpec, _DOMAINS),
+    Difference(dev_cluster.DockerClusterBackendSpec, *FAILURE_DOMAINS),
+    Difference(docker_cluster.DockerClusterSpec, *FAILURE_DOMAINS),
     Difference(dev_machine.DevMachineSpec, _PROVIDER_ID),
     Difference(dev_machine.DevMachineStatus, *_MACHINE_STATUS),
     Difference(dev_machine.DevMachineTemplate, removed("status")),
@@ -50,6 +44,6 @@ DIFFERENCES: Final = (
     Difference(docker_machine.DockerMachineStatus, *_MACHINE_STATUS),
     Difference(docker_machine.DockerMachineTemplate, removed("status")),
     Difference(
-        docker_machine_pool.DockerMachinePoolStatus, removed("deprecated"), retyped(**CONDITIONS)
+        docker_machine_pool.DockerMachinePoolStatus, conditions(None), restored("conditions")
     ),
 )

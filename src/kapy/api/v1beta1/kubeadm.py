@@ -4,17 +4,22 @@ from typing import Annotated, Any, Final
 
 from kapy.api import kubeadm, kubeadm_components, kubeadm_discovery, kubeadm_node
 from kapy.api.env_vars import EnvVar
-from kapy.api.older.difference import (
-    Difference,
-    OldModel,
+from kapy.api.older.difference import Difference, OldModel, Place, Row
+from kapy.api.older.durations import DURATION
+from kapy.api.older.fields import encoded
+from kapy.api.older.rows import (
     added,
+    custom,
     looser,
+    moved,
     optional,
+    plain_values,
     pointers,
-    removed,
+    replaced,
     retyped,
     values,
 )
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 _TYPE: Final[dict[str, Any]] = {
@@ -34,7 +39,6 @@ _TYPE: Final[dict[str, Any]] = {
     ],
 }
 _COMPONENT: Final[dict[str, Any]] = {
-    "extra_args": dict[str, str],
     "extra_envs": Annotated[list[EnvVar], rules(max_items=100)],
 }
 
@@ -73,14 +77,34 @@ class Networking(OldModel):
     ] = ""
 
 
+def _arguments(name: str) -> tuple[Row, ...]:
+    """Return the rows of arguments, which were a map."""
+    key = encoded(name)
+
+    def upgrade(part: Document, _: Document | None, __: Place) -> None:
+        if arguments := part.pop(key, None):
+            part[key] = [{"name": one, "value": arguments[one]} for one in sorted(arguments)]
+
+    def downgrade(part: Document, _: Place) -> None:
+        if arguments := part.pop(key, None):
+            part[key] = {one.get("name", ""): one.get("value", "") for one in arguments}
+
+    return retyped(**{name: dict[str, str]}), custom(upgrade, downgrade)
+
+
+def _upgrade_token(token: Document, _: Document | None, __: Place) -> None:
+    if token.get("token") is None:
+        token.pop("token", None)
+
+
+_EXTRA: Final[tuple[Row, ...]] = (*_arguments("extra_args"), retyped(**_COMPONENT))
+
 DIFFERENCES: Final = (
-    Difference(kubeadm_components.HostPathMount, values("read_only")),
-    Difference(
-        kubeadm_components.ControlPlaneComponent, retyped(**_COMPONENT), looser("extra_volumes")
-    ),
+    Difference(kubeadm_components.HostPathMount, plain_values("read_only")),
+    Difference(kubeadm_components.ControlPlaneComponent, *_EXTRA, looser("extra_volumes")),
     Difference(
         kubeadm.APIServer,
-        retyped(**_COMPONENT),
+        *_EXTRA,
         looser("extra_volumes", "cert_sans"),
         added(
             timeout_for_control_plane=Annotated[
@@ -96,9 +120,7 @@ DIFFERENCES: Final = (
     ),
     Difference(kubeadm.DNS),
     Difference(kubeadm.ExternalEtcd, looser("endpoints")),
-    Difference(
-        kubeadm.LocalEtcd, retyped(**_COMPONENT), looser("server_cert_sans", "peer_cert_sans")
-    ),
+    Difference(kubeadm.LocalEtcd, *_EXTRA, looser("server_cert_sans", "peer_cert_sans")),
     Difference(kubeadm.Etcd, pointers("local")),
     Difference(
         kubeadm.ClusterConfiguration,
@@ -133,11 +155,14 @@ DIFFERENCES: Final = (
     ),
     Difference(
         kubeadm_node.BootstrapToken,
-        removed("ttl_seconds"),
+        replaced("ttl_seconds"),
         retyped(token=Annotated[str | None, rules(required=True, zero="written", form="token")]),
         optional("token"),
+        custom(_upgrade_token, None),
         looser("usages", "groups"),
-        added(
+        moved(
+            "ttlSeconds",
+            DURATION,
             ttl=Annotated[
                 str | None,
                 rules(
@@ -146,26 +171,26 @@ DIFFERENCES: Final = (
                     "set, it defaults to 24h0m0s.",
                     form="duration",
                 ),
-            ]
+            ],
         ),
     ),
     Difference(kubeadm_node.LocalAPIEndpoint, looser("bind_port")),
     Difference(
         kubeadm_node.NodeRegistrationOptions,
-        retyped(kubelet_extra_args=dict[str, str]),
+        *_arguments("kubelet_extra_args"),
         looser("taints", "ignore_preflight_errors"),
     ),
     Difference(kubeadm_node.Patches),
     Difference(
         kubeadm_node.InitConfiguration,
-        removed("timeouts"),
+        replaced("timeouts"),
         pointers("patches"),
         looser("bootstrap_tokens", "skip_phases"),
         added(**_TYPE),
     ),
     Difference(
         kubeadm_node.JoinConfiguration,
-        removed("timeouts"),
+        replaced("timeouts"),
         pointers("patches"),
         looser("skip_phases"),
         added(**_TYPE),

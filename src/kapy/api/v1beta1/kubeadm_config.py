@@ -3,17 +3,20 @@
 from typing import Annotated, Final
 
 from kapy.api import kubeadm_config, kubeadm_disks, kubeadm_files
-from kapy.api.older.difference import (
-    Difference,
+from kapy.api.older.difference import Difference
+from kapy.api.older.rows import (
     added,
+    custom,
     looser,
     mandatory,
+    plain_values,
     pointers,
-    removed,
     retyped,
     values,
 )
-from kapy.api.v1beta1.embedded import CONDITIONS, V1Beta2
+from kapy.api.older.status import conditions, milestones
+from kapy.api.v1beta1.embedded import V1Beta2
+from kapy.api.v1beta1.kubeadm_conversion import downgrade_config_spec, upgrade_config_spec
 from kapy.kube.model import rules
 
 _Mount = Annotated[str, rules(min_length=1, max_length=512)]
@@ -22,7 +25,7 @@ DIFFERENCES: Final = (
     Difference(kubeadm_disks.Filesystem, pointers("partition", "replace_fs"), looser("extra_opts")),
     Difference(
         kubeadm_disks.Partition,
-        values("layout"),
+        plain_values("layout"),
         mandatory("layout"),
         pointers("table_type"),
         retyped(
@@ -34,7 +37,7 @@ DIFFERENCES: Final = (
     Difference(kubeadm_disks.DiskSetup, looser("partitions", "filesystems")),
     Difference(kubeadm_files.SecretKey),
     Difference(kubeadm_files.SecretSource),
-    Difference(kubeadm_files.File, values("append")),
+    Difference(kubeadm_files.File, plain_values("append")),
     Difference(kubeadm_files.ContainerLinuxConfig, values("strict")),
     Difference(kubeadm_files.IgnitionSpec, pointers("container_linux_config")),
     Difference(kubeadm_files.NTP, looser("servers")),
@@ -64,38 +67,45 @@ DIFFERENCES: Final = (
                 ),
             ]
         ),
+        custom(upgrade_config_spec, downgrade_config_spec, restores=True),
     ),
     Difference(
         kubeadm_config.KubeadmConfigStatus,
-        removed("initialization", "deprecated"),
-        retyped(**CONDITIONS),
         pointers("data_secret_name"),
         looser("observed_generation"),
-        added(
-            ready=Annotated[
-                bool,
-                rules(
-                    "ready is true after the Secret with the bootstrap data has been created.",
-                    zero="written",
-                ),
-            ],
-            failure_reason=Annotated[
-                str,
-                rules(
-                    same_as="MachineSetV1Beta1DeprecatedStatus.failureReason",
-                    min_length=1,
-                    max_length=256,
-                ),
-            ],
-            failure_message=Annotated[
-                str,
-                rules(
-                    same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage",
-                    min_length=1,
-                    max_length=10240,
-                ),
-            ],
-            v1beta2=V1Beta2,
+        conditions(
+            V1Beta2,
+            deprecated={
+                "failure_reason": Annotated[
+                    str,
+                    rules(
+                        same_as="MachineSetV1Beta1DeprecatedStatus.failureReason",
+                        min_length=1,
+                        max_length=256,
+                    ),
+                ],
+                "failure_message": Annotated[
+                    str,
+                    rules(
+                        same_as="MachineSetV1Beta1DeprecatedStatus.failureMessage",
+                        min_length=1,
+                        max_length=10240,
+                    ),
+                ],
+            },
+            always=True,
+        ),
+        milestones(
+            ready=(
+                "dataSecretCreated",
+                Annotated[
+                    bool,
+                    rules(
+                        "ready is true after the Secret with the bootstrap data has been created.",
+                        zero="written",
+                    ),
+                ],
+            )
         ),
     ),
 )

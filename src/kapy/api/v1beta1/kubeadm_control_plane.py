@@ -10,26 +10,30 @@ from kapy.api import (
 from kapy.api.core_v1 import ObjectReference
 from kapy.api.embedded import ReadinessGates, Taints
 from kapy.api.kubeadm_config import KubeadmConfigSpec
-from kapy.api.older.difference import (
-    Difference,
-    OldModel,
+from kapy.api.older.difference import Difference, OldModel, Place, Row
+from kapy.api.older.documents import int_to_pointer, put, value_at
+from kapy.api.older.durations import duration, seconds
+from kapy.api.older.fields import without_rules
+from kapy.api.older.references import contract_reference, object_reference
+from kapy.api.older.rows import (
     added,
+    custom,
     looser,
+    moved,
     needed,
     pointers,
-    removed,
+    replaced,
     required,
     retyped,
 )
-from kapy.api.older.fields import without_rules
+from kapy.api.older.status import conditions, milestones
 from kapy.api.v1beta1.embedded import (
-    CONDITIONS,
     FailureMessage,
     V1Beta2Replicas,
     counter,
     milestone,
 )
-from kapy.api.v1beta1.machines import DELETION_TIMEOUTS
+from kapy.api.v1beta1.machines import COUNTERS, deletion_timeouts
 from kapy.kube import Document
 from kapy.kube.model import rules
 
@@ -123,6 +127,8 @@ _ROLLOUT: Final[dict[str, Any]] = {
             "MachineHealthCheck has marked as unhealthy. A change is applied in place."
         ),
     ],
+}
+_NAMING: Final[dict[str, Any]] = {
     "machine_naming_strategy": Annotated[
         MachineNamingStrategy | None,
         rules(
@@ -135,12 +141,115 @@ _ROLLOUT: Final[dict[str, Any]] = {
 _CONFIG_SPEC: Final[dict[str, Any]] = {
     "kubeadm_config_spec": Annotated[KubeadmConfigSpec, rules(required=True)]
 }
-_COUNTERS: Final = "KubeadmControlPlaneV1Beta1DeprecatedStatus"
+_DEPRECATED: Final = "KubeadmControlPlaneV1Beta1DeprecatedStatus"
+_PARTS: Final = {
+    "rolloutBefore": "before",
+    "rolloutAfter": "after",
+    "rolloutStrategy": "strategy",
+}
+
+
+def _upgrade_reference(machines: Document, _: Document | None, place: Place) -> None:
+    path = place.of("infrastructureRef").path
+    machines.setdefault("spec", {}).update(
+        infrastructureRef=contract_reference(machines.pop("infrastructureRef"), path),
+        readinessGates=machines.pop("readinessGates", []),
+    )
+
+
+def _downgrade_reference(machines: Document, place: Place) -> None:
+    spec = machines.get("spec", {})
+    if reference := spec.pop("infrastructureRef", None):
+        machines["infrastructureRef"] = object_reference(reference, place.of("infrastructureRef"))
+    put(machines, "readinessGates", spec.pop("readinessGates", None))
+
+
+def _upgrade_spec(spec: Document, known: Document | None, _: Place) -> None:
+    rollout: Document = {}
+    for old, new in _PARTS.items():
+        put(rollout, new, spec.pop(old, None))
+    spec["rollout"] = rollout
+    if remediation := spec.pop("remediationStrategy", None):
+        before = value_at(known, "remediation", "retryPeriodSeconds")
+        spec["remediation"] = _upgraded_remediation(remediation, before)
+
+
+def _downgrade_spec(spec: Document, _: Place) -> None:
+    rollout = spec.pop("rollout", {})
+    for old, new in _PARTS.items():
+        put(spec, old, rollout.get(new))
+    if remediation := spec.pop("remediation", None):
+        spec["remediationStrategy"] = _downgraded_remediation(remediation)
+
+
+def _upgraded_remediation(strategy: Document, known: int | None) -> Document:
+    remediation: Document = {}
+    put(remediation, "maxRetry", strategy.get("maxRetry"))
+    if (period := strategy["retryPeriod"]) == "0s":
+        put(remediation, "retryPeriodSeconds", int_to_pointer(0, known))
+    else:
+        remediation["retryPeriodSeconds"] = seconds(period)
+    if (period := strategy.get("minHealthyPeriod")) is not None:
+        remediation["minHealthyPeriodSeconds"] = seconds(period)
+    return remediation
+
+
+def _downgraded_remediation(remediation: Document) -> Document:
+    strategy: Document = {}
+    put(strategy, "maxRetry", remediation.get("maxRetry"))
+    for name in ("retryPeriod", "minHealthyPeriod"):
+        if (value := remediation.get(f"{name}Seconds")) is not None:
+            strategy[name] = duration(value)
+    return strategy
+
+
+def _downgrade_ready(status: Document, _: Place) -> None:
+    status["ready"] = status.get("readyReplicas", 0) > 0
+
+
+def _upgrade_remediated(last: Document, _: Document | None, __: Place) -> None:
+    last["time"] = last.pop("timestamp")
+
+
+def _downgrade_remediated(last: Document, _: Place) -> None:
+    put(last, "timestamp", last.pop("time", None))
+
+
+def _upgrade_template_spec(spec: Document, _: Document | None, __: Place) -> None:
+    if (strategy := spec["rollout"].get("strategy")) is not None:
+        # There was never another one, and templates of old leave it out.
+        strategy["type"] = strategy.get("type") or "RollingUpdate"
+
+
+def _downgrade_template_spec(spec: Document, _: Place) -> None:
+    spec.setdefault("machineTemplate", {})
+
+
+def _downgrade_control_plane(control_plane: Document, _: Place) -> None:
+    control_plane.setdefault("spec", {}).setdefault("machineTemplate", {})
+
+
+def _downgrade_template(template: Document, _: Place) -> None:
+    template.setdefault("spec", {}).setdefault("template", {}).setdefault("spec", {})
+
+
+_MACHINES: Final[tuple[Row, ...]] = (
+    replaced("spec"),
+    *deletion_timeouts("spec.deletion"),
+    moved("spec.taints", taints=Taints),
+)
+_SPEC: Final[tuple[Row, ...]] = (
+    replaced("rollout", "remediation", "machine_naming"),
+    retyped(**_CONFIG_SPEC),
+    moved("machineNaming", **_NAMING),
+    added(**_ROLLOUT),
+    custom(_upgrade_spec, _downgrade_spec, restores=True),
+)
 
 DIFFERENCES: Final = (
     Difference(
         kubeadm_control_plane_machines.KubeadmControlPlaneMachineTemplate,
-        removed("spec"),
+        *_MACHINES,
         added(
             infrastructure_ref=Annotated[
                 ObjectReference,
@@ -153,44 +262,49 @@ DIFFERENCES: Final = (
                 without_rules(ReadinessGates, "minItems", "description"),
                 rules(same_as="KubeadmControlPlaneMachineTemplateSpec.readinessGates"),
             ],
-            **DELETION_TIMEOUTS,
-            taints=Taints,
         ),
+        custom(_upgrade_reference, _downgrade_reference),
     ),
-    Difference(
-        kubeadm_control_plane.KubeadmControlPlaneSpec,
-        removed("rollout", "remediation", "machine_naming"),
-        retyped(**_CONFIG_SPEC),
-        added(**_ROLLOUT),
-    ),
+    Difference(kubeadm_control_plane.KubeadmControlPlaneSpec, *_SPEC),
     Difference(
         kubeadm_control_plane.LastRemediationStatus,
-        removed("time"),
+        replaced("time"),
         required(
             timestamp=Annotated[
                 str, rules(same_as="LastRemediationStatus.time", format="date-time")
             ]
         ),
         looser("retry_count"),
+        custom(_upgrade_remediated, _downgrade_remediated),
     ),
     Difference(
         kubeadm_control_plane.KubeadmControlPlaneStatus,
-        removed("initialization", "available_replicas", "up_to_date_replicas", "deprecated"),
-        retyped(
-            **CONDITIONS,
-            replicas=Annotated[int, counter()],
-            ready_replicas=Annotated[int, counter(same_as=f"{_COUNTERS}.readyReplicas")],
-        ),
+        retyped(replicas=Annotated[int, counter()]),
         pointers("version"),
         looser("observed_generation"),
+        conditions(
+            V1Beta2Replicas,
+            deprecated={
+                "updated_replicas": Annotated[int, counter(f"{_DEPRECATED}.updatedReplicas")],
+                "ready_replicas": Annotated[int, counter(f"{_DEPRECATED}.readyReplicas")],
+                "unavailable_replicas": Annotated[
+                    int, counter(f"{_DEPRECATED}.unavailableReplicas")
+                ],
+                "failure_reason": Annotated[
+                    str, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
+                ],
+                "failure_message": FailureMessage,
+            },
+            newer=COUNTERS,
+            always=True,
+        ),
+        milestones(
+            initialized=(
+                "controlPlaneInitialized",
+                milestone("KubeadmControlPlaneInitializationStatus.controlPlaneInitialized"),
+            )
+        ),
         added(
-            updated_replicas=Annotated[int, counter(same_as=f"{_COUNTERS}.updatedReplicas")],
-            unavailable_replicas=Annotated[
-                int, counter(same_as=f"{_COUNTERS}.unavailableReplicas")
-            ],
-            initialized=milestone(
-                "KubeadmControlPlaneInitializationStatus.controlPlaneInitialized"
-            ),
             ready=Annotated[
                 bool,
                 rules(
@@ -198,24 +312,19 @@ DIFFERENCES: Final = (
                     zero="written",
                 ),
             ],
-            failure_reason=Annotated[
-                str, rules(same_as="MachineSetV1Beta1DeprecatedStatus.failureReason")
-            ],
-            failure_message=FailureMessage,
-            v1beta2=V1Beta2Replicas,
         ),
+        custom(None, _downgrade_ready),
     ),
-    Difference(
-        kubeadm_control_plane.KubeadmControlPlaneTemplateMachineTemplate,
-        removed("spec"),
-        added(**DELETION_TIMEOUTS, taints=Taints),
-    ),
+    Difference(kubeadm_control_plane.KubeadmControlPlane, custom(None, _downgrade_control_plane)),
+    Difference(kubeadm_control_plane.KubeadmControlPlaneTemplateMachineTemplate, *_MACHINES),
     Difference(
         kubeadm_control_plane.KubeadmControlPlaneTemplateResourceSpec,
-        removed("rollout", "remediation", "machine_naming"),
+        *_SPEC,
         pointers("machine_template"),
-        retyped(**_CONFIG_SPEC),
-        added(**_ROLLOUT),
+        custom(_upgrade_template_spec, _downgrade_template_spec),
     ),
     Difference(kubeadm_control_plane.KubeadmControlPlaneTemplateResource, needed("spec")),
+    Difference(
+        kubeadm_control_plane.KubeadmControlPlaneTemplate, custom(None, _downgrade_template)
+    ),
 )

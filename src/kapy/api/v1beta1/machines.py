@@ -14,21 +14,29 @@ from kapy.api import (
 from kapy.api.core_v1 import ObjectReference
 from kapy.api.embedded import MachineAddress
 from kapy.api.machine_set import DeletionOrder
-from kapy.api.older.difference import (
-    Difference,
+from kapy.api.older.difference import Difference, Place, Row
+from kapy.api.older.documents import value_at
+from kapy.api.older.durations import DURATION
+from kapy.api.older.fields import encoded
+from kapy.api.older.references import reference
+from kapy.api.older.rows import (
     added,
+    custom,
     inlined,
     looser,
     mandatory,
+    moved,
     optional,
     pointers,
     removed,
+    replaced,
+    restored,
     retyped,
     values,
+    written,
 )
-from kapy.api.older.fields import encoded
+from kapy.api.older.status import conditions, milestones
 from kapy.api.v1beta1.embedded import (
-    CONDITIONS,
     FailureMessage,
     FailureReason,
     MachineNamingStrategy,
@@ -37,11 +45,16 @@ from kapy.api.v1beta1.embedded import (
     counter,
     milestone,
 )
-from kapy.api.v1beta1.health_check import MachineHealthCheckClass
-from kapy.api.v1beta1.rollout import MachineDeploymentStrategy
+from kapy.api.v1beta1.health_check import (
+    MachineHealthCheckClass,
+    downgrade_checks,
+    upgrade_checks,
+)
+from kapy.api.v1beta1.rollout import strategy
+from kapy.kube import Document
 from kapy.kube.model import rules
 
-DELETION_TIMEOUTS: Final[dict[str, Any]] = {
+_DELETION_TIMEOUTS: Final[dict[str, Any]] = {
     "node_drain_timeout": Annotated[
         str | None,
         rules(
@@ -72,15 +85,30 @@ DELETION_TIMEOUTS: Final[dict[str, Any]] = {
         ),
     ],
 }
-_MILESTONES: Final[dict[str, Any]] = {
-    "bootstrap_ready": milestone("MachineInitializationStatus.bootstrapDataSecretCreated"),
-    "infrastructure_ready": milestone("MachineInitializationStatus.infrastructureProvisioned"),
-}
+
+
+def deletion_timeouts(part: str = "deletion") -> tuple[Row, ...]:
+    """Return the rows of timeouts that the newest version has in seconds, in `part`."""
+    return tuple(
+        moved(f"{part}.{encoded(name)}Seconds", DURATION, **{name: hint})
+        for name, hint in _DELETION_TIMEOUTS.items()
+    )
+
+
+_MILESTONES: Final = milestones(
+    bootstrap_ready=(
+        "bootstrapDataSecretCreated",
+        milestone("MachineInitializationStatus.bootstrapDataSecretCreated"),
+    ),
+    infrastructure_ready=(
+        "infrastructureProvisioned",
+        milestone("MachineInitializationStatus.infrastructureProvisioned"),
+    ),
+)
 _FAILURE: Final[dict[str, Any]] = {
     "failure_reason": FailureReason,
     "failure_message": FailureMessage,
 }
-_MinReadySeconds = rules(same_as="MachineSpec.minReadySeconds", format="int32")
 _COUNTER: Final = Annotated[int, counter()]
 
 
@@ -89,21 +117,64 @@ def _counters(status: str, *names: str) -> dict[str, Any]:
     return {name: Annotated[int, counter(same_as=f"{status}.{encoded(name)}")] for name in names}
 
 
+COUNTERS: Final = ("ready_replicas", "available_replicas", "up_to_date_replicas")
+"""Counters that have a new meaning, and in v1beta1 stand beside the new conditions."""
+
+
+def _min_ready_seconds(kind: Any) -> Row:
+    hint = Annotated[kind, rules(same_as="MachineSpec.minReadySeconds", format="int32")]
+    return moved("template.spec.minReadySeconds", min_ready_seconds=hint)
+
+
+def _naming(same_as: str) -> tuple[Row, ...]:
+    hint = Annotated[MachineNamingStrategy | None, rules(same_as=same_as)]
+    return replaced("machine_naming"), moved("machineNaming", machine_naming_strategy=hint)
+
+
+def _upgrade_machine(status: Document, _: Document | None, __: Place) -> None:
+    if node := status.get("nodeRef"):
+        status["nodeRef"] = {"name": node.get("name", "")}
+
+
+def _downgrade_machine(status: Document, _: Place) -> None:
+    if status.get("phase") == "Updating":
+        status["phase"] = "Running"  # v1beta1 knows no other word for it
+    if name := value_at(status, "nodeRef", "name"):
+        status["nodeRef"] = {"kind": "Node", "name": name, "apiVersion": "v1"}
+
+
+def _upgrade_remediation(spec: Document, _: Document | None, __: Place) -> None:
+    spec["remediation"] = value_at(spec, "healthCheck", "remediation") or {}
+
+
+def _downgrade_remediation(spec: Document, _: Place) -> None:
+    spec["healthCheck"] = {"remediation": spec.get("remediation", {})}
+
+
+def _upgrade_checks(spec: Document, _: Document | None, __: Place) -> None:
+    upgrade_checks(spec, spec)
+
+
+def _downgrade_checks(spec: Document, place: Place) -> None:
+    downgrade_checks(spec, spec, place.namespace)
+
+
 DIFFERENCES: Final = (
     Difference(
         machine.MachineSpec,
-        removed("min_ready_seconds", "deletion"),
+        removed("min_ready_seconds"),
+        replaced("deletion"),
         pointers("version", "provider_id", "failure_domain"),
-        retyped(infrastructure_ref=ObjectReference),
+        reference("infrastructure_ref"),
         looser("readiness_gates"),
-        added(**DELETION_TIMEOUTS),
+        *deletion_timeouts(),
     ),
-    Difference(machine.Bootstrap, retyped(config_ref=ObjectReference | None)),
+    Difference(machine.Bootstrap, reference("config_ref")),
     Difference(
         machine_status.MachineStatus,
-        removed("initialization", "failure_domain", "deprecated"),
+        removed("failure_domain"),
+        restored("phase"),
         retyped(
-            **CONDITIONS,
             node_ref=ObjectReference | None,
             phase=Annotated[
                 str,
@@ -123,55 +194,58 @@ DIFFERENCES: Final = (
             addresses=list[MachineAddress],
         ),
         looser("observed_generation"),
-        added(**_FAILURE, **_MILESTONES, v1beta2=V1Beta2),
+        conditions(V1Beta2, deprecated=_FAILURE),
+        _MILESTONES,
+        custom(_upgrade_machine, _downgrade_machine),
     ),
     Difference(machine.MachineTemplateSpec, optional("spec")),
     Difference(
         machine_set.MachineSetSpec,
-        removed("machine_naming", "deletion"),
+        replaced("deletion"),
         optional("template"),
-        added(
-            min_ready_seconds=Annotated[int, _MinReadySeconds],
+        _min_ready_seconds(int),
+        moved(
+            "deletion.order",
             delete_policy=Annotated[DeletionOrder, rules(same_as="MachineSetDeletionSpec.order")],
-            machine_naming_strategy=Annotated[
-                MachineNamingStrategy | None, rules(same_as="MachineSetSpec.machineNaming")
-            ],
         ),
+        *_naming("MachineSetSpec.machineNaming"),
     ),
     Difference(
         machine_set.MachineSetStatus,
-        removed("up_to_date_replicas", "deprecated"),
-        retyped(
-            **CONDITIONS,
-            replicas=_COUNTER,
-            **_counters(
-                "MachineSetV1Beta1DeprecatedStatus", "ready_replicas", "available_replicas"
-            ),
-        ),
+        retyped(replicas=_COUNTER),
         looser("observed_generation"),
-        added(
-            **_counters("MachineSetV1Beta1DeprecatedStatus", "fully_labeled_replicas"),
-            **_FAILURE,
-            v1beta2=V1Beta2Replicas,
+        conditions(
+            V1Beta2Replicas,
+            deprecated=_FAILURE
+            | _counters(
+                "MachineSetV1Beta1DeprecatedStatus",
+                "fully_labeled_replicas",
+                "ready_replicas",
+                "available_replicas",
+            ),
+            newer=COUNTERS,
+            always=True,
         ),
     ),
+    # As upstream's, which loses what v1beta1 cannot say.
+    Difference(machine_set.MachineSet, remembers=False),
     Difference(
         machine_deployment.MachineDeploymentSpec,
-        removed("rollout", "machine_naming", "remediation", "deletion"),
+        replaced("rollout", "remediation", "deletion"),
         values("paused"),
-        added(
+        _min_ready_seconds(int | None),
+        *_naming("MachineDeploymentSpec.machineNaming"),
+        moved(
+            "rollout.after",
             rollout_after=Annotated[
                 str | None,
                 rules(same_as="MachineDeploymentRolloutSpec.after", format="date-time"),
             ],
-            strategy=Annotated[
-                MachineDeploymentStrategy | None,
-                rules(same_as="MachineDeploymentRolloutSpec.strategy"),
-            ],
-            machine_naming_strategy=Annotated[
-                MachineNamingStrategy | None, rules(same_as="MachineDeploymentSpec.machineNaming")
-            ],
-            min_ready_seconds=Annotated[int | None, _MinReadySeconds],
+        ),
+        custom(None, _downgrade_remediation),
+        *strategy("MachineDeploymentRolloutSpec.strategy"),
+        custom(_upgrade_remediation, None),
+        added(
             revision_history_limit=Annotated[
                 int | None,
                 rules(
@@ -192,36 +266,34 @@ DIFFERENCES: Final = (
     ),
     Difference(
         machine_deployment.MachineDeploymentStatus,
-        removed("up_to_date_replicas", "deprecated"),
-        retyped(
-            **CONDITIONS,
-            replicas=_COUNTER,
-            **_counters(
-                "MachineDeploymentV1Beta1DeprecatedStatus", "ready_replicas", "available_replicas"
-            ),
-        ),
+        retyped(replicas=_COUNTER),
         looser("observed_generation"),
-        added(
-            **_counters(
+        conditions(
+            V1Beta2Replicas,
+            deprecated=_counters(
                 "MachineDeploymentV1Beta1DeprecatedStatus",
                 "updated_replicas",
+                "ready_replicas",
+                "available_replicas",
                 "unavailable_replicas",
             ),
-            v1beta2=V1Beta2Replicas,
+            newer=COUNTERS,
+            always=True,
         ),
     ),
     Difference(
         machine_pool.MachinePoolSpec,
         looser("provider_id_list", "failure_domains"),
-        added(min_ready_seconds=Annotated[int | None, _MinReadySeconds]),
+        _min_ready_seconds(int | None),
     ),
     Difference(
         machine_pool.MachinePoolStatus,
-        removed("initialization", "up_to_date_replicas", "deprecated"),
-        retyped(
-            **CONDITIONS,
-            replicas=_COUNTER,
-            **{
+        retyped(replicas=_COUNTER),
+        looser("node_refs", "observed_generation"),
+        conditions(
+            V1Beta2Replicas,
+            deprecated=_FAILURE
+            | {
                 name: Annotated[
                     int,
                     rules(
@@ -229,40 +301,25 @@ DIFFERENCES: Final = (
                         format="int32",
                     ),
                 ]
-                for name in ("ready_replicas", "available_replicas")
+                for name in ("ready_replicas", "available_replicas", "unavailable_replicas")
             },
+            newer=COUNTERS,
+            always=True,
         ),
-        looser("node_refs", "observed_generation"),
-        added(
-            unavailable_replicas=Annotated[
-                int,
-                rules(
-                    same_as="MachinePoolV1Beta1DeprecatedStatus.unavailableReplicas",
-                    format="int32",
-                ),
-            ],
-            **_FAILURE,
-            **_MILESTONES,
-            v1beta2=V1Beta2Replicas,
-        ),
+        _MILESTONES,
     ),
     Difference(
         machine_health_check.MachineHealthCheckSpec,
-        removed("checks", "remediation"),
+        replaced("checks", "remediation"),
         inlined(MachineHealthCheckClass),
+        custom(_upgrade_checks, _downgrade_checks),
     ),
     Difference(
         machine_health_check.MachineHealthCheckStatus,
-        removed("deprecated"),
-        retyped(
-            **CONDITIONS,
-            **{
-                name: Annotated[int, rules(format="int32", minimum=0, zero="written")]
-                for name in ("expected_machines", "current_healthy", "remediations_allowed")
-            },
-        ),
+        values("expected_machines", "current_healthy", "remediations_allowed"),
+        written("expected_machines", "current_healthy", "remediations_allowed"),
         looser("observed_generation", "targets"),
-        added(v1beta2=V1Beta2),
+        conditions(V1Beta2),
     ),
     Difference(machine_drain_rule.MachineDrainRuleDrainConfig),
     Difference(machine_drain_rule.MachineDrainRuleSpec),

@@ -1,8 +1,14 @@
-"""How the Machines of a MachineDeployment are replaced, as v1beta1 said it."""
+"""How worker Machines are replaced.
+
+v1beta1 said in `strategy` what v1beta2 says in `rollout`, `deletion` and `healthCheck`.
+"""
 
 from typing import Annotated
 
-from kapy.api.older.difference import OldModel
+from kapy.api.older.difference import OldModel, Place, Row
+from kapy.api.older.documents import put, value_at
+from kapy.api.older.rows import added, custom
+from kapy.kube import Document
 from kapy.kube.model import rules
 
 
@@ -52,3 +58,36 @@ class MachineDeploymentStrategy(OldModel):
     remediation: Annotated[
         RemediationStrategy | None, rules(same_as="MachineDeploymentSpec.remediation")
     ] = None
+
+
+def strategy(same_as: str) -> tuple[Row, ...]:
+    """Return the rows of a part with a `strategy`. same_as: the field that describes it."""
+    hint = Annotated[MachineDeploymentStrategy | None, rules(same_as=same_as)]
+    return added(strategy=hint), custom(_upgrade, _downgrade)
+
+
+def _upgrade(part: Document, _: Document | None, __: Place) -> None:
+    """Spread `strategy` over the parts that hold it now."""
+    strategy = part.pop("strategy", None)
+    if strategy is None:
+        return
+    rolling_update = strategy.get("rollingUpdate") or {}
+    put(part.setdefault("deletion", {}), "order", rolling_update.pop("deletePolicy", None))
+    in_flight = value_at(strategy.pop("remediation", None), "maxInFlight")
+    put(part.setdefault("healthCheck", {}).setdefault("remediation", {}), "maxInFlight", in_flight)
+    part.setdefault("rollout", {})["strategy"] = {**strategy, "rollingUpdate": rolling_update}
+
+
+def _downgrade(part: Document, _: Place) -> None:
+    """The way back; what is left of `deletion` and `healthCheck` stays."""
+    strategy = part.get("rollout", {}).pop("strategy", None) or {}
+    if order := part.get("deletion", {}).pop("order", None):
+        strategy.setdefault("rollingUpdate", {})["deletePolicy"] = order
+    health = part.get("healthCheck", {})
+    in_flight = health.get("remediation", {}).pop("maxInFlight", None)
+    if in_flight is not None:
+        strategy["remediation"] = {"maxInFlight": in_flight}
+        if not health["remediation"]:
+            del health["remediation"]
+    if strategy:
+        part["strategy"] = strategy

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kapy.api.conversion.cluster_class_variables import FLAGS, ONE_SCHEMA, SEVERAL_SCHEMAS
+from kapy.api.v1beta1.class_conversion import FLAGS, ONE_SCHEMA, SEVERAL_SCHEMAS
 from kapy.kube import Document
 
 _MACHINE: Final = ("bootstrap.configRef", "infrastructureRef")

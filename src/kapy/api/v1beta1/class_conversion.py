@@ -1,11 +1,11 @@
-"""The variables of a ClusterClass in v1beta1, where flags could not be told from their absence."""
+"""Flags of variables and patches of a ClusterClass: v1beta1 could not tell false from absent."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.api.conversion.moves import bool_to_pointer, put, value_at
-from kapy.api.conversion.spoke import CannotConvert
+from kapy.api.older.difference import CannotConvert
+from kapy.api.older.documents import bool_to_pointer, put, value_at
 from kapy.kube import Document
 
 FLAGS: Final = (
@@ -20,16 +20,16 @@ SEVERAL_SCHEMAS: Final = ("allOf", "oneOf", "anyOf")
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
 
 
-def variables_to_hub(variables: list[Any], remembered: list[Any]) -> None:
+def upgrade_variables(variables: list[Any], remembered: list[Any]) -> None:
     """The variables of the specification."""
     before = _first(remembered, "name")
     sources = _first(variables, "name")
     for number, variable in enumerate(variables):
         name = variable.get("name", "")
-        _definition_to_hub(variable, sources[name], before.get(name), f"spec.variables[{number}]")
+        _upgrade_definition(variable, sources[name], before.get(name), f"spec.variables[{number}]")
 
 
-def status_variables_to_hub(variables: list[Any], remembered: list[Any]) -> None:
+def upgrade_status_variables(variables: list[Any], remembered: list[Any]) -> None:
     """The variables of the status, each with its definitions."""
     before = _first(remembered, "name")
     sources = _first(variables, "name")
@@ -46,21 +46,13 @@ def status_variables_to_hub(variables: list[Any], remembered: list[Any]) -> None
             path = f"status.variables[{number}].definitions[{place}]"
             if from_ not in said:
                 raise CannotConvert(path, f"another variable {name} does not come from {from_}")
-            _definition_to_hub(definition, said[from_], known.get(from_), path)
+            _upgrade_definition(definition, said[from_], known.get(from_), path)
 
 
-def variables_from_hub(variables: list[Any]) -> None:
-    """Variables of the specification, or definitions of one of the status."""
-    for variable in variables:
-        put(variable, "metadata", variable.pop("deprecatedV1Beta1Metadata", None))
-
-
-def _definition_to_hub(
+def _upgrade_definition(
     definition: Document, source: Document, remembered: Document | None, path: str
 ) -> None:
-    if "metadata" in definition:
-        definition["deprecatedV1Beta1Metadata"] = definition.pop("metadata")
-    _flags_to_hub(
+    _upgrade_flags(
         definition["schema"]["openAPIV3Schema"],
         source["schema"]["openAPIV3Schema"],
         value_at(remembered, *_SCHEMA),
@@ -68,7 +60,7 @@ def _definition_to_hub(
     )
 
 
-def _flags_to_hub(
+def _upgrade_flags(
     schema: Document, source: Document, remembered: Document | None, path: str
 ) -> None:
     """Flags of a schema and those within it, as `source` says them. That is the schema itself,
@@ -77,22 +69,22 @@ def _flags_to_hub(
         put(schema, flag, bool_to_pointer(source.get(flag), value_at(remembered, flag)))
     for name, inner in (schema.get("properties") or {}).items():
         said = value_at(source, "properties", name)
-        _inner_to_hub(inner, said, value_at(remembered, "properties", name), f"{path}.{name}")
+        _upgrade_inner(inner, said, value_at(remembered, "properties", name), f"{path}.{name}")
     for key in ONE_SCHEMA:
         if (said := source.get(key)) is not None:
-            _inner_to_hub(schema.get(key), said, value_at(remembered, key), f"{path}.{key}")
+            _upgrade_inner(schema.get(key), said, value_at(remembered, key), f"{path}.{key}")
     for key in SEVERAL_SCHEMAS:
         before = value_at(remembered, key) or []
         for number, inner in enumerate(schema.get(key) or ()):
             said = _at(source.get(key) or [], number)
             here = f"{path}.{key}[{number}]"
-            _inner_to_hub(inner, said, _at(before, number), here)
+            _upgrade_inner(inner, said, _at(before, number), here)
 
 
-def _inner_to_hub(inner: Any, source: Any, remembered: Any, path: str) -> None:
+def _upgrade_inner(inner: Any, source: Any, remembered: Any, path: str) -> None:
     if inner is None or source is None:
         raise CannotConvert(path, "two variables of one name have different schemas")
-    _flags_to_hub(inner, source, remembered, path)
+    _upgrade_flags(inner, source, remembered, path)
 
 
 def _first(named: list[Any], key: str) -> dict[str, Any]:
@@ -108,3 +100,35 @@ def _last(definitions: list[Any]) -> dict[str, Any]:
 
 def _at(items: list[Any], number: int) -> Any:
     return items[number] if number < len(items) else None
+
+
+def upgrade_patches(patches: list[Any], remembered: list[Any]) -> None:
+    before: dict[str, list[Any]] = {}
+    for one in remembered:
+        before.setdefault(one.get("name", ""), one.get("definitions") or [])
+    sources: dict[str, list[Any]] = {}
+    for patch in patches:
+        definitions = patch.get("definitions") or []
+        name = patch.get("name", "")
+        source = sources.setdefault(name, definitions)
+        _upgrade_matches(definitions, source, before.get(name) or [])
+        for definition in definitions:
+            if definition.get("jsonPatches") is None:
+                definition.pop("jsonPatches", None)
+
+
+def _upgrade_matches(
+    definitions: list[Document], source: list[Document], remembered: list[Document]
+) -> None:
+    """source: as upstream does, the definitions of the first patch of the same name, if it has as
+    many."""
+    for number, definition in enumerate(definitions):
+        matches = definition["selector"]["matchResources"]
+        said, before = (
+            value_at(one[number], "selector", "matchResources")
+            if len(one) == len(definitions)
+            else None
+            for one in (source, remembered)
+        )
+        for name in ("controlPlane", "infrastructureCluster"):
+            put(matches, name, bool_to_pointer(value_at(said, name), value_at(before, name)))

@@ -1,0 +1,104 @@
+"""Converts documents between the newest version and an older one, as the declarations say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple, get_origin
+
+from kapy.api.older.derivation import declarations, fields_of, older_type
+from kapy.api.older.difference import Difference, Downgrade, Place, Upgrade
+from kapy.api.older.fields import Fields, nested_types, plain, without_none
+from kapy.kube import Document
+from kapy.kube.model import Model
+
+
+class Converter(NamedTuple):
+    """Both ways of conversion of a Struct. remembers: the annotation is needed."""
+
+    upgrade: Upgrade
+    downgrade: Downgrade
+    remembers: bool
+
+
+@cache
+def converter(newest: type[Model], version: str) -> Converter | None:
+    """Return the conversion of a Struct; None if its documents are the same in both versions."""
+    if older_type(newest, version) is newest:
+        return None
+    before = fields_of(newest)
+    difference = declarations(version, newest.__module__).get(newest) or Difference(newest)
+    upgrades, downgrades = _rows(difference, before)
+    members = list(_members(newest, before, difference.apply(before), version))
+    if not (upgrades or downgrades or members):
+        return None
+    restores = any(row.restores for row in difference.rows)
+    remembers = restores or any(one.inner.remembers for one in members)
+    return Converter(
+        _upgrading(upgrades, members),
+        _downgrading(downgrades, members),
+        remembers and difference.remembers,
+    )
+
+
+class _Member(NamedTuple):
+    """A field with Structs that are converted. many: list, dict, or None for a single one."""
+
+    name: str
+    many: Any
+    inner: Converter
+
+    def parts(self, found: Any) -> Any:
+        return found if self.many is list else found.values() if self.many is dict else (found,)
+
+    def known(self, whole: Document | None) -> Document | None:
+        """Return what is remembered of a part. Rows find items of lists and maps by their keys."""
+        return None if whole is None or self.many else whole.get(self.name) or {}
+
+
+def _rows(difference: Difference, before: Fields) -> tuple[list[Upgrade], list[Downgrade]]:
+    both = [row.convert(before) for row in difference.rows if row.convert is not None]
+    upgrades = [upgrade for upgrade, _ in both if upgrade is not None]
+    return upgrades, [downgrade for _, downgrade in both if downgrade is not None]
+
+
+def _members(newest: type[Any], before: Fields, after: Fields, version: str) -> Iterator[_Member]:
+    for name, one in before.items():
+        structs = nested_types(one.hint)
+        if name not in after or not structs or structs[0] is newest:
+            continue
+        hint, many = after[name].hint, _many(one.hint)
+        inner = converter(structs[0], version)
+        if inner and structs == nested_types(hint) and many is _many(hint):
+            yield _Member(one.encoded, many, inner)
+
+
+def _many(hint: Any) -> Any:
+    return get_origin(without_none(plain(hint)))
+
+
+def _upgrading(rows: list[Upgrade], members: list[_Member]) -> Upgrade:
+    """Members come first: rows move what is already in the form of the newest version."""
+
+    def upgrade(part: Document, known: Document | None, place: Place) -> None:
+        for one in members:
+            if (found := part.get(one.name)) is not None:
+                inner, known_inner = place.of(one.name), one.known(known)
+                for each in one.parts(found):
+                    one.inner.upgrade(each, known_inner, inner)
+        for row in rows:
+            row(part, known, place)
+
+    return upgrade
+
+
+def _downgrading(rows: list[Downgrade], members: list[_Member]) -> Downgrade:
+    def downgrade(part: Document, place: Place) -> None:
+        for row in rows:
+            row(part, place)
+        for one in members:
+            if (found := part.get(one.name)) is not None:
+                for each in one.parts(found):
+                    one.inner.downgrade(each, place.of(one.name))
+
+    return downgrade

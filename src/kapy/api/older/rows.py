@@ -1,0 +1,251 @@
+"""The rows of a declaration about single fields.
+
+The default of an optional field is the zero value of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Final, NamedTuple, get_type_hints
+
+import msgspec
+
+from kapy.api.older import fields as shapes
+from kapy.api.older.difference import Downgrade, Place, Row, Upgrade
+from kapy.api.older.documents import bool_to_pointer, int_to_pointer, put, put_at, taken_at
+from kapy.api.older.fields import Field, Fields, encoded, optional_field, plain, without_none
+from kapy.kube import Document
+from kapy.kube.model import Model, rules
+
+_BOUNDS: Final = ("minItems", "minimum", "maximum", "x-kubernetes-list-type")
+
+
+def removed(*names: str) -> Row:
+    """The older version does not have these fields. They are restored from the annotation."""
+
+    def convert(newest: Fields) -> tuple[Upgrade, None]:
+        keys = [newest[name].encoded for name in names]
+        return lambda part, before, _: _restore(part, before, keys), None
+
+    return Row(_without(names), convert, restores=True)
+
+
+def replaced(*names: str) -> Row:
+    """The older version has other fields in place of these."""
+    return Row(_without(names))
+
+
+def restored(*names: str) -> Row:
+    """The older version has these fields, but cannot say all that the newest can."""
+
+    def convert(newest: Fields) -> tuple[Upgrade, None]:
+        keys = [newest[name].encoded for name in names]
+
+        def upgrade(part: Document, before: Document | None, _: Place) -> None:
+            if before is not None:
+                _restore(part, before, keys)
+
+        return upgrade, None
+
+    return Row(lambda fields: fields, convert, restores=True)
+
+
+def _restore(part: Document, before: Document | None, keys: Iterable[str]) -> None:
+    for key in keys:
+        put(part, key, (before or {}).get(key))
+
+
+def added(**hints: Any) -> Row:
+    """Only the older version has these optional fields."""
+    new = {name: optional_field(encoded(name), hint) for name, hint in hints.items()}
+    return Row(lambda fields: fields | new)
+
+
+def required(**hints: Any) -> Row:
+    """Only the older version has these required fields."""
+    new = {name: Field(encoded(name), hint) for name, hint in hints.items()}
+    return Row(lambda fields: fields | new)
+
+
+def inlined(part: type[Model]) -> Row:
+    """The older version has the fields of `part` here."""
+    hints = get_type_hints(part, include_extras=True)
+    new = {
+        one.name: Field(one.encode_name, hints[one.name], one.default, one.default_factory)
+        for one in msgspec.structs.fields(part)
+    }
+    return Row(lambda fields: fields | new)
+
+
+def renamed(**names: str) -> Row:
+    """The older version has other names: `renamed(old="new")`."""
+    new_to_old = {new: old for old, new in names.items()}
+
+    def shape(fields: Fields) -> Fields:
+        return {
+            new_to_old.get(key, key): _called(one, encoded(new_to_old[key]))
+            if key in new_to_old
+            else one
+            for key, one in _known(fields, new_to_old)
+        }
+
+    def convert(newest: Fields) -> tuple[Upgrade, Downgrade]:
+        pairs = [(encoded(old), newest[new].encoded) for old, new in names.items()]
+
+        def upgrade(part: Document, _: Document | None, __: Place) -> None:
+            for old, new in pairs:
+                put(part, new, part.pop(old, None))
+
+        def downgrade(part: Document, _: Place) -> None:
+            for old, new in pairs:
+                put(part, old, part.pop(new, None))
+
+        return upgrade, downgrade
+
+    return Row(shape, convert)
+
+
+class Codec(NamedTuple):
+    """How a value is written in the newest and in the older version."""
+
+    upgrade: Callable[[Any], Any]
+    downgrade: Callable[[Any], Any]
+
+
+SAME: Final = Codec(lambda value: value, lambda value: value)
+
+
+def moved(target: str, codec: Codec = SAME, **hints: Any) -> Row:
+    """A field of the older version stands elsewhere in the newest. target: its path in documents,
+    from this part on."""
+    ((name, hint),) = hints.items()
+    new = optional_field(encoded(name), hint)
+    path = target.split(".")
+
+    def upgrade(part: Document, _: Document | None, __: Place) -> None:
+        value = part.pop(new.encoded, None)
+        put_at(part, path, None if value is None else codec.upgrade(value))
+
+    def downgrade(part: Document, _: Place) -> None:
+        if (value := taken_at(part, path)) is not None:
+            part[new.encoded] = codec.downgrade(value)
+
+    return Row(lambda fields: fields | {name: new}, lambda _: (upgrade, downgrade))
+
+
+def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bool = False) -> Row:
+    """A conversion of its own. restores: `upgrade` reads what is remembered."""
+    return Row(lambda fields: fields, lambda _: (upgrade, downgrade), restores)
+
+
+def retyped(**hints: Any) -> Row:
+    """The older version has other types or rules. What is required stays required."""
+
+    def exchanged(name: str, one: Field) -> Field:
+        found = optional_field(one.encoded, hints[name])
+        return Field(found.encoded, found.hint) if one.required else found
+
+    return Row(lambda fields: _each(fields, hints, exchanged))
+
+
+def pointers(*names: str) -> Row:
+    """The older version tells absent and zero apart."""
+
+    def pointed(_: str, one: Field) -> Field:
+        hint = shapes.retyped(one.hint, plain(one.hint) | None)
+        return Field(one.encoded, hint, default=None)
+
+    return Row(lambda fields: _each(fields, names, pointed))
+
+
+def values(*names: str) -> Row:
+    """The older version does not tell absent and zero apart; the annotation does."""
+
+    def convert(newest: Fields) -> tuple[Upgrade, None]:
+        found = [(newest[name].encoded, _to_pointer(newest[name])) for name in names]
+
+        def upgrade(part: Document, before: Document | None, _: Place) -> None:
+            for key, pointer in found:
+                put(part, key, pointer(part.get(key), (before or {}).get(key)))
+
+        return upgrade, None
+
+    return Row(plain_values(*names).shape, convert, restores=True)
+
+
+def _to_pointer(one: Field) -> Callable[[Any, Any], Any]:
+    return bool_to_pointer if without_none(plain(one.hint)) is bool else int_to_pointer
+
+
+def plain_values(*names: str) -> Row:
+    """As `values`, converted by another row or not at all."""
+
+    def valued(_: str, one: Field) -> Field:
+        hint = shapes.retyped(one.hint, without_none(plain(one.hint)))
+        return optional_field(one.encoded, hint)
+
+    return Row(lambda fields: _each(fields, names, valued))
+
+
+def optional(*names: str) -> Row:
+    """The older version does not require these fields."""
+    return _changed(names, lambda one: optional_field(one.encoded, one.hint))
+
+
+def mandatory(*names: str) -> Row:
+    """The older version requires these fields."""
+    return _changed(names, lambda one: Field(one.encoded, one.hint))
+
+
+def needed(*names: str) -> Row:
+    """The older version requires these fields in its schema, although they have a default."""
+    return _ruled(names, rules(required=True))
+
+
+def written(*names: str) -> Row:
+    """The older version has these fields in documents even when they are zero."""
+    return _ruled(names, rules(zero="written"))
+
+
+def _ruled(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
+    return _changed(names, lambda one: one._replace(hint=Annotated[one.hint, rule]))
+
+
+def looser(*names: str) -> Row:
+    """The older version has no lower bound of a list, no bounds of a number, no atomic list."""
+
+    def loosened(one: Field) -> Field:
+        atomic = shapes.rule(one.hint, "x-kubernetes-list-type") == "atomic"
+        keys = _BOUNDS if atomic else _BOUNDS[:-1]
+        return one._replace(hint=shapes.without_rules(one.hint, *keys))
+
+    return _changed(names, loosened)
+
+
+def _changed(names: tuple[str, ...], change: Callable[[Field], Field]) -> Row:
+    return Row(lambda fields: _each(fields, names, lambda _, one: change(one)))
+
+
+def _without(names: tuple[str, ...]) -> Callable[[Fields], Fields]:
+    return lambda fields: {key: one for key, one in _known(fields, names) if key not in names}
+
+
+def _each(fields: Fields, names: Any, change: Callable[[str, Field], Field]) -> Fields:
+    return {key: change(key, one) if key in names else one for key, one in _known(fields, names)}
+
+
+def _known(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
+    """Raise LookupError if the newest version lacks a field that a declaration names."""
+    if unknown := [one for one in names if one not in fields]:
+        raise LookupError(f"the newest version has no field {', '.join(unknown)}")
+    return fields.items()
+
+
+def _called(one: Field, name: str) -> Field:
+    """Return a field with another name, with which its description begins, too."""
+    text = shapes.rule(one.hint, "description") or ""
+    hint = one.hint
+    if text.startswith(f"{one.encoded} "):
+        hint = shapes.without_rules(hint, "description")
+        hint = shapes.described(hint, f"{name}{text.removeprefix(one.encoded)}")
+    return one._replace(encoded=name, hint=hint)

@@ -1,0 +1,84 @@
+"""The rows of a status: conditions and milestones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kapy.api.older.difference import Place, Row
+from kapy.api.older.documents import bool_to_pointer, put, value_at
+from kapy.api.older.fields import Fields, encoded, optional_field
+from kapy.api.older.rows import replaced, retyped
+from kapy.api.status import V1Beta1Conditions
+from kapy.kube import Document
+
+
+def conditions(
+    group: Any,
+    *,
+    deprecated: Mapping[str, Any] | None = None,
+    newer: tuple[str, ...] = (),
+    always: bool = False,
+) -> Row:
+    """Conditions, and other fields whose meaning has changed.
+
+    The older version has the new ones in its `v1beta2`, the newest version has the old ones in its
+    `deprecated.v1beta1`. group: the type of `v1beta2`; None if the older version lacks it.
+    deprecated: the fields beside `conditions` that are grouped so, with their types in the older
+    version. newer: those that `v1beta2` has. always: `deprecated` is written even when it is empty.
+    """
+    fields_in_deprecated = deprecated or {}
+    old_names = ("conditions", *(encoded(name) for name in fields_in_deprecated))
+    new_names = ("conditions", *(encoded(name) for name in newer))
+
+    def shape(fields: Fields) -> Fields:
+        fields = replaced("deprecated").shape(fields)
+        both = {name: hint for name, hint in fields_in_deprecated.items() if name in fields}
+        fields = retyped(conditions=V1Beta1Conditions, **both).shape(fields)
+        gone = tuple(name for name in newer if name not in both)
+        fields = replaced(*gone).shape(fields)
+        only = {key: hint for key, hint in fields_in_deprecated.items() if key not in both}
+        only |= {"v1beta2": group} if group is not None else {}
+        return fields | {key: optional_field(encoded(key), hint) for key, hint in only.items()}
+
+    def upgrade(status: Document, _: Document | None, __: Place) -> None:
+        old = {name: status.pop(name) for name in old_names if name in status}
+        status.update(status.pop("v1beta2", None) or {})
+        if old or always:
+            status["deprecated"] = {"v1beta1": old}
+
+    def downgrade(status: Document, _: Place) -> None:
+        new = {name: status.pop(name) for name in new_names if name in status}
+        old = value_at(status.pop("deprecated", None), "v1beta1") or {}
+        status.update({name: old[name] for name in old_names if name in old})
+        if new:
+            status["v1beta2"] = new
+
+    return Row(shape, lambda _: (upgrade, downgrade))
+
+
+def milestones(**flags: tuple[str, Any]) -> Row:
+    """Flags of the older version that are milestones in `initialization` of the newest.
+
+    flags: by the old name, the name of the milestone in documents and the type of the flag.
+    """
+    hints = {name: hint for name, (_, hint) in flags.items()}
+    names = [(encoded(name), milestone) for name, (milestone, _) in flags.items()]
+
+    def shape(fields: Fields) -> Fields:
+        new = {name: optional_field(encoded(name), hint) for name, hint in hints.items()}
+        return replaced("initialization").shape(fields) | new
+
+    def upgrade(status: Document, before: Document | None, _: Place) -> None:
+        known = value_at(before, "initialization")
+        reached: Document = {}
+        status["initialization"] = reached
+        for old, new in names:
+            put(reached, new, bool_to_pointer(status.pop(old, False), value_at(known, new)))
+
+    def downgrade(status: Document, _: Place) -> None:
+        reached = status.pop("initialization", {})
+        for old, new in names:
+            status[old] = bool(reached.get(new))
+
+    return Row(shape, lambda _: (upgrade, downgrade), restores=True)

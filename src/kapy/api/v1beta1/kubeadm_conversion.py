@@ -1,0 +1,95 @@
+"""What kubeadm's configurations in v1beta1 cannot say field by field.
+
+Two of kubeadm's timeouts stood elsewhere, the others nowhere; flags of files and volumes were true
+or false, not absent. Upstream: bootstrap/kubeadm/webhooks/conversion.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kapy.api.older.difference import Place
+from kapy.api.older.documents import bool_to_pointer, put, value_at
+from kapy.api.older.durations import duration, seconds
+from kapy.kube import Document
+
+_COMPONENTS: Final = ("apiServer", "controllerManager", "scheduler")
+_CONFIGURATIONS: Final = ("initConfiguration", "joinConfiguration")
+_HEALTH_CHECK: Final = "controlPlaneComponentHealthCheckSeconds"
+
+_DISCOVERY: Final = ("joinConfiguration", "discovery")
+
+
+def upgrade_config_spec(spec: Document, known: Document | None, _: Place) -> None:
+    """The specification in the newest version's form. known: what it was before."""
+    before = known or {}
+    _flags_of_items(spec.get("files"), before.get("files"), "path", "append")
+    for component in _COMPONENTS:
+        where = ("clusterConfiguration", component, "extraVolumes")
+        volumes, known_volumes = value_at(spec, *where), value_at(before, *where)
+        _flags_of_items(volumes, known_volumes, "hostPath", "readOnly")
+    _upgrade_timeouts(spec, before)
+
+
+def downgrade_config_spec(spec: Document, _: Place) -> None:
+    """The way back of `upgrade_config_spec`."""
+    init, join = (_without_timeouts(spec, name) for name in _CONFIGURATIONS)
+    if (health := init.get(_HEALTH_CHECK)) is not None:
+        cluster = spec.setdefault("clusterConfiguration", {})
+        cluster.setdefault("apiServer", {})["timeoutForControlPlane"] = duration(health)
+    if (bootstrap := join.get("tlsBootstrapSeconds")) is not None:
+        discovery = spec.setdefault("joinConfiguration", {}).setdefault("discovery", {})
+        discovery["timeout"] = duration(bootstrap)
+
+
+def _flags_of_items(items: Any, remembered: Any, key: str, name: str) -> None:
+    """A flag of each item. Of items with the same key, the first one speaks for all."""
+    if not items:
+        return
+    said, before = _by_key(items, key, name), _by_key(remembered or (), key, name)
+    for item in items:
+        which = item.get(key, "")
+        put(item, name, bool_to_pointer(said[which], before.get(which)))
+
+
+def _by_key(items: Any, key: str, name: str) -> Document:
+    found: Document = {}
+    for item in items:
+        found.setdefault(item.get(key, ""), item.get(name))
+    return found
+
+
+def _upgrade_timeouts(spec: Document, remembered: Document) -> None:
+    for name in _CONFIGURATIONS:
+        if before := value_at(remembered, name, "timeouts"):
+            _timeouts(spec, name).update(before)
+    health = _taken(spec, ("clusterConfiguration", "apiServer"), "timeoutForControlPlane")
+    if health is not None:
+        _timeouts(spec, "initConfiguration")[_HEALTH_CHECK] = health
+    bootstrap = _taken(spec, _DISCOVERY, "timeout")
+    if health is None and bootstrap is None:
+        return
+    # A further control plane machine waits as long as the first one, which may say nothing.
+    put(_timeouts(spec, "joinConfiguration"), _HEALTH_CHECK, health)
+    if bootstrap is not None:
+        _timeouts(spec, "joinConfiguration")["tlsBootstrapSeconds"] = bootstrap
+
+
+def _timeouts(spec: Document, configuration: str) -> Document:
+    timeouts: Document = spec.setdefault(configuration, {}).setdefault("timeouts", {})
+    return timeouts
+
+
+def _taken(spec: Document, where: tuple[str, ...], name: str) -> int | None:
+    """The seconds of a duration, which goes away."""
+    found = (value_at(spec, *where) or {}).pop(name, None)
+    return None if found is None else seconds(found)
+
+
+def _without_timeouts(spec: Document, name: str) -> Document:
+    """Take a configuration's timeouts, and the configuration if that was all it held."""
+    configuration = spec.get(name) or {}
+    timeouts: Document = configuration.pop("timeouts", {})
+    if not configuration:
+        spec.pop(name, None)
+    return timeouts
