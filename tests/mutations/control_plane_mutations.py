@@ -59,8 +59,8 @@ ETCD: Final = (
     ),
     Mutation(
         "the Machine that leads etcd is deleted without moving the leader",
-        f"{CODE}/scaling.py",
-        "await lead_away(tools, plane, machine)",
+        f"{CODE}/loop.py",
+        "await members.lead_away(self._tools, self._plane, machine)",
         "pass",
         STORY + MEMBERS,
     ),
@@ -81,15 +81,15 @@ ETCD: Final = (
     Mutation(
         "a Machine's etcd member is removed before its Node is drained",
         f"{CODE}/members.py",
-        "if _has_other_hooks(plane, machine) or not _waits_for_us(machine):",
+        "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
         "if _has_other_hooks(plane, machine):",
         MEMBERS,
     ),
     Mutation(
         "the etcd member goes before other pre-terminate hooks are done",
         f"{CODE}/members.py",
-        "if _has_other_hooks(plane, machine) or not _waits_for_us(machine):",
-        "if not _waits_for_us(machine):",
+        "if _has_other_hooks(plane, machine) or not waits_for_hook(machine):",
+        "if not waits_for_hook(machine):",
         MEMBERS,
     ),
     Mutation(
@@ -132,16 +132,16 @@ SCALING: Final = (
     ),
     Mutation(
         "a rollout surges by one more",
-        f"{CODE}/scaling.py",
-        "if len(plane.machines) < plane.desired_replicas + max_surge(plane.kcp):",
-        "if len(plane.machines) <= plane.desired_replicas + max_surge(plane.kcp):",
+        "sdk/control_plane_loop.py",
+        "if count < self.desired_replicas + (self.max_surge if outdated else 0):",
+        "if count <= self.desired_replicas + (self.max_surge if outdated else 0):",
         STORY,
     ),
     Mutation(
         "every new Machine runs kubeadm init",
-        f"{CODE}/scaling.py",
-        "await create_machine(tools, plane, join=True)",
-        "await create_machine(tools, plane, join=False)",
+        f"{CODE}/loop.py",
+        "await create_machine(self._tools, plane, join=not first)",
+        "await create_machine(self._tools, plane, join=False)",
         STORY,
     ),
     Mutation(
@@ -167,17 +167,17 @@ SCALING: Final = (
     ),
     Mutation(
         "a refused control plane Machine leaves its clones behind",
-        f"{CODE}/creation.py",
-        "await _take_back(tools, made)",
+        "sdk/control_plane_machine_factory.py",
+        "await self._delete(created)",
         "pass",
         STORY,
     ),
     Mutation(
         "failure domains are filled without counting Machines that go",
-        f"{CODE}/creation.py",
-        "return pick_fewest(\n        failure_domains(plane.cluster),\n"
-        "        [one.spec.failure_domain for one in plane.machines],",
-        "return pick_fewest(\n        failure_domains(plane.cluster),\n        [],",
+        "sdk/control_plane_machine_selection.py",
+        "return pick_fewest(\n        domains,\n"
+        "        [one.spec.failure_domain for one in machines],",
+        "return pick_fewest(\n        domains,\n        [],",
         (*STORY, f"{FOLDER}/test_leaving_machine.py"),
     ),
     Mutation(
@@ -207,8 +207,8 @@ CONNECTION: Final = (
     Mutation(
         "a KubeadmConfig without configuration has an empty spec",
         f"{CODE}/desired.py",
-        '**_unless_empty("spec", encode(kubeadm_config_spec(kcp, join=join))),',
-        '"spec": encode(kubeadm_config_spec(kcp, join=join)),',
+        'if one or key != "spec"',
+        "if True",
         STORY,
     ),
     Mutation(

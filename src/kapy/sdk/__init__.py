@@ -67,17 +67,25 @@ from kapy.sdk.change_counter import ChangeCounter
 from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys, StoredCertificate
 from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
 from kapy.sdk.control_plane_controller import add_control_plane
+from kapy.sdk.control_plane_desired import DesiredMachines
 from kapy.sdk.control_plane_kinds import (
     ControlPlaneSpec,
     ControlPlaneStatus,
     MachineBasedControlPlaneSpec,
 )
+from kapy.sdk.control_plane_loop import MachineLoop, Step, control_plane_machines, waits_for_hook
+from kapy.sdk.control_plane_machine_factory import MachineFactory, NewMachine, Part, free_name
 from kapy.sdk.control_plane_machine_selection import (
     creation_time,
+    failure_domains,
+    next_failure_domain,
     oldest,
     select_for_deletion,
     versions_of,
 )
+from kapy.sdk.control_plane_rollout import is_cloned_from
+from kapy.sdk.control_plane_status import set_machine_counters
+from kapy.sdk.control_plane_steady_state import SteadyStateCache
 from kapy.sdk.credentials import Credential, IdentityReference, Sessions
 from kapy.sdk.credentials_of_tenants import TenantCredentials
 from kapy.sdk.infra_cluster import ClusterContext, InfraClusterProvider
@@ -211,6 +219,7 @@ __all__ = [
     "ControlPlaneStatus",
     "Controller",
     "Credential",
+    "DesiredMachines",
     "Document",
     "Draft",
     "Endpoint",
@@ -246,15 +255,19 @@ __all__ = [
     "MachineContext",
     "MachineControlPlaneContext",
     "MachineControlPlaneProvider",
+    "MachineFactory",
+    "MachineLoop",
     "MachinePoolContext",
     "MachineTarget",
     "Member",
     "Model",
+    "NewMachine",
     "NotConnected",
     "NotYet",
     "Object",
     "Observed",
     "OwningContext",
+    "Part",
     "PoolInstance",
     "PoolMachines",
     "PoolProvisioned",
@@ -273,6 +286,8 @@ __all__ = [
     "SSACache",
     "Sessions",
     "Setting",
+    "SteadyStateCache",
+    "Step",
     "StoredCertificate",
     "TenantCredentials",
     "Unchanged",
@@ -294,13 +309,18 @@ __all__ = [
     "boot_plan",
     "clone_template",
     "conditions",
+    "control_plane_machines",
     "creation_time",
     "duplicate",
+    "failure_domains",
     "for_containers",
     "forbidden",
+    "free_name",
     "in_v1beta1",
     "invalid",
+    "is_cloned_from",
     "is_paused",
+    "next_failure_domain",
     "next_transition",
     "not_supported",
     "oldest",
@@ -316,11 +336,13 @@ __all__ = [
     "rules",
     "run_phases",
     "select_for_deletion",
+    "set_machine_counters",
     "stale_machines",
     "template_of",
     "unblocking_only",
     "v1beta1",
     "versions_of",
+    "waits_for_hook",
 ]
 
 

@@ -74,8 +74,8 @@ AUTHORS: Final = (
     ),
     Break(
         "taints of a control plane do not reach its Machines",
-        "providers/kubeadm/controlplane/desired.py",
-        "[encode(taint) for taint in template.taints]",
+        "sdk/control_plane_desired.py",
+        "[encode(one) for one in template.taints]",
         "[]",
         {
             "providers/kubeadm/test_control_plane_story.py::"

@@ -240,7 +240,7 @@ ROWS: Final = [
     Row(
         ("placement",),
         (495, 497),
-        ("contract/failure_domains.py", f"{KUBEADM}/scaling.py"),
+        ("contract/failure_domains.py", "sdk/control_plane_machine_selection.py"),
         (f"{STORY}::test_machines_spread_over_failure_domains", RELEASED),
     ),
     Row(

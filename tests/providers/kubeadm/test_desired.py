@@ -9,12 +9,11 @@ from kapy.kube import Document
 from kapy.kube.model import encode
 from kapy.providers.kubeadm.controlplane.desired import (
     BadMachineName,
+    desired_machines,
     feature_gates,
     kubeadm_config_spec,
-    machine_labels,
     machine_name,
     new_kubeadm_config,
-    new_machine,
 )
 from tests.providers.kubeadm.building import control_plane
 
@@ -54,14 +53,14 @@ def test_a_template_that_gives_no_unique_name_is_refused(template: str) -> None:
 
 
 def test_labels_of_a_control_plane_with_a_long_name_are_valid() -> None:
-    labels = machine_labels(control_plane(name="x" * 80), "c1")
+    labels = desired_machines(control_plane(name="x" * 80), "c1").labels
     assert len(labels["cluster.x-k8s.io/control-plane-name"]) <= 63
 
 
 def test_users_labels_do_not_hide_ours() -> None:
     metadata = {"labels": {"cluster.x-k8s.io/cluster-name": "theirs", "team": "blue"}}
     template = {"metadata": metadata, "spec": {"infrastructureRef": encode(REFERENCE)}}
-    labels = machine_labels(control_plane({"machineTemplate": template}), "c1")
+    labels = desired_machines(control_plane({"machineTemplate": template}), "c1").labels
     assert (labels["cluster.x-k8s.io/cluster-name"], labels["team"]) == ("c1", "blue")
 
 
@@ -69,7 +68,9 @@ def test_readiness_gates_are_ours_then_theirs() -> None:
     gates = [{"conditionType": "Mine"}, {"conditionType": "EtcdPodHealthy", "polarity": "Negative"}]
     spec = {"infrastructureRef": encode(REFERENCE), "readinessGates": gates}
     kcp = control_plane({"machineTemplate": {"spec": spec}})
-    machine = new_machine(kcp, "c1", "m", "", infrastructure=REFERENCE, bootstrap=REFERENCE)
+    machine = desired_machines(kcp, "c1").new_machine(
+        "m", "", version="v1.34.0", infrastructure=REFERENCE, config=REFERENCE
+    )
     found = [
         (gate["conditionType"], "polarity" in gate) for gate in machine["spec"]["readinessGates"]
     ]

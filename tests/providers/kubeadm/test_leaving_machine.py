@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.providers.kubeadm.controlplane.scaling import leaving_machine
+from kapy.providers.kubeadm.controlplane.loop import leaving_machine
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane, say
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from kapy.api.cluster import Cluster
+from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
@@ -14,7 +15,6 @@ from kapy.api.names import CONTROL_PLANE_GROUP, Label
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
 from kapy.providers.kubeadm.controlplane.adoption import is_adoptable
-from kapy.providers.kubeadm.controlplane.desired import MANAGER
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.reconcile import Reconciler
 from kapy.providers.kubeadm.controlplane.tools import (
@@ -29,14 +29,13 @@ from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import (
     AGGREGATE_DEBOUNCE,
     STATUS_DEBOUNCE,
-    AppliedObjects,
     Change,
     ClusterCertificates,
     Controller,
     External,
     Kubeconfigs,
+    MachineFactory,
     Runtime,
-    SSACache,
     own_key,
     owner_keys,
     unblocking_only,
@@ -74,8 +73,8 @@ def add_to(
         etcd_dial=etcd_dial,
         recorder=runtime.events.named("kubeadmcontrolplane-controller"),
         certificate_expiry=certificate_expiry,
-        applied=AppliedObjects(
-            runtime.client, runtime.metrics.remember(SSACache("kubeadmcontrolplane")), MANAGER
+        factory=MachineFactory(
+            runtime, external, KubeadmControlPlane.RESOURCE, KubeadmConfig.RESOURCE
         ),
         grace=grace,
         updates=updates,

@@ -9,9 +9,8 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Finalizer, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.wording import LOOK_AT_LOGS, shortened
-from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.health import observe
-from kapy.providers.kubeadm.controlplane.members import drop_hook
+from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
 from kapy.remote.cluster_cache import NotConnected
@@ -48,18 +47,7 @@ async def delete(tools: Tools, plane: ControlPlane) -> Result:
 
 async def _delete_all(tools: Tools, plane: ControlPlane) -> None:
     """Delete all Machines; etcd membership is not maintained any more."""
-    errors: list[Exception] = []
-    for machine in plane.machines:
-        try:
-            await drop_hook(tools, machine)
-            if not machine.deleting:
-                await tools.runtime.client.delete(
-                    Machine.RESOURCE, machine.key, uid=machine.metadata.uid
-                )
-        except NotFound:
-            continue
-        except KapyError as error:
-            errors.append(error)
+    errors = await KubeadmLoop(tools, plane).delete_all()
     if not errors:
         return
     plane.deleting_reason = Reason.INTERNAL_ERROR

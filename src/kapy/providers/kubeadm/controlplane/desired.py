@@ -6,23 +6,20 @@ The documents are server-side apply intents: they contain only fields that this 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-from kapy.api.embedded import ContractVersionedObjectReference as Reference
 from kapy.api.kubeadm_config import KubeadmConfig, KubeadmConfigSpec
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.kubeadm_node import JoinControlPlane
 from kapy.api.machine import Machine
-from kapy.api.names import Annotation, ConditionType, Label
+from kapy.api.names import Annotation, ConditionType
 from kapy.api.naming import RANDOM, BadNameTemplate, generated_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
-from kapy.kube.label_values import label_value
-from kapy.kube.meta import owner_reference
 from kapy.kube.model import decode, encode
-from kapy.kube.names import Resource
 from kapy.kube.version import parse_tolerant
+from kapy.sdk import DesiredMachines
 
 MANAGER: Final = "capi-kubeadmcontrolplane"
 """Upstream's field manager."""
@@ -51,38 +48,6 @@ def is_etcd_managed(kcp: KubeadmControlPlane) -> bool:
     return kcp.spec.kubeadm_config_spec.cluster_configuration.etcd.external is None
 
 
-def machine_labels(kcp: KubeadmControlPlane, cluster: str) -> dict[str, str]:
-    """Labels of a Machine and of what belongs to it."""
-    return {
-        **kcp.spec.machine_template.metadata.labels,
-        Label.CLUSTER_NAME: cluster,
-        Label.CONTROL_PLANE: "",
-        Label.CONTROL_PLANE_NAME: label_value(kcp.metadata.name),
-    }
-
-
-def machine_annotations(kcp: KubeadmControlPlane) -> dict[str, str]:
-    """Annotations of a Machine and of what belongs to it."""
-    return dict(kcp.spec.machine_template.metadata.annotations)
-
-
-def belonging_metadata(
-    kcp: KubeadmControlPlane, cluster: str, resource: Resource, name: str, uid: str = ""
-) -> Document:
-    """Labels and annotations of what belongs to a Machine: they change in place."""
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {
-            "name": name,
-            "namespace": kcp.metadata.namespace,
-            **_unless_empty("uid", uid),
-            "labels": machine_labels(kcp, cluster),
-            "annotations": machine_annotations(kcp),
-        },
-    }
-
-
 def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object]) -> str:
     """The name for a slot: the same for the same slot. Raises BadMachineName."""
     template = kcp.spec.machine_naming.template or _NAME_TEMPLATE
@@ -95,72 +60,37 @@ def machine_name(kcp: KubeadmControlPlane, cluster: str, slot: Iterable[object])
         raise BadMachineName(f"{_CANNOT_NAME}: {error}") from None
 
 
-def new_machine(
-    kcp: KubeadmControlPlane,
-    cluster: str,
-    name: str,
-    failure_domain: str,
-    *,
-    infrastructure: Reference,
-    bootstrap: Reference,
-) -> Document:
-    """The Machine of a slot."""
-    annotations = {}
-    if remediated := kcp.metadata.annotations.get(Annotation.REMEDIATION_IN_PROGRESS):
-        annotations[Annotation.REMEDIATION_FOR] = remediated
-    metadata = {"name": name, "namespace": kcp.metadata.namespace}
-    spec = _spec(kcp, cluster, failure_domain, kcp.spec.version, infrastructure, bootstrap)
-    return _machine(kcp, cluster, metadata, annotations, spec)
+def desired_machines(kcp: KubeadmControlPlane, cluster: str) -> DesiredMachines:
+    """Return the desired Machines. The hook lets the etcd member leave just before the shutdown."""
+    template, hook = kcp.spec.machine_template, Annotation.KCP_CLEANUP_HOOK
+    return DesiredMachines(kcp, template, cluster, hook, readiness_gates(kcp))
 
 
-def kept_machine(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> Document:
-    """A Machine that is there, with what may change in place brought up to date."""
-    annotations = {}
+def updated_machine(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> Document:
+    """Return an existing Machine with its mutable fields updated."""
+    annotations = {Annotation.KCP_CLEANUP_HOOK: ""}
     if remediated := machine.metadata.annotations.get(Annotation.REMEDIATION_FOR):
         annotations[Annotation.REMEDIATION_FOR] = remediated
-    metadata = {
-        "name": machine.metadata.name,
-        "namespace": machine.metadata.namespace,
-        "uid": machine.metadata.uid,
-    }
-    there = machine.spec
-    spec = _spec(
-        kcp,
-        cluster,
-        there.failure_domain,
-        there.version,
-        there.infrastructure_ref,
-        there.bootstrap.config_ref,
-    )
-    return _machine(kcp, cluster, metadata, annotations, spec)
+    return desired_machines(kcp, cluster).updated_machine(machine, annotations)
 
 
 def renewed_machine(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> Document:
-    """A Machine that is there as an update in place makes it."""
-    wanted = kept_machine(kcp, cluster, machine)
+    """Return an existing Machine as an in-place update changes it."""
+    wanted = updated_machine(kcp, cluster, machine)
     return {**wanted, "spec": {**wanted["spec"], "version": kcp.spec.version}}
 
 
 def new_kubeadm_config(
     kcp: KubeadmControlPlane, cluster: str, name: str, *, join: bool
 ) -> Document:
-    """The KubeadmConfig of a slot.
-
-    Its owner is no controller: the Machine's controller will be.
-    """
-    return {
-        "apiVersion": KubeadmConfig.RESOURCE.api_version,
-        "kind": KubeadmConfig.RESOURCE.kind,
-        "metadata": {
-            "name": name,
-            "namespace": kcp.metadata.namespace,
-            "labels": machine_labels(kcp, cluster),
-            **_unless_empty("annotations", machine_annotations(kcp)),
-            "ownerReferences": [encode(owner_reference(kcp))],
-        },
-        # The schema of a KubeadmConfig refuses an empty spec.
-        **_unless_empty("spec", encode(kubeadm_config_spec(kcp, join=join))),
-    }
+    """Return the KubeadmConfig of a new Machine."""
+    resource, spec = KubeadmConfig.RESOURCE, encode(kubeadm_config_spec(kcp, join=join))
+    wanted = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
+    config = desired_machines(kcp, cluster).config(name, wanted)
+    metadata = {key: one for key, one in config["metadata"].items() if one or key != "annotations"}
+    # The schema of a KubeadmConfig refuses an empty spec.
+    named = {key: one for key, one in config.items() if one or key != "spec"}
+    return {**named, "metadata": metadata}
 
 
 def kubeadm_config_spec(kcp: KubeadmControlPlane, *, join: bool) -> KubeadmConfigSpec:
@@ -195,53 +125,6 @@ def feature_gates(given: dict[str, bool], kubernetes_version: str) -> dict[str, 
     return {KUBELET_LOCAL_MODE: True, **given}
 
 
-def _machine(
-    kcp: KubeadmControlPlane,
-    cluster: str,
-    metadata: Document,
-    annotations: dict[str, str],
-    spec: Document,
-) -> Document:
-    owner = owner_reference(kcp, controller=True, block_deletion=True)
-    return {
-        "apiVersion": Machine.RESOURCE.api_version,
-        "kind": Machine.RESOURCE.kind,
-        "metadata": {
-            **metadata,
-            "labels": machine_labels(kcp, cluster),
-            "annotations": {
-                **machine_annotations(kcp),
-                **annotations,
-                # Lets us take the etcd member out just before the machine goes.
-                Annotation.KCP_CLEANUP_HOOK: "",
-            },
-            "ownerReferences": [encode(owner)],
-        },
-        "spec": spec,
-    }
-
-
-def _spec(
-    kcp: KubeadmControlPlane,
-    cluster: str,
-    failure_domain: str,
-    version: str,
-    infrastructure: Reference,
-    bootstrap: Reference | None,
-) -> Document:
-    template = kcp.spec.machine_template.spec
-    return {
-        "clusterName": cluster,
-        "version": version,
-        "bootstrap": {} if bootstrap is None else {"configRef": encode(bootstrap)},
-        "infrastructureRef": encode(infrastructure),
-        "readinessGates": readiness_gates(kcp),
-        **_unless_empty("failureDomain", failure_domain),
-        **_unless_empty("deletion", encode(template.deletion)),
-        **_unless_empty("taints", [encode(taint) for taint in template.taints]),
-    }
-
-
 def readiness_gates(kcp: KubeadmControlPlane) -> list[Document]:
     """The conditions that make a Machine ready: ours, then the user's."""
     ours = COMPONENT_GATES + (ETCD_GATES if is_etcd_managed(kcp) else ())
@@ -249,7 +132,3 @@ def readiness_gates(kcp: KubeadmControlPlane) -> list[Document]:
     for gate in kcp.spec.machine_template.spec.readiness_gates:
         gates.setdefault(gate.condition_type, encode(gate))
     return list(gates.values())
-
-
-def _unless_empty(field: str, value: Any) -> Document:
-    return {field: value} if value else {}

@@ -15,10 +15,10 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
-from kapy.providers.kubeadm.controlplane.creation import failure_domains
-from kapy.providers.kubeadm.controlplane.scaling import max_surge
+from kapy.providers.kubeadm.controlplane.loop import max_surge
 from kapy.providers.kubeadm.controlplane.uptodate import outdated
 from kapy.sdk import (
+    failure_domains,
     pick_fewest,
     select_for_deletion,
 )

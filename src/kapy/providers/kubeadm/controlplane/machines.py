@@ -7,11 +7,7 @@ from typing import Final
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.kube import Document
-from kapy.kube.names import Resource
-from kapy.providers.kubeadm.controlplane.desired import (
-    belonging_metadata,
-    kept_machine,
-)
+from kapy.providers.kubeadm.controlplane.desired import desired_machines, updated_machine
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import Draft, Result
@@ -20,22 +16,24 @@ NODE_DELETION_TIMEOUT: Final = 10
 """Seconds; the default that admission gives a Machine."""
 
 
-async def sync_machines(tools: Tools, plane: ControlPlane) -> Result | None:
+async def update_machines(tools: Tools, plane: ControlPlane) -> Result | None:
     """Propagate labels, annotations, timeouts, taints and readiness gates without a rollout."""
+    cluster = plane.cluster.metadata.name
+    desired = desired_machines(plane.kcp, cluster)
     for index, draft in enumerate(plane.drafts):
         machine = draft.object
         if machine.deleting:
-            _sync_deletion(plane, machine)
+            _update_deletion(plane, machine)
             continue
-        wanted = kept_machine(plane.kcp, plane.cluster.metadata.name, machine)
-        answer = await tools.applied.apply(Machine.RESOURCE, wanted, draft.before)
+        wanted = updated_machine(plane.kcp, cluster, machine)
+        owned = _owned(tools, plane, machine.metadata.name)
+        answer = await tools.factory.update(desired, draft.before, wanted, owned)
         if answer is not draft.before:
             plane.drafts[index] = Draft(tools.runtime.client, Machine, answer)
-        await _sync_belongings(tools, plane, machine.metadata.name)
     return None
 
 
-def _sync_deletion(plane: ControlPlane, machine: Machine) -> None:
+def _update_deletion(plane: ControlPlane, machine: Machine) -> None:
     """A Machine that is being deleted only gets the fields that affect its deletion."""
     template = plane.kcp.spec.machine_template.spec
     timeout = template.deletion.node_deletion_timeout_seconds
@@ -48,25 +46,9 @@ def _sync_deletion(plane: ControlPlane, machine: Machine) -> None:
     machine.spec.taints = template.taints
 
 
-async def _sync_belongings(tools: Tools, plane: ControlPlane, name: str) -> None:
-    infrastructure = plane.infrastructure.get(name)
-    if infrastructure is not None:
-        resource = await tools.external.resource_of(infrastructure)
-        await _sync_metadata(tools, plane, resource, infrastructure)
-    config = (
-        tools.runtime.cache.informer(KubeadmConfig.RESOURCE).raw(plane.configs[name].key)
-        if name in plane.configs
-        else None
-    )
-    if config is not None:
-        await _sync_metadata(tools, plane, KubeadmConfig.RESOURCE, config)
-
-
-async def _sync_metadata(
-    tools: Tools, plane: ControlPlane, resource: Resource, current: Document
-) -> None:
-    metadata = current["metadata"]
-    wanted = belonging_metadata(
-        plane.kcp, plane.cluster.metadata.name, resource, metadata["name"], metadata["uid"]
-    )
-    await tools.applied.apply(resource, wanted, current, tools.applied.metadata_manager)
+def _owned(tools: Tools, plane: ControlPlane, name: str) -> list[Document]:
+    """Return the infrastructure and the KubeadmConfig of a Machine, as far as they exist."""
+    config = plane.configs.get(name)
+    configs = tools.runtime.cache.informer(KubeadmConfig.RESOURCE)
+    found = plane.infrastructure.get(name), None if config is None else configs.raw(config.key)
+    return [one for one in found if one is not None]

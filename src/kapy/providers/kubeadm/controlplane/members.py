@@ -6,13 +6,14 @@ drained, until the Machine's etcd member was removed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from kapy.api.machine import Machine
-from kapy.api.names import Annotation, Reason
+from kapy.api.names import Annotation
 from kapy.api.names import ConditionType as T
 from kapy.api.times import moment
-from kapy.kube.errors import KapyError, NotFound
+from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES
 from kapy.kube.version import parse_tolerant
 from kapy.providers.kubeadm.controlplane.etcd import member_named
@@ -30,12 +31,12 @@ from kapy.providers.kubeadm.controlplane.scope import (
 )
 from kapy.providers.kubeadm.controlplane.tools import Tools
 from kapy.sdk import (
-    DONE,
     InfraMachine,
     NotYet,
     Result,
     conditions,
     creation_time,
+    waits_for_hook,
 )
 
 _OURS_LAST_SINCE: Final = (1, 31)
@@ -73,27 +74,25 @@ async def remove_strangers(tools: Tools, plane: ControlPlane) -> Result | None:
     raise EtcdUnknown(f"etcd member {name} was removed; looking at etcd again")
 
 
-async def release_deleting(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Complete the deletion of the first Machine: move the leader away, remove its member, drop the
-    hook.
-
-    Only one Machine at a time; its changes trigger the next reconcile.
+def select_for_shutdown(plane: ControlPlane, deleting: Sequence[Machine]) -> Machine | None:
+    """Return the Machine in deletion that may be shut down next: one at a time, oldest deletion
+    first.
     """
-    deleting = [one for one in plane.machines if one.deleting]
-    if not deleting:
-        return None
     if any(Annotation.KCP_CLEANUP_HOOK not in one.metadata.annotations for one in deleting):
-        return DONE
+        return None
     machine = min(deleting, key=lambda one: (_deleted(one), one.metadata.name))
-    if _has_other_hooks(plane, machine) or not _waits_for_us(machine):
-        return DONE
-    if len(plane.machines) > 1:
-        if not components_survive(plane, without=machine.metadata.name):
-            return DONE
-        if plane.is_etcd_managed and not await _leave_etcd(tools, plane, machine):
-            return DONE
-    await drop_hook(tools, machine)
-    return DONE
+    if _has_other_hooks(plane, machine) or not waits_for_hook(machine):
+        return None
+    return machine
+
+
+async def leave_cluster(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
+    """Move the etcd leader away and remove the etcd member; False while that is unsafe."""
+    if len(plane.machines) == 1:
+        return True
+    if not components_survive(plane, without=machine.metadata.name):
+        return False
+    return not plane.is_etcd_managed or await _leave_etcd(tools, plane, machine)
 
 
 async def lead_away(tools: Tools, plane: ControlPlane, machine: Machine) -> None:
@@ -133,18 +132,6 @@ def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
             -creation_time(one).timestamp(),
         ),
     )
-
-
-async def drop_hook(tools: Tools, machine: Machine) -> None:
-    """Remove the pre-terminate hook from a Machine."""
-    if Annotation.KCP_CLEANUP_HOOK not in machine.metadata.annotations:
-        return
-    patch = {"metadata": {"annotations": {Annotation.KCP_CLEANUP_HOOK: None}}}
-    try:
-        await tools.runtime.client.patch(Machine.RESOURCE, machine.key, patch)
-    except NotFound:
-        return
-    del machine.metadata.annotations[Annotation.KCP_CLEANUP_HOOK]
 
 
 async def _leave_etcd(tools: Tools, plane: ControlPlane, machine: Machine) -> bool:
@@ -190,15 +177,6 @@ def _has_other_hooks(plane: ControlPlane, machine: Machine) -> bool:
         name.startswith(Annotation.PRE_TERMINATE_HOOK_PREFIX)
         and name != Annotation.KCP_CLEANUP_HOOK
         for name in machine.metadata.annotations
-    )
-
-
-def _waits_for_us(machine: Machine) -> bool:
-    condition = conditions.get(machine.status.conditions, T.DELETING)
-    return (
-        condition is not None
-        and condition.status == conditions.TRUE
-        and condition.reason == Reason.WAITING_FOR_PRE_TERMINATE_HOOK
     )
 
 

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from datetime import timedelta
+from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
-from kapy.api.machines import is_updating_in_place
-from kapy.api.names import CLUSTER_GROUP, Finalizer, Label, Reason
+from kapy.api.names import CLUSTER_GROUP, Finalizer
 from kapy.api.names import ConditionType as T
 from kapy.api.wording import shortened
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import split_api_version
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
-from kapy.providers.kubeadm.controlplane.addons import update_addons
 from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt, is_adoptable
 from kapy.providers.kubeadm.controlplane.availability import next_to_tell
-from kapy.providers.kubeadm.controlplane.certificates import ensure_certificates
 from kapy.providers.kubeadm.controlplane.deletion import delete
-from kapy.providers.kubeadm.controlplane.expiry import note_expiries
-from kapy.providers.kubeadm.controlplane.health import observe
-from kapy.providers.kubeadm.controlplane.in_place import complete_updates
 from kapy.providers.kubeadm.controlplane.isolation import tell_missing_connection
-from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
-from kapy.providers.kubeadm.controlplane.machines import sync_machines
-from kapy.providers.kubeadm.controlplane.members import release_deleting, remove_strangers
-from kapy.providers.kubeadm.controlplane.remediation import remediate
-from kapy.providers.kubeadm.controlplane.scaling import scale
+from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop, report_not_inspected
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.settled import LOOK_ANYWAY
 from kapy.providers.kubeadm.controlplane.status import set_status
-from kapy.providers.kubeadm.controlplane.template import own_template
-from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, Tools
+from kapy.providers.kubeadm.controlplane.tools import BY_CLUSTER, SteadyUntil, Tools
 from kapy.providers.kubeadm.controlplane.uptodate import next_due, outdated
 from kapy.remote.cluster_cache import NotConnected
 from kapy.sdk import (
@@ -46,68 +34,19 @@ from kapy.sdk import (
     Result,
     Unreadable,
     conditions,
+    control_plane_machines,
     is_paused,
     next_transition,
     paused_condition,
     requeue,
 )
 
-Step: TypeAlias = Callable[[Tools, ControlPlane], Awaitable[Result | None]]
-"""None: go on with the next step."""
+LOOK_ANYWAY: Final = timedelta(minutes=10)
+"""The longest time without a full reconcile (upstream's default sync period)."""
 
 
 class MixedManagement(KapyError):
     """Some control plane Machines have another owner."""
-
-
-async def _await_infrastructure(_: Tools, plane: ControlPlane) -> Result | None:
-    if plane.cluster.status.initialization.infrastructure_provisioned:
-        return None
-    return _waiting(plane, "Waiting for Cluster status.infrastructureReady to be true")
-
-
-async def _await_endpoint(_: Tools, plane: ControlPlane) -> Result | None:
-    if endpoint_of(plane.cluster):
-        return None
-    return _waiting(plane, "Waiting for Cluster spec.controlPlaneEndpoint to be set")
-
-
-def _waiting(plane: ControlPlane, message: str) -> Result:
-    _not_inspected(plane, message)
-    return DONE
-
-
-async def _await_updates(_: Tools, plane: ControlPlane) -> Result | None:
-    """Only one step at a time: a Machine that is updated in place triggers a reconcile when it is
-    done."""
-    return DONE if any(map(is_updating_in_place, plane.machines)) else None
-
-
-def _not_inspected(plane: ControlPlane, message: str) -> None:
-    types = [T.CONTROL_PLANE_COMPONENTS_HEALTHY]
-    if plane.is_etcd_managed:
-        types.append(T.ETCD_CLUSTER_HEALTHY)
-    for type_ in types:
-        plane.set(conditions.unknown(type_, Reason.INSPECTION_FAILED, message))
-
-
-STEPS: Final[tuple[Step, ...]] = (
-    own_template,
-    _await_infrastructure,
-    ensure_certificates,
-    _await_endpoint,
-    ensure_kubeconfig,
-    sync_machines,
-    observe,
-    remove_strangers,
-    release_deleting,
-    complete_updates,
-    remediate,
-    _await_updates,
-    scale,
-    update_addons,
-    note_expiries,
-)
 
 
 class Reconciler:
@@ -124,9 +63,10 @@ class Reconciler:
     async def reconcile(self, key: Key) -> Result:
         """Reconcile one KubeadmControlPlane."""
         settled, clock = self.tools.settled, self.tools.runtime.clock
-        rest = settled.rest(key, clock())
-        if rest is not None:
-            return rest
+        now = clock()
+        steady = settled.get(key, now)
+        if steady is not None:
+            return requeue(after=steady.moment - now, because=steady.reason)
         news = settled.count(key)
         document = self._control_planes.raw(key)
         if document is None:
@@ -150,7 +90,9 @@ class Reconciler:
             # A timer, because etcd is asked and not watched.
             again = requeue(after=LOOK_ANYWAY, because="etcd cannot be watched")
             result = result.earlier_of(again)
-            settled.settle(key, news, result, plane.now)
+            assert result.after is not None
+            until = plane.now + result.after
+            settled.store(key, news, SteadyUntil(until, result.reason), until)
         return result
 
     async def _advance(self, plane: ControlPlane) -> Result:
@@ -162,7 +104,7 @@ class Reconciler:
         try:
             for machine in plane.machines:
                 await self._read_belongings(plane, machine)
-            result = await (delete(self.tools, plane) if plane.kcp.deleting else self._steps(plane))
+            result = await (delete(self.tools, plane) if plane.kcp.deleting else self._run(plane))
         except NotConnected as error:
             failure = error
             if not plane.kcp.deleting:
@@ -178,13 +120,10 @@ class Reconciler:
             raise failure
         return result.earlier_of(plane.wake)
 
-    async def _steps(self, plane: ControlPlane) -> Result:
-        for step in STEPS:
-            result = await step(self.tools, plane)
-            if result is not None:
-                return result
-        plane.is_settled = True
-        return DONE
+    async def _run(self, plane: ControlPlane) -> Result:
+        result = await KubeadmLoop(self.tools, plane).run()
+        plane.is_settled = result is None
+        return result or DONE
 
     async def _face(self, plane: ControlPlane, strangers: list[Document]) -> Result:
         """Adopt control plane Machines without a controller; other foreign ones are an error.
@@ -202,7 +141,7 @@ class Reconciler:
                 f" operate in mixed management mode: {names}"
             )
         except (CannotAdopt, MixedManagement) as error:
-            _not_inspected(plane, str(error))
+            report_not_inspected(plane, str(error))
             await plane.draft.save()
             raise
 
@@ -211,18 +150,14 @@ class Reconciler:
 
         Returns the cluster's control plane Machines of other owners.
         """
-        strangers: list[Document] = []
         provisioned = plane.cluster.status.initialization.infrastructure_provisioned
         if not (provisioned and endpoint_of(plane.cluster)):
-            return strangers
-        for document in self._machines.indexed(BY_CLUSTER, str(plane.cluster.key)):
-            if Label.CONTROL_PLANE not in (document["metadata"].get("labels") or {}):
-                continue
-            if _is_owned(document, plane.kcp):
-                plane.drafts.append(Draft(self.tools.runtime.client, Machine, document))
-            else:
-                strangers.append(document)
-        return strangers
+            return []
+        machines = self._machines.indexed(BY_CLUSTER, str(plane.cluster.key))
+        found = control_plane_machines(machines, plane.kcp.metadata.uid)
+        client = self.tools.runtime.client
+        plane.drafts += [Draft(client, Machine, document) for document in found.own]
+        return list(found.foreign)
 
     async def _read_belongings(self, plane: ControlPlane, machine: Machine) -> None:
         name, namespace = machine.metadata.name, machine.metadata.namespace
@@ -265,8 +200,3 @@ class Reconciler:
             after = next_to_tell(plane)
             if after is not None:
                 plane.wake_by(requeue(after=after, because="an issue is not told yet"))
-
-
-def _is_owned(document: Document, kcp: KubeadmControlPlane) -> bool:
-    owners = document["metadata"].get("ownerReferences") or ()
-    return any(one["uid"] == kcp.metadata.uid for one in owners)

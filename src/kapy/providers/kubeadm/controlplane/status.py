@@ -7,7 +7,7 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import Final
 
-from kapy.api.names import Annotation, Label, Reason
+from kapy.api.names import Annotation, Reason
 from kapy.api.names import ConditionType as T
 from kapy.api.wording import machines_are
 from kapy.providers.kubeadm.controlplane import isolation
@@ -28,8 +28,8 @@ from kapy.providers.kubeadm.controlplane.status_v1beta1 import set_status_v1beta
 from kapy.sdk import (
     conditions,
     creation_time,
+    set_machine_counters,
     stale_machines,
-    versions_of,
 )
 
 _YOUNG: Final = timedelta(seconds=10)
@@ -39,14 +39,8 @@ def set_status(plane: ControlPlane) -> None:
     """Write all that follows from what is known; called once, at the end."""
     status, machines = plane.kcp.status, plane.machines
     name = plane.cluster.metadata.name
-    status.selector = f"{Label.CLUSTER_NAME}={name},{Label.CONTROL_PLANE}"
-    status.versions = versions_of(machines)
-    if status.versions:
-        status.version = status.versions[0].version
-    status.replicas = len(machines)
-    status.ready_replicas = sum(is_true(one, T.READY) for one in machines)
-    status.available_replicas = sum(is_true(one, T.AVAILABLE) for one in machines)
-    status.up_to_date_replicas = sum(is_true(one, T.UP_TO_DATE) for one in machines)
+    up_to_date = sum(is_true(one, T.UP_TO_DATE) for one in machines)
+    set_machine_counters(status, name, machines, up_to_date)
     _initialized(plane)
     _rolling_out(plane)
     _scaling_up(plane)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kapy.kube import Document, Key
+from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.meta import owner_reference
-from kapy.kube.model import encode
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.tools import Tools
-from kapy.sdk import Absent, Found, InfraMachineTemplate, Result, Unreadable
+from kapy.sdk import Absent, Found, InfraMachineTemplate, Observed, Result, Unreadable
 
 
 class TemplateAbsent(KapyError):
@@ -16,10 +14,23 @@ class TemplateAbsent(KapyError):
 
 
 async def infrastructure_template(tools: Tools, plane: ControlPlane) -> Document:
-    """The template (shared). Raises TemplateAbsent, or what made it unreadable."""
+    """Return the template (shared). Raises TemplateAbsent, or what made it unreadable."""
     reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
     namespace = plane.kcp.metadata.namespace
-    match await tools.external.get(reference, namespace, InfraMachineTemplate):
+    return _document(plane, await tools.external.get(reference, namespace, InfraMachineTemplate))
+
+
+async def own_template(tools: Tools, plane: ControlPlane) -> Result | None:
+    """Make the Cluster the owner of the template, so that it is moved and deleted with it."""
+    reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
+    namespace = plane.kcp.metadata.namespace
+    _document(plane, await tools.factory.template(reference, namespace, plane.cluster))
+    return None
+
+
+def _document(plane: ControlPlane, found: Observed[InfraMachineTemplate]) -> Document:
+    reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
+    match found:
         case Found(view):
             return view.document
         case Absent():
@@ -30,22 +41,3 @@ async def infrastructure_template(tools: Tools, plane: ControlPlane) -> Document
         case Unreadable(error):
             plane.template_problem = f"{reference.kind} {reference.name} cannot be read: {error}"
             raise error
-
-
-async def own_template(tools: Tools, plane: ControlPlane) -> Result | None:
-    """Let the Cluster own the template, so that it is moved and deleted with it."""
-    template = await infrastructure_template(tools, plane)
-    wanted = encode(owner_reference(plane.cluster))
-    there: list[Document] = template["metadata"].get("ownerReferences") or []
-    if wanted in there:
-        return None
-    others = [one for one in there if one.get("uid") != plane.cluster.metadata.uid]
-    patch = {
-        "metadata": {
-            "ownerReferences": [*others, wanted],
-            "resourceVersion": template["metadata"]["resourceVersion"],
-        }
-    }
-    resource = await tools.external.resource_of(template)
-    await tools.runtime.client.patch(resource, Key.of(template), patch)
-    return None

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
-from kapy.providers.kubeadm.controlplane.settled import Settled
 from kapy.providers.kubeadm.controlplane.updates import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import Matches
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.sdk import (
-    AppliedObjects,
     ClusterCertificates,
     Controller,
     External,
     Kubeconfigs,
+    MachineFactory,
     Recorder,
     Runtime,
+    SteadyStateCache,
 )
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
@@ -31,6 +31,13 @@ BY_CLUSTER: Final = "machines-by-cluster"
 
 CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
 """When the serving certificate of the API server on a node ends: kubeconfig, node name."""
+
+
+class SteadyUntil(NamedTuple):
+    """When a control plane in a steady state is reconciled again, and why."""
+
+    moment: datetime
+    reason: str
 
 
 @dataclass(slots=True)
@@ -63,10 +70,10 @@ class Tools:
     etcd_dial: EtcdDial
     recorder: Recorder
     certificate_expiry: CertificateExpiry | None
-    applied: AppliedObjects
+    factory: MachineFactory
     grace: timedelta = CONDITIONS_GRACE
     updates: MachineUpdates | None = None
-    settled: Settled = field(default_factory=Settled)
+    settled: SteadyStateCache[SteadyUntil] = field(default_factory=SteadyStateCache)
     matches: Matches = field(default_factory=Matches)
     memory: Memory = field(default_factory=Memory)
     controller: Controller | None = None

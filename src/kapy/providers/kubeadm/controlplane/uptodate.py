@@ -19,6 +19,7 @@ from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.kube.model import encode
 from kapy.providers.kubeadm.controlplane.desired import kubeadm_config_spec
+from kapy.sdk import is_cloned_from
 
 # Fields where an empty value means something else than none.
 _EMPTY_COUNTS: Final = ("taints", "controlPlane")
@@ -60,7 +61,8 @@ def outdated(
         messages.append(f"Version {machine.spec.version}, {kcp.spec.version} required")
     if config is not None and not (matches or config_matches)(kcp, config):
         messages.append("KubeadmConfig is not up-to-date")
-    if infrastructure is not None and not _infrastructure_matches(kcp, infrastructure):
+    template = kcp.spec.machine_template.spec.infrastructure_ref
+    if infrastructure is not None and not is_cloned_from(template, infrastructure):
         messages.append(f"{machine.spec.infrastructure_ref.kind} is not up-to-date")
     return Outdated(tuple(messages), may_be_updated and bool(messages))
 
@@ -94,17 +96,6 @@ def _due(kcp: KubeadmControlPlane, machine: Machine, now: datetime) -> list[str]
         if moment(created) < after <= now:
             messages.append("KubeadmControlPlane spec.rolloutAfter expired")
     return messages
-
-
-def _infrastructure_matches(kcp: KubeadmControlPlane, infrastructure: Document) -> bool:
-    """Whether it was cloned from the current template (adopted ones are left alone)."""
-    annotations = infrastructure["metadata"].get("annotations") or {}
-    name = annotations.get(Annotation.CLONED_FROM_NAME)
-    group_kind = annotations.get(Annotation.CLONED_FROM_GROUP_KIND)
-    if name is None or group_kind is None:
-        return True
-    wanted = kcp.spec.machine_template.spec.infrastructure_ref
-    return bool(name == wanted.name and group_kind == f"{wanted.kind}.{wanted.api_group}")
 
 
 class Matches:
