@@ -157,6 +157,10 @@ def _files_of_release(release: Release, folder: Path) -> Mapping[str, Path]:
         images[one] = _image(folder, one, tag, [*layers, *more])
     tag = f"registry.k8s.io/etcd:{release.etcd}"
     images["etcd"] = _image(folder, "etcd", tag, [layer({"usr/local/bin/etcd": etcd(release)})])
+    tag = f"registry.k8s.io/pause:{release.pause}"
+    images["pause"] = _image(
+        folder, "pause", tag, [layer({"usr/local/bin/pause": program("pause")})]
+    )
     archives = {f"opt/images/{name}.tar": path for name, path in images.items()}
     return {"usr/bin/kubelet": binary, "opt/prepare": HERE / "node" / "prepare", **archives}
 

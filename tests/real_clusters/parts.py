@@ -25,6 +25,9 @@ CACHE: Final = Path(
 )
 VERSION: Final = "v1.36.3"
 PAUSE: Final = "3.10.2"
+"""The version of the image that containerd keeps a Pod's namespaces with."""
+_PAUSE_OF_KUBEADM: Final = {"v1.34": "3.10.1", "v1.35": "3.10.1"}
+"""The version that kubeadm wants to have in the node, by minor version; PAUSE for others."""
 FROM: Final = os.environ.get("KAPY_REAL_CLUSTERS_FROM") or "v1.36.2"
 """The version of Kubernetes before the upgrade. A patch version of the same minor version is the
 same source linked as that version, which takes seconds; another minor version is built from its
@@ -45,8 +48,17 @@ class Release:
     @property
     def source(self) -> str:
         """The version of the Go modules."""
-        same_minor = self.version.rpartition(".")[0] == VERSION.rpartition(".")[0]
-        return VERSION if same_minor else self.version
+        return VERSION if self.minor == VERSION.rpartition(".")[0] else self.version
+
+    @property
+    def minor(self) -> str:
+        """The minor version, as in v1.36."""
+        return self.version.rpartition(".")[0]
+
+    @property
+    def pause(self) -> str:
+        """The image that kubeadm of this version wants, besides containerd's own."""
+        return _PAUSE_OF_KUBEADM.get(self.minor, PAUSE)
 
 
 OLD: Final = Release(FROM, "3.6.6-0", "v1.13.1")
