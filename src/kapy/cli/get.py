@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from kapy.kube import Key
 
 if TYPE_CHECKING:
     from kapy.clusterctl.kubeconfig import Holder
+    from kapy.sdk import MachineTarget
 
 
 @command(missing="please specify a workload cluster name")
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Validity of the user's certificate, as a duration.",
 )
+@click.option(
+    "--as-stored",
+    is_flag=True,
+    help="Keep the server of the cluster's Secret, even if it is not reached from here.",
+)
 def kubeconfig(
     cluster: str,
     kubeconfig: str,
@@ -34,17 +41,24 @@ def kubeconfig(
     user: str,
     group: tuple[str, ...],
     ttl: str,
+    as_stored: bool,
 ) -> None:
     """Print the kubeconfig of the workload cluster NAME.
 
     The kubeconfig has all rights. Do not share it. --user NAME --group GROUP makes a kubeconfig for
     a person, with a certificate of its own and the rights that the workload cluster grants.
+
+    Where this computer has no route to the cluster's address, but another way to it (containers of
+    a rootless engine), the kubeconfig names that way.
     """
     if group and not user:
         raise click.UsageError("--group is of a user: say who with --user")
     holder = _certificate_subject(user, group, ttl) if user else None
     place = (kubeconfig, kubeconfig_context, namespace)
-    click.echo(run_without_loop(_read(cluster, place, holder)), nl=False)
+    text, target = run_without_loop(_read(cluster, place, holder, elsewhere=not as_stored))
+    if target is not None:
+        text = _from_here(text, target)
+    click.echo(text, nl=False)
 
 
 def _certificate_subject(user: str, groups: tuple[str, ...], ttl: str) -> Holder:
@@ -60,12 +74,37 @@ def _certificate_subject(user: str, groups: tuple[str, ...], ttl: str) -> Holder
     return Holder(user, groups, valid)
 
 
-async def _read(name: str, place: tuple[str, str, str], holder: Holder | None) -> str:
+async def _read(
+    name: str, place: tuple[str, str, str], holder: Holder | None, *, elsewhere: bool
+) -> tuple[str, MachineTarget | None]:
+    """The kubeconfig. elsewhere: and a machine, where its console may know another way there."""
     from kapy._aio.clock import system_clock
-    from kapy.clusterctl.kubeconfig import admin_kubeconfig, own_kubeconfig
+    from kapy.clusterctl.kubeconfig import admin_kubeconfig, may_be_hidden, own_kubeconfig
 
     with open_client(*place) as there:
         cluster = Key(there.namespace, name)
         if holder is None:
-            return await admin_kubeconfig(there.client, cluster)
-        return await own_kubeconfig(there.client, cluster, holder, now=system_clock())
+            text = await admin_kubeconfig(there.client, cluster)
+        else:
+            text = await own_kubeconfig(there.client, cluster, holder, now=system_clock())
+        if not elsewhere or not may_be_hidden(text):
+            return text, None
+        from kapy.clusterctl.server_from_here import any_machine
+
+        return text, await any_machine(there.client, cluster)
+
+
+def _from_here(text: str, target: MachineTarget) -> str:
+    """The kubeconfig with a server that is reached from here; the user is told of a change."""
+    from kapy.apps.consoles import console_of
+    from kapy.client.kubeconfig import parse
+    from kapy.clusterctl.server_from_here import with_server_from_here
+
+    changed = asyncio.run(with_server_from_here(text, target, console_of))
+    if changed != text:
+        click.echo(
+            f"{parse(text).server} is not reached from here: the kubeconfig names "
+            f"{parse(changed).server} (--as-stored keeps the first one)",
+            err=True,
+        )
+    return changed

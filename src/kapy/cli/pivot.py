@@ -72,6 +72,7 @@ def pivot(**given: Any) -> None:
 
 async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
     from kapy._aio.clock import system_clock
+    from kapy.apps.consoles import console_of
     from kapy.apps.settings import folder_of
     from kapy.cli.load_config import load_config, verbosity
     from kapy.clusterctl.pivot.access import kubeconfig_file
@@ -92,7 +93,7 @@ async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
         path = _absolute(options.to_kubeconfig)
         if path is None:
             kept = folder_of("pivots", os.environ, Path.home()).path
-            path = await kubeconfig_file(plane.client, cluster, kept)
+            path = await kubeconfig_file(plane.client, cluster, kept, console_of)
         itself = await stack.enter_async_context(
             open_async_client(str(path), "", options.namespace)
         )

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from kapy.client.client import Client
+from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -72,6 +75,18 @@ async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: d
         valid=holder.valid,
         now=now,
     )
+
+
+def may_be_hidden(text: str) -> bool:
+    """Whether a kubeconfig names a server on another computer, or in a network of this one."""
+    try:
+        host = urlsplit(parse(text).server).hostname or ""
+    except (KubeconfigError, ValueError):
+        return False
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
 
 
 async def _secret(client: Client, key: Key) -> Document:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 PODMAN = "Podman Engine"
+_DESKTOP = "Docker Desktop"
 JSON = Mapping[str, Any]
 _LIMIT_FIELDS = {"cpu": "CPUShares", "memory": "MemoryLimit", "pids": "PidsLimit"}
 LIMITS = frozenset(_LIMIT_FIELDS)
@@ -154,6 +155,12 @@ class EngineInfo:
     def is_rootless(self) -> bool:
         """Whether the engine runs as an ordinary user."""
         return self._has_option("rootless")
+
+    @property
+    def hides_addresses(self) -> bool:
+        """Whether the addresses of containers are in a network namespace of the engine's user, or
+        in a virtual machine."""
+        return self.is_rootless or self.system == _DESKTOP
 
     @property
     def remaps_users(self) -> bool:

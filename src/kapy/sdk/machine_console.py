@@ -120,6 +120,15 @@ class MachineConsole(ABC):
             f"{target.infra['kind']} does not offer it"
         )
 
+    async def server_from_here(self, target: MachineTarget, server: str) -> str:
+        """The URL at which this computer reaches an API server, "" where its own URL leads there.
+
+        target: a machine of the cluster. server: the URL in the cluster's kubeconfig. Implement it
+        where machines can be in a network that the user's computer has no route to.
+        """
+        del target, server
+        return ""
+
     async def versions(self) -> Mapping[str, str]:
         """Versions of what the machines run on, by name, for a bug report."""
         return {}

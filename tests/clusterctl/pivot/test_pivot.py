@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from kapy.apps.consoles import console_of
 from kapy.client.client import Client
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.inventory import PROVIDERS, Inventory
@@ -268,17 +269,17 @@ async def available(seen: Scene, key: Key) -> None:
 async def test_the_kubeconfig_is_kept_when_its_secret_has_moved(tmp_path: Path) -> None:
     async with scene(tmp_path) as seen:
         folder = tmp_path / "pivots"
-        path = await kubeconfig_file(seen.plane, PROD, folder)
+        path = await kubeconfig_file(seen.plane, PROD, folder, console_of)
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("x", 0o600)
         await seen.plane.patch(
             SECRETS, Key("default", "prod-kubeconfig"), {"data": {"value": "eQ=="}}
         )
-        assert (await kubeconfig_file(seen.plane, PROD, folder)).read_text() == "y"
+        assert (await kubeconfig_file(seen.plane, PROD, folder, console_of)).read_text() == "y"
         await seen.plane.delete(SECRETS, Key("default", "prod-kubeconfig"))
-        assert await kubeconfig_file(seen.plane, PROD, folder) == path
+        assert await kubeconfig_file(seen.plane, PROD, folder, console_of) == path
         with pytest.raises(
             ClusterctlError, match="there is no kubeconfig of Cluster default/other"
         ):
-            await kubeconfig_file(seen.plane, Key("default", "other"), folder)
+            await kubeconfig_file(seen.plane, Key("default", "other"), folder, console_of)
         with pytest.raises(ClusterctlError, match="there is no kubeconfig of Cluster default/prod"):
-            await kubeconfig_file(seen.itself, PROD, folder)
+            await kubeconfig_file(seen.itself, PROD, folder, console_of)

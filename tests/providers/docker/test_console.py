@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import re
 import subprocess
 import tarfile
@@ -20,7 +21,7 @@ from kapy.providers.docker.boot_log import PATH
 from kapy.providers.docker.console import LARGEST, ContainerConsole
 from kapy.providers.docker.containers import BelongsToAnother
 from kapy.sdk import CommandStreams, ConsoleUnavailable, LogRequest, MachineTarget
-from tests.containers.engine_server import EngineServer, Ran
+from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
 pytestmark = pytest.mark.sockets
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.sockets
 def server() -> EngineServer:
     """An engine with a running container `t1` of Cluster `c`."""
     answers: list[tuple[str, str | bytes]] = [
-        ("GET /version", "version"),
+        ("GET .*/version", "version"),
         ("GET .*/info", "info"),
         ("GET .*/containers/t1/json", "running"),
     ]
@@ -241,6 +242,37 @@ async def test_what_cannot_be_reached_is_explained(
     with pytest.raises(EngineUnreachable, match="start Docker or Podman"):
         await anext(nobody.logs(target(), wanted))
     await nobody.aclose()
+
+
+@pytest.mark.parametrize(
+    ("engine", "port", "url"),
+    [
+        ("info-rootless", 6443, "https://127.0.0.1:32768"),
+        ("info-rootless", 7000, ""),
+        ("info", 6443, ""),
+        ("desktop", 6443, "https://127.0.0.1:32768"),
+    ],
+)
+async def test_the_way_to_a_server_whose_address_is_hidden(
+    console: ContainerConsole, server: EngineServer, engine: str, port: int, url: str
+) -> None:
+    desktop = {**RECORDED["info"]["body"], "OperatingSystem": "Docker Desktop"}
+    server.answer("GET .*/info", json.dumps(desktop).encode() if engine == "desktop" else engine)
+    server.answer("GET .*/networks/kind", "network")
+    server.answer("GET .*/containers/c-lb/json", "running")
+    assert await console.server_from_here(target(), f"https://172.17.0.3:{port}") == url
+
+
+async def test_a_cluster_without_load_balancer_has_no_other_way(
+    console: ContainerConsole, server: EngineServer
+) -> None:
+    server.answer("GET .*/info", "info-rootless")
+    server.answer("GET .*/networks/kind", "network")
+    server.answer("GET .*/containers/c-lb/json", "no-container")
+    assert await console.server_from_here(target(), "https://172.17.0.3:6443") == ""
+    server.answer("GET .*/containers/other-lb/json", "running")
+    with pytest.raises(BelongsToAnother):
+        await console.server_from_here(target(cluster="other"), "https://172.17.0.3:6443")
 
 
 def test_only_machines_of_the_docker_backend_are_served() -> None:

@@ -20,10 +20,11 @@ from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import TOTAL, Archive
 from kapy.clusterctl.debug.files import file_tail
 from kapy.clusterctl.debug.logs import collect_manager_logs
-from kapy.clusterctl.debug.machines import Consoles, collect_machine_logs
+from kapy.clusterctl.debug.machines import collect_machine_logs
 from kapy.clusterctl.debug.objects import collect_objects
 from kapy.clusterctl.debug.workload import Dial, collect_workload
 from kapy.clusterctl.errors import ClusterctlError
+from kapy.clusterctl.server_from_here import Consoles
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 
@@ -90,7 +91,7 @@ async def collect(client: Client, key: Key, file: BinaryIO, how: Collecting) -> 
         await _part("objects", deadline, gather_objects(), archive)
         await _part("versions", deadline, _versions(client, archive), archive)
         await _part("logs of managers", deadline, _managers(client, how, archive), archive)
-        workload = collect_workload(client, key, how.dial, archive)
+        workload = collect_workload(client, key, how.dial, how.consoles, archive)
         await _part("workload cluster", deadline, workload, archive)
         await _part("logs of machines", deadline, gather_machines(), archive)
         head = _HEAD.format(key=key, version=__version__, now=how.now.isoformat())

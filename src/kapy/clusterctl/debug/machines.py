@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import Archive
 from kapy.clusterctl.machine_targets import target_of
+from kapy.clusterctl.server_from_here import Consoles
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.sdk import LogRequest, MachineConsole, MachineTarget
@@ -17,9 +18,6 @@ from kapy.sdk import LogRequest, MachineConsole, MachineTarget
 LINES: Final = 20_000
 WITHIN: Final = 20.0
 """Time limit for one log in seconds."""
-
-Consoles = Callable[[Document], MachineConsole]
-"""The console of a machine by its infrastructure object. Raises KapyError."""
 
 
 async def collect_machine_logs(

@@ -10,6 +10,7 @@ from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import Archive
 from kapy.clusterctl.debug.objects import EVENTS, event_line, listed
 from kapy.clusterctl.kubeconfig import admin_kubeconfig
+from kapy.clusterctl.server_from_here import Consoles, usable_kubeconfig
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import NODES, PODS
@@ -21,10 +22,14 @@ Dial = Callable[[str], AbstractAsyncContextManager[Client]]
 """Connects to the cluster of a kubeconfig's text. Raises KapyError."""
 
 
-async def collect_workload(client: Client, cluster: Key, dial: Dial, archive: Archive) -> None:
+async def collect_workload(
+    client: Client, cluster: Key, dial: Dial, consoles: Consoles, archive: Archive
+) -> None:
     """Add the readable objects of the workload cluster."""
     try:
-        async with dial(await admin_kubeconfig(client, cluster)) as workload:
+        stored = await admin_kubeconfig(client, cluster)
+        text = await usable_kubeconfig(client, cluster, stored, consoles)
+        async with dial(text) as workload:
             version = await workload.raw("GET", "/version")
             await archive.document("versions/workload-cluster.yaml", version)
             for resource in (NODES, PODS):

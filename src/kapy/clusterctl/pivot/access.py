@@ -13,16 +13,21 @@ from kapy.clusterctl.atomic_file import atomic_write
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.kubeconfig import NoKubeconfig, admin_kubeconfig
 from kapy.clusterctl.move.refusals import identity
+from kapy.clusterctl.server_from_here import Consoles, usable_kubeconfig
 from kapy.kube import Key
 
 
-async def kubeconfig_file(source: Client, cluster: Key, folder: Path) -> Path:
+async def kubeconfig_file(source: Client, cluster: Key, folder: Path, consoles: Consoles) -> Path:
     """The file with the current kubeconfig of a cluster, or the last known one. Raises
-    MoveError."""
+    MoveError.
+
+    consoles: of machines, which know how the cluster is reached from here.
+    """
     plane = (await identity(source))[:8] or "plane"
     path = folder / f"{plane}-{cluster.namespace}-{cluster.name}.kubeconfig"
     try:
-        text = await admin_kubeconfig(source, cluster)
+        stored = await admin_kubeconfig(source, cluster)
+        text = await usable_kubeconfig(source, cluster, stored, consoles)
     except NoKubeconfig as error:
         if path.exists():
             return path  # the cluster has taken its Secret along

@@ -9,13 +9,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import ClassVar, Final
+from urllib.parse import urlsplit
 
 from kapy.api.names import Label
 from kapy.containers import Container, Engine, NoSuchObject, Session, Tail
 from kapy.kube import Document
 from kapy.providers.docker import boot_log
 from kapy.providers.docker.backend import is_docker
-from kapy.providers.docker.containers import check_owner, machine_container
+from kapy.providers.docker.containers import (
+    check_owner,
+    load_balancer_container,
+    machine_container,
+)
+from kapy.providers.docker.published import PublishedAddresses, published_at
 from kapy.sdk import (
     CommandStreams,
     ConsoleUnavailable,
@@ -89,6 +95,18 @@ class ContainerConsole(MachineConsole):
             sizes=streams.sizes,
         )
         return await self._opened().attach(container.name, command, session)
+
+    async def server_from_here(self, target: MachineTarget, server: str) -> str:
+        engine, address = self._opened(), urlsplit(server).hostname or ""
+        machine = await published_at(engine, address)
+        if not machine:
+            return ""
+        balancer = await engine.container(load_balancer_container(target.cluster.name))
+        if balancer is None:
+            return ""
+        known = PublishedAddresses()
+        known.learn(check_owner(balancer, target.cluster), address, machine)
+        return known.instead_of(server)
 
     async def versions(self) -> Mapping[str, str]:
         info = await self._opened().info()

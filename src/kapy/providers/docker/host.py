@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from kapy.containers import Container, Engine, EngineError, File, NameInUse
 from kapy.kube import Document, Key
@@ -27,7 +26,7 @@ from kapy.providers.docker.containers import (
     configuration,
     ensured_network,
 )
-from kapy.providers.docker.published import LOCAL, PublishedAddresses, is_near
+from kapy.providers.docker.published import PublishedAddresses, published_at
 
 FOLLOW_AGAIN: Final = 5.0
 RUNTIME_SETTING: Final = "KAPY_CONTAINER_RUNTIME"
@@ -122,16 +121,10 @@ class Host:
     async def find_way(self, balancer: Container, address: str) -> bool:
         """Learn how a load balancer is reached from here; whether that is another way than before.
 
-        address: of the control plane endpoint. Only a rootless engine hides the addresses of
-        containers from its own machine.
+        address: of the control plane endpoint.
         """
-        if not (await self.engine.info()).is_rootless:
-            return False
-        network = await self.engine.network(NETWORK)
-        if network is not None and is_near(address, network.subnets):
-            return False  # this program is in the engine's network namespace, or in a container
-        machine = urlsplit(self.engine.address).hostname or LOCAL
-        return self.published.learn(balancer, address, machine)
+        machine = await published_at(self.engine, address)
+        return bool(machine) and self.published.learn(balancer, address, machine)
 
     async def tidy_network(self) -> None:
         """Remove the network of nodes, if kapy made it and no cluster is left on the engine."""

@@ -1,7 +1,8 @@
 """The way to load balancers whose addresses this machine has no route to.
 
-Networks of a rootless engine are in a network namespace of its user. The machine of such an engine
-reaches a container at the ports that are published there, and nowhere else.
+Networks of a rootless engine are in a network namespace of its user, those of Docker Desktop in a
+virtual machine. The machine of such an engine reaches a container at the ports that are published
+there, and nowhere else.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
-from kapy.containers import Container
-from kapy.providers.docker.containers import API_SERVER_PORT
+from kapy.containers import Container, Engine
+from kapy.providers.docker.containers import API_SERVER_PORT, NETWORK
 
 LOCAL: Final = "127.0.0.1"
 _ANY_PORT: Final = 9
@@ -43,6 +44,17 @@ class PublishedAddresses:
         parts = urlsplit(server)
         published = self._published.get(parts.netloc)
         return "" if published is None else parts._replace(netloc=published).geturl()
+
+
+async def published_at(engine: Engine, address: str) -> str:
+    """Where an engine publishes the ports of its containers; "" where this machine reaches the
+    address of a container itself. Raises EngineError."""
+    if not (await engine.info()).hides_addresses:
+        return ""
+    network = await engine.network(NETWORK)
+    if network is not None and is_near(address, network.subnets):
+        return ""  # this program is in the engine's network namespace, or in a container
+    return urlsplit(engine.address).hostname or LOCAL
 
 
 def is_near(address: str, subnets: Sequence[str]) -> bool:
