@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -96,6 +95,8 @@ async def _read(
 
 def _from_here(text: str, target: MachineTarget) -> str:
     """The kubeconfig with a server that is reached from here; the user is told of a change."""
+    import asyncio
+
     from kapy.apps.consoles import console_of
     from kapy.client.kubeconfig import parse
     from kapy.clusterctl.server_from_here import with_server_from_here
