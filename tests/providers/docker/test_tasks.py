@@ -51,6 +51,41 @@ async def test_operations_run_in_order_and_wake_their_machine() -> None:
         assert len(woken) == 3
 
 
+async def test_what_changes_without_an_end_is_told_once_a_second() -> None:
+    tasks = Tasks()
+
+    async def chat(task: Task) -> None:
+        for number in range(1_000):
+            task.tell(f"layer {number}")
+            await asyncio.sleep(0.01)
+
+    async with working(tasks) as woken:
+        many = [Operation(f"operation {number}", chat) for number in range(3)]
+        task = tasks.start(OWNER, "t", many, 60)
+        seen = set()
+        while task.is_running:
+            seen.add(str(task))
+            await asyncio.sleep(0.005)
+        assert 25 < len(seen) <= 32
+        assert len(woken) <= len(seen) + 1
+        assert task.description == "layer 999"
+        await asyncio.sleep(10)
+        assert len(woken) <= len(seen) + 1
+
+
+async def test_the_last_words_of_a_task_are_told_with_its_end() -> None:
+    tasks = Tasks()
+
+    async def fail(task: Task) -> None:
+        task.tell("the reason is near")
+        raise KapyError("no")
+
+    async with working(tasks):
+        task = tasks.start(OWNER, "t", [Operation("one", fail)], 60)
+        await asyncio.sleep(0.1)
+        assert (str(task), task.number) == ("the reason is near failed: no", 1)
+
+
 async def test_a_failure_or_a_deadline_ends_a_task() -> None:
     tasks = Tasks()
     async with working(tasks) as woken:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.sdk import NotYet
+
+PACE: Final = 1.0
+"""Seconds between two changes of what is told of a task, but for its end."""
 
 
 class OutOfTime(KapyError):
@@ -23,7 +26,11 @@ class OutOfTime(KapyError):
 
 @dataclass(slots=True)
 class Task:
-    """How far a task is. error: why it ended too early."""
+    """How far a task is. error: why it ended too early.
+
+    What is told changes at most once in PACE seconds: it is written into a condition, and an engine
+    may say something new at any rate.
+    """
 
     description: str = "Starting"
     number: int = 0
@@ -31,6 +38,9 @@ class Task:
     is_done: bool = False
     error: Exception | None = None
     changed: Callable[[], None] = field(default=lambda: None, repr=False)
+    _latest: tuple[int, str] = (0, "Starting")
+    _next: float = 0.0
+    _timer: asyncio.TimerHandle | None = field(default=None, repr=False)
 
     @property
     def is_running(self) -> bool:
@@ -39,8 +49,35 @@ class Task:
 
     def tell(self, description: str) -> None:
         """Say what the operation is doing."""
-        if description != self.description:
-            self.description = description
+        self._tell(self._latest[0], description)
+
+    def begin(self, number: int, description: str) -> None:
+        """Say that an operation begins."""
+        self._tell(number, description)
+
+    def end(self, error: Exception | None) -> None:
+        """The task is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.number, self.description = self._latest
+        self.error, self.is_done = error, error is None
+        self.changed()
+
+    def _tell(self, number: int, description: str) -> None:
+        self._latest = number, description
+        if self._timer is None and self._latest != (self.number, self.description):
+            loop = asyncio.get_running_loop()
+            if loop.time() >= self._next:
+                self._publish()
+            else:
+                self._timer = loop.call_at(self._next, self._publish)
+
+    def _publish(self) -> None:
+        self._timer = None
+        self._next = asyncio.get_running_loop().time() + PACE
+        if self._latest != (self.number, self.description):
+            self.number, self.description = self._latest
             self.changed()
 
     def __str__(self) -> str:
@@ -116,15 +153,14 @@ class Tasks:
 
 
 async def _work(task: Task, operations: Sequence[Operation], seconds: float) -> None:
+    error: Exception | None = None
     try:
         async with asyncio.timeout(seconds):
             for number, operation in enumerate(operations, 1):
-                task.number = number
-                task.tell(operation.description)
+                task.begin(number, operation.description)
                 await operation.run(task)
-        task.is_done = True
     except TimeoutError:
-        task.error = OutOfTime(f"it did not end within {seconds:g} s")
-    except Exception as error:  # read by the machine's reconcile, which tells it
-        task.error = error
-    task.changed()
+        error = OutOfTime(f"it did not end within {seconds:g} s")
+    except Exception as found:  # read by the machine's reconcile, which tells it
+        error = found
+    task.end(error)
