@@ -107,19 +107,17 @@ def _check_depth(raw: bytes, value: Any) -> None:
 
 
 def from_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
-    """Decode YAML (or JSON, by the JSON decoder) to JSON data. Raises NotJson."""
+    """Decode the first document of YAML (or JSON, by its decoder) to JSON data. Raises NotJson."""
     from kapy.kube import yaml
 
     if raw.startswith(b"{") and (found := _as_json(raw)) is not None:
         return found
     try:
-        value = encodable(yaml.load(raw, duplicates=duplicates))
+        value = encodable(yaml.load_first(raw, duplicates=duplicates))
     except yaml.YamlError as error:
         raise NotJson(error.in_go) from None
-    except ValueError as error:
-        raise NotJson(str(error)) from None
     if is_too_deep(value):
-        raise NotJson("exceeded max depth")
+        raise NotJson("yaml: exceeded max depth")
     return value
 
 
@@ -154,9 +152,12 @@ def read_document(ask: Ask, duplicates: list[str] | None = None) -> Any:
             return read(ask)
         except NotJson as error:
             raise _unrecognized(ask, str(error)) from None
-    try:
-        if media == YAML and isinstance(raw, bytes):
+    if media == YAML and isinstance(raw, bytes):
+        try:
             return from_yaml(raw, duplicates)
+        except NotJson as error:
+            raise _unrecognized(ask, str(error)) from None
+    try:
         return read(ask, duplicates)
     except NotJson as error:
         raise _unrecognized(ask, f"couldn't get version/kind; json parse error: {error}") from None

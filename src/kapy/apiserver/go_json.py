@@ -32,18 +32,30 @@ _REPLACEMENT = "\ufffd"
 def encodable(value: Any) -> Any:
     """Return JSON data as Go decodes it: no lone surrogates, no infinite numbers.
 
-    Raises ValueError for numbers out of range. Integers beyond 64 bits become floats.
+    Lists and dicts are changed in place: a copy of a large document would be freed at once, which
+    stops all threads. Raises ValueError for numbers out of range. Integers beyond 64 bits become
+    floats.
     """
     if isinstance(value, str):
         return _SURROGATE.sub(_REPLACEMENT, value)
     if isinstance(value, dict):
-        return {encodable(key): encodable(one) for key, one in value.items()}
+        return _encodable_members(value)
     if isinstance(value, list):
-        return [encodable(one) for one in value]
+        for index, one in enumerate(value):
+            value[index] = encodable(one)
+        return value
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         value = float(value) if value.bit_length() <= 1024 else math.inf
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number is out of range")
+    return value
+
+
+def _encodable_members(value: dict[str, Any]) -> dict[str, Any]:
+    for key, one in value.items():
+        value[key] = encodable(one)
+    if any(_SURROGATE.search(key) for key in value):
+        return {_SURROGATE.sub(_REPLACEMENT, key): one for key, one in value.items()}
     return value
 
 

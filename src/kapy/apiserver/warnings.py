@@ -19,10 +19,16 @@ def warning_headers(sentences: Iterable[str]) -> str:
 
     Duplicates, and warnings that no header can carry, are dropped.
     """
-    told = [one for one in dict.fromkeys(sentences) if one and not _CONTROL.search(one)]
-    if sum(map(len, told)) > TOTAL:
-        told = list(_cut(told))
-    return "\n".join(f'299 - "{_escaped(one)}"' for one in told)
+    told: dict[str, None] = {}
+    room = TOTAL
+    for one in sentences:
+        if one and one not in told and not _CONTROL.search(one):
+            told[one] = None
+            room -= len(one[:EACH])
+            if room < 0:  # no more are shown; there may be a hundred thousand
+                break
+    shown = _cut(told) if sum(map(len, told)) > TOTAL else told
+    return "\n".join(f'299 - "{_escaped(one)}"' for one in shown)
 
 
 def _cut(sentences: Iterable[str]) -> Iterable[str]:

@@ -6,10 +6,17 @@ quoted in output, because other readers of YAML 1.1 interpret them.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from datetime import date
+from functools import lru_cache
+from struct import Struct
 from typing import Any, Final
+
+from yaml.constructor import ConstructorError
+
+from kapy.kube.go_floats import printed
 
 TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
 _FALSE: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
@@ -24,6 +31,12 @@ STR, NULL, BOOL, INT, FLOAT, MERGE = (
     f"{_TAG}{one}" for one in ("str", "null", "bool", "int", "float", "merge")
 )
 TIMESTAMP: Final = f"{_TAG}timestamp"
+_BINARY: Final = f"{_TAG}binary"
+_NO_LINES: Final = str.maketrans("", "", "\r\n")
+_SINGLE: Final = Struct("f")
+_LARGEST_SINGLE: Final = 3.4028235677973366e38
+"""From here on a number is infinite when rounded to 32 bits."""
+
 _WORDS: Final = {
     **dict.fromkeys(TRUE + _FALSE, BOOL),
     **dict.fromkeys(_NULL, NULL),
@@ -60,26 +73,74 @@ def tag_of(word: str) -> str:
     return STR
 
 
+short_tag: Final = lru_cache(maxsize=8192)(tag_of)
+"""The same for short words; cached, because most words repeat."""
+
+
 def needs_quotes(word: str) -> bool:
     """Report whether a string must be quoted to be read back as a string."""
     tag = tag_of(word)
     return tag not in (STR, MERGE) or bool(_BASE_60.fullmatch(word))
 
 
-def number(word: str) -> int | float:
-    """Return the value of a scalar tagged INT or FLOAT, as Go writes it in JSON.
+class UnsupportedValue(ValueError):
+    """A value that JSON cannot represent: a number that is infinite or none."""
 
-    An integral number is an integer if it fits into 64 bits. Raises ValueError for numbers that
-    JSON cannot represent.
-    """
-    if word in _NAN or word in _INFINITE:
-        raise ValueError(f"json: unsupported value: {word}")
+
+def plain_value(tag: str, word: str) -> Any:
+    """Return the value of a plain scalar with the tag that `tag_of` found."""
+    if tag == NULL:
+        return None
+    if tag == BOOL:
+        return word in TRUE
+    if tag not in (INT, FLOAT):
+        return word
     plain = word.replace("_", "")
-    whole = _integer(plain)
-    if whole is not None:
-        return whole
-    value = float(plain)
-    return int(value) if value == int(value) and -(2**63) <= value < 2**63 else value
+    whole = _integer(plain) if tag == INT else None
+    return float(plain.replace(".inf", "inf").replace(".nan", "nan")) if whole is None else whole
+
+
+def tagged_value(event: Any) -> Any:
+    """Return the value of a scalar with an explicit tag. Raises ConstructorError.
+
+    Only some tags mean something; what has another one is a string.
+    """
+    tag, word = event.tag, event.value
+    if tag == _BINARY:
+        try:
+            decoded = base64.b64decode(word.translate(_NO_LINES), validate=True)
+        except ValueError:
+            problem = "!!binary value contains invalid base64 data"
+            raise ConstructorError(None, None, problem, event.start_mark) from None
+        return decoded.decode("utf-8", "replace")
+    if tag not in (BOOL, INT, FLOAT, NULL, TIMESTAMP):
+        return word
+    found = tag_of(word)
+    if found == TIMESTAMP != tag:
+        found = STR
+    if found == tag:
+        return plain_value(found, word)
+    if (found, tag) == (INT, FLOAT) and (whole := plain_value(found, word)) < 1 << 63:
+        return float(whole)
+    told = f"cannot decode {_short(found)} `{word}` as a {_short(tag)}"
+    raise ConstructorError(None, None, told, event.start_mark)
+
+
+def _short(tag: str) -> str:
+    return f"!!{tag.removeprefix(_TAG)}"
+
+
+def key_name(number: float) -> str:
+    """Return a float as the name of a member: Go prints it with the precision of 32 bits."""
+    if not math.isfinite(number) or abs(number) > _LARGEST_SINGLE:
+        return ".nan" if math.isnan(number) else ".inf" if number > 0 else "-.inf"
+    single = _SINGLE.unpack(_SINGLE.pack(number))[0]
+    shortest = next(
+        text
+        for digits in range(1, 11)
+        if _SINGLE.pack(float(text := f"{single:.{digits}g}")) == _SINGLE.pack(single)
+    )
+    return printed(float(shortest))
 
 
 def _tag_of_number(plain: str) -> str:

@@ -134,13 +134,9 @@ def _given_elsewhere() -> Iterator[tuple[str, str, bool]]:
         if name.isupper() and isinstance(value, str):
             yield f"api/patterns.py {name}", value, not value.startswith("^")
     from kapy.conditions import foreign
-    from kapy.kube import yaml
 
     for _, one in foreign._ELEMENTS:
         yield "conditions/foreign.py", one.pattern, False
-    for resolvers in yaml._Loader.yaml_implicit_resolvers.values():
-        for _, one in resolvers:
-            yield "kube/yaml.py", one.pattern, False
 
 
 def _cases() -> list[Any]:

@@ -161,10 +161,18 @@ class Application:
         """Send a whole reply; return the size of its body."""
         name = "" if request.arrival is None else request.arrival.audit_id
         try:
-            begin, content = wire.messages_of(scope, reply, name)
+            if wire.is_long_list(reply):
+                parts = await wire.encoded_in_parts(reply.body)
+                begin, content = wire.start_of_parts(reply, name, parts), b""
+            else:
+                begin, content = wire.messages_of(scope, reply, name)
+                parts = [content] if len(content) > wire.PIECE else []
         except Exception as error:  # encoding failed: nothing was sent yet
             begin, content = wire.messages_of(scope, failure(error, request), name)
+            parts = []
         await send(begin)
+        if parts and scope["method"] != "HEAD":
+            return await wire.send_in_pieces(send, parts)
         await send({"type": "http.response.body", "body": content})
         return len(content)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -11,6 +12,7 @@ import msgspec
 
 from kapy.apiserver import negotiation
 from kapy.apiserver.body import LIMIT
+from kapy.kube import Document
 from kapy.kube.errors import TooLarge
 from kapy.kube.http import Arrival, Reply
 
@@ -105,12 +107,81 @@ def _too_large() -> TooLarge:
 def messages_of(scope: Scope, reply: Reply, audit_id: str) -> tuple[Message, bytes]:
     """Return the start message of a response, and its encoded body."""
     body = reply.body
-    if isinstance(body, bytes):
-        content, kind = body, reply.headers.get("content-type", "").encode()
-    else:
-        content, kind = _encode(body), reply.headers.get("content-type", "").encode() or JSON
-    begin = start(reply, kind, audit_id, len(content))
+    content = body if isinstance(body, bytes) else _encode(body)
+    begin = start(reply, _kind_of(reply), audit_id, len(content))
     return begin, b"" if scope["method"] == "HEAD" else content
+
+
+def _kind_of(reply: Reply) -> bytes:
+    kind = reply.headers.get("content-type", "").encode()
+    return kind if kind or isinstance(reply.body, bytes) else JSON
+
+
+def is_long_list(reply: Reply) -> bool:
+    """Report whether a reply is a list that is encoded in parts."""
+    body = reply.body
+    return isinstance(body, dict) and any(_is_long(body.get(one)) for one in _LISTS)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > _BATCH
+
+
+async def encoded_in_parts(body: Any) -> list[bytes]:
+    """Encode a list; other requests have their turns between its parts."""
+    parts: list[bytes] = []
+    gathered: list[bytes] = []
+    size = 0
+    for piece in _members(body):
+        gathered.append(piece)
+        size += len(piece)
+        if size > PIECE:
+            parts.append(b"".join(gathered))
+            gathered, size = [], 0
+            await asyncio.sleep(0)
+    return [*parts, b"".join(gathered)]
+
+
+def _members(body: Document) -> Iterator[bytes]:
+    before = b"{"
+    for key, value in body.items():
+        yield before + _encode(key) + b":"
+        before = b","
+        if key in _LISTS and _is_long(value):
+            yield from _items(value)
+        else:
+            yield _encode(value)
+    yield b"}"
+
+
+def _items(value: list[Any]) -> Iterator[bytes]:
+    for first in range(0, len(value), _BATCH):
+        yield (b"," if first else b"[") + _encode(value[first : first + _BATCH])[1:-1]
+    yield b"]"
+
+
+def start_of_parts(reply: Reply, audit_id: str, parts: Sequence[bytes]) -> Message:
+    """Return the start message of a response in parts."""
+    return start(reply, _kind_of(reply), audit_id, sum(map(len, parts)))
+
+
+async def send_in_pieces(send: Send, parts: Sequence[bytes]) -> int:
+    """Send a long body in pieces that are encrypted fast; return its size."""
+    for part in parts:
+        for first in range(0, len(part), PIECE):
+            piece = part[first : first + PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b""})
+    return sum(map(len, parts))
+
+
+_LISTS: Final = ("items", "rows")
+_BATCH: Final = 16
+"""The items that are encoded at once; an object has 1.5 MiB at most."""
+
+PIECE: Final = 256 * 1024
+"""The most bytes of a body that are sent at once."""
 
 
 def line_of(event: Any) -> bytes:

@@ -71,6 +71,14 @@ class Table:
         stored = None if objects is None else objects.get(name)
         return None if stored is None else stored.document or self._thawed(stored)
 
+    def decode(self, namespace: str, name: str) -> bool:
+        """Decode an object; report whether that was still to be done."""
+        stored = self.namespaces.get(namespace, {}).get(name)
+        if stored is None or stored.document is not None:
+            return False
+        self._thawed(stored)
+        return True
+
     def _thawed(self, stored: Stored) -> Document:
         document = stored.read()
         if self.reader is not None:

@@ -21,7 +21,13 @@ from kapy.apiserver.resources.structs import Misfit, decoder
 from kapy.apiserver.shown import listed, shown
 from kapy.apiserver.verbs.checks import review
 from kapy.apiserver.verbs.creation import stored_form
-from kapy.apiserver.verbs.reading import found_by, list_, list_selection, requested_form
+from kapy.apiserver.verbs.reading import (
+    decode_large,
+    found_by,
+    list_,
+    list_selection,
+    requested_form,
+)
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Forbidden
 from kapy.kube.field_errors import FieldError, invalid
@@ -95,7 +101,7 @@ def _of_body(ask: Ask) -> Document:
 
 
 _OF_JSON = "couldn't get version/kind; json parse error: "
-_COMPLAINTS = {body.YAML: "yaml: ", body.PROTOBUF: ""}
+_COMPLAINTS = {body.YAML: "", body.PROTOBUF: ""}
 
 
 def _check_kind(version: str, kind: str) -> None:
@@ -406,6 +412,7 @@ async def delete_collection(plane: Plane, ask: Ask) -> Reply:
     options = await ask.compute(partial(options_of, ask))
     _warn_of_pods(ask, options)
     table = plane.table(ask.kind)
+    await decode_large(table, ask.namespace)
     metadata, found = found_by(plane, ask, chosen, limit)
     for document in found:
         meta = document["metadata"]

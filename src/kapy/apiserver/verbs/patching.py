@@ -55,8 +55,6 @@ async def patch(plane: Plane, ask: Ask) -> Reply:
         content = await ask.compute(partial(read_patch, ask, checks, media))
     else:
         content = read_patch(ask, checks, media)
-    if media == JSON_PATCH and checks.level != "Ignore":
-        check_operations(content, checks)
 
     def change(live: Document) -> Document:
         document, result = patched(ask, live, content, media)
@@ -131,6 +129,8 @@ def read_patch(ask: Ask, checks: Validation, media: str) -> Any:
     except body.NotJson as error:
         raise BadRequest(f"{prefix}{error}") from None
     if content is not None:
+        if media == JSON_PATCH and checks.level != "Ignore":
+            check_operations(content, checks)
         return content
     if not ask.request.body:
         raise BadRequest(f"{prefix}unexpected end of JSON input")
@@ -181,7 +181,7 @@ def check_operations(content: Any, checks: Validation) -> None:
         return
     if checks.duplicates:
         checks.duplicates[:] = [f'json patch duplicate field "{one}"' for one in checks.duplicates]
-    told = []
+    told: list[str] = []
     for number, operation in enumerate(content):
         for key, value in operation.items() if isinstance(operation, dict) else ():
             if key in ("op", "path", "from") and not isinstance(value, str | None):
@@ -189,12 +189,12 @@ def check_operations(content: Any, checks: Validation) -> None:
                     f"error decoding patch: json: cannot unmarshal {described(value)} into Go "
                     f"struct field jsonPatchOp.{key} of type string"
                 )
-            if key not in ("op", "path", "from", "value"):
+            if key not in ("op", "path", "from", "value") and len(told) < MOST_UNKNOWN:
                 told.append(f'json patch unknown field "[{number}].{key}"')
         if not isinstance(operation, dict | None):
             return  # an invalid patch is refused when it is applied
     if checks.duplicates is not None:
-        checks.duplicates.extend(told[:MOST_UNKNOWN])
+        checks.duplicates.extend(told)
 
 
 async def _apply(plane: Plane, ask: Ask, checks: Validation, *, dry_run: bool) -> Reply:
@@ -272,9 +272,7 @@ def read_applied(ask: Ask, checks: Validation) -> Document:
             body.from_yaml(raw, checks.duplicates) if isinstance(raw, bytes) else body.read(ask)
         )
     except body.NotJson as error:
-        raise BadRequest(
-            f"error decoding YAML: error converting YAML to JSON: yaml: {error}"
-        ) from None
+        raise BadRequest(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if content is None:
         content = {}
     if not isinstance(content, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import itertools
 import re
@@ -178,9 +179,17 @@ def encode_token(token: Token) -> str:
 async def list_(plane: Plane, ask: Ask) -> Reply:
     """List the objects that a request selects, ordered by namespace and name, in pages if asked."""
     chosen, limit = list_selection(ask)
+    await decode_large(plane.table(ask.kind), ask.namespace)
     metadata, documents = found_by(plane, ask, chosen, limit)
     documents = list(await plane.in_version(documents, ask.kind.resource))
     return Reply(200, listed(plane, ask, documents, metadata))
+
+
+async def decode_large(table: Table, namespace: str) -> None:
+    """Decode large objects one at a time before all objects are read at once."""
+    for each, name in list(table.large):
+        if namespace in ("", each) and table.decode(each, name):
+            await asyncio.sleep(0)
 
 
 def found_by(

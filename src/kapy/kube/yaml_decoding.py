@@ -1,0 +1,257 @@
+"""Documents built from YAML's parser events, as Go's `yaml.v2` and `sigs.k8s.io/yaml` decode them.
+
+No tree of nodes is built: each node has two marks, and freeing the nodes of a hostile document
+stops all threads of the process for longer than everything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import yaml
+from yaml.constructor import ConstructorError
+
+from kapy.kube.foreign_json import DEPTH
+from kapy.kube.go_floats import printed
+from kapy.kube.go_quoted import go_quoted
+from kapy.kube.remembering import LONGEST
+from kapy.kube.yaml_anchors import Anchors
+from kapy.kube.yaml_scalars import (
+    MERGE,
+    STR,
+    UnsupportedValue,
+    key_name,
+    plain_value,
+    short_tag,
+    tag_of,
+    tagged_value,
+)
+
+_NO_KEY: Final = object()
+_MERGING: Final = object()
+_MOST_DUPLICATES: Final = 1000
+_TOO_LARGE: Final = 1 << 63
+_LARGEST_KEY: Final = _TOO_LARGE - 1
+
+
+class Decoder:
+    """The documents of one text.
+
+    duplicates: receives a message for each key that a map has twice.
+    """
+
+    __slots__ = ("_next", "_open", "_parser", "anchors", "duplicates", "later")
+
+    def __init__(self, text: str | bytes, duplicates: list[str] | None) -> None:
+        self._parser: Any = yaml.cyaml.CParser(text)  # type: ignore[attr-defined]
+        self._next: Callable[[], Any] = self._parser.get_event
+        self._open: list[_Root | _List | _Map] = []
+        self.anchors = Anchors()
+        self.duplicates = duplicates
+        self.later: Exception | None = None
+        """An error that Go finds only when it converts the decoded document to JSON."""
+
+    def documents(self) -> Iterator[Any]:
+        """Yield the documents one after the other. Raises PyYAML's errors, UnsupportedValue."""
+        try:
+            self._next()
+            while type(self._next()) is yaml.DocumentStartEvent:
+                yield self._document()
+        finally:
+            self._parser.dispose()
+
+    def _document(self) -> Any:
+        root = _Root()
+        self._open.append(root)
+        self.anchors, self.later = Anchors(), None
+        following, event = self._next, None
+        try:
+            while (kind := type(event := following())) is not yaml.DocumentEndEvent:
+                _HANDLERS[kind](self, event)
+            self.anchors.check(event)
+            if self.later is not None:
+                raise self.later
+        except ConstructorError:
+            self._open.clear()
+            self._check_rest(event)
+            raise
+        finally:
+            self._open.clear()
+        return root.value
+
+    def _check_rest(self, event: Any) -> None:
+        """Parse the rest of a document with a wrong value: errors of its syntax come first."""
+        while type(event) is not yaml.DocumentEndEvent:
+            if type(event) is yaml.AliasEvent:
+                self.anchors.check_known(event)
+            elif isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+                self.anchors.begin(event.anchor)
+            event = self._next()
+
+    def _scalar(self, event: Any) -> None:
+        value = event.value
+        if event.tag is not None:
+            value = tagged_value(event)
+        elif event.implicit[0]:
+            tag = short_tag(value) if len(value) <= LONGEST else tag_of(value)
+            if tag != STR:
+                value = plain_value(tag, value)
+        anchors = self.anchors
+        anchors.decoded += 1
+        if event.anchor is not None:
+            anchors.add(event.anchor, value, 1)
+        self._open[-1].take(value, event, self)
+
+    def _begin_list(self, event: Any) -> None:
+        self._begin(_List(event))
+
+    def _begin_map(self, event: Any) -> None:
+        self._begin(_Map(event))
+
+    def _begin(self, node: _List | _Map) -> None:
+        if len(self._open) > DEPTH + 1:  # the document, and an innermost list that may be empty
+            raise yaml.MarkedYAMLError(problem="exceeded max depth")
+        node.before = self.anchors.decoded
+        self.anchors.decoded += 1
+        if node.start.anchor is not None:
+            self.anchors.begin(node.start.anchor)
+        self._open.append(node)
+
+    def _end(self, _: Any) -> None:
+        node: Any = self._open.pop()
+        start = node.start
+        if start.anchor is not None:
+            self.anchors.add(start.anchor, node.value, self.anchors.decoded - node.before)
+        self._open[-1].take(node.value, start, self)
+
+    def _alias(self, event: Any) -> None:
+        levels = DEPTH + 2 - len(self._open)
+        self._open[-1].take(self.anchors.value_of(event, levels), event, self)
+
+    def tell_duplicate(self, key: Any, event: Any) -> None:
+        """Report a key that a map has already. event: that of the second value."""
+        if self.duplicates is not None and len(self.duplicates) < _MOST_DUPLICATES:
+            line = event.start_mark.line + 1
+            self.duplicates.append(f"line {line}: key {_shown(key)} already set in map")
+
+
+_HANDLERS: Final[dict[type, Callable[[Decoder, Any], None]]] = {
+    yaml.ScalarEvent: Decoder._scalar,
+    yaml.AliasEvent: Decoder._alias,
+    yaml.SequenceStartEvent: Decoder._begin_list,
+    yaml.MappingStartEvent: Decoder._begin_map,
+    yaml.SequenceEndEvent: Decoder._end,
+    yaml.MappingEndEvent: Decoder._end,
+}
+
+
+class _Root:
+    """The place of a document's value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def take(self, value: Any, _: Any, decoder: Decoder) -> None:
+        self.value = _in_json(value, decoder) if type(value) is float else value
+
+
+class _List:
+    """A list whose items follow. start: its event. before: the nodes decoded before it."""
+
+    __slots__ = ("before", "start", "value")
+
+    def __init__(self, start: Any) -> None:
+        self.start = start
+        self.before = 0
+        self.value: list[Any] = []
+
+    def take(self, value: Any, _: Any, decoder: Decoder) -> None:
+        self.value.append(_in_json(value, decoder) if type(value) is float else value)
+
+
+class _Map:
+    """A map whose keys and values follow."""
+
+    __slots__ = ("_key", "before", "start", "value")
+
+    def __init__(self, start: Any) -> None:
+        self.start = start
+        self.before = 0
+        self.value: dict[str, Any] = {}
+        self._key: Any = _NO_KEY
+
+    def take(self, value: Any, event: Any, decoder: Decoder) -> None:
+        """Take a key, or the value of the key before."""
+        key = self._key
+        if key is _NO_KEY:
+            plain = type(value) is str and value != "<<"
+            self._key = value if plain else _unusual_key(value, event)
+            return
+        self._key = _NO_KEY
+        if key is _MERGING:
+            self._merge(value, event, decoder)
+        else:
+            self._set(key, value, event, decoder)
+
+    def _set(self, key: Any, value: Any, event: Any, decoder: Decoder) -> None:
+        if type(value) is float:
+            value = _in_json(value, decoder)
+        name = key if type(key) is str else _name(key, event, decoder)
+        if decoder.duplicates is not None and name in self.value:
+            decoder.tell_duplicate(key, event)
+        self.value[name] = value
+
+    def _merge(self, value: Any, event: Any, decoder: Decoder) -> None:
+        """Set what a merge key stands for; of several maps the first counts."""
+        several = isinstance(value, list) and type(event) is not yaml.AliasEvent
+        for one in reversed(value) if several else [value]:
+            if not isinstance(one, dict):
+                problem = "map merge requires map or sequence of maps as the value"
+                raise ConstructorError(None, None, problem, event.start_mark)
+            for key, inner in one.items():
+                self._set(key, inner, event, decoder)
+
+
+def _unusual_key(value: Any, event: Any) -> Any:
+    """Return a key, or the mark of a merge key. Raises ConstructorError for lists and maps."""
+    if value == "<<":
+        plain = type(event) is yaml.ScalarEvent and (event.implicit[0] or event.tag == MERGE)
+        return _MERGING if plain else value
+    if isinstance(value, (dict, list)):
+        raise ConstructorError(None, None, _NO_MAP_KEY, event.start_mark)
+    return value
+
+
+def _name(key: Any, event: Any, decoder: Decoder) -> str:
+    """Return a key that is no string as a member's name in JSON."""
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, float):
+        return key_name(key)
+    if key is None or key > _LARGEST_KEY:
+        decoder.later = ConstructorError(None, None, _NO_MAP_KEY, event.start_mark)
+    return str(key)
+
+
+_NO_MAP_KEY: Final = "a map key must be a string, a number of 64 bits or a boolean"
+
+
+def _in_json(value: float, decoder: Decoder) -> float | None:
+    """Return a float as it is after JSON: an integer if it is whole and fits into 64 bits."""
+    if not math.isfinite(value):
+        decoder.later = UnsupportedValue(f"json: unsupported value: {printed(value)}")
+        return None
+    return int(value) if value.is_integer() and -_TOO_LARGE <= value < _TOO_LARGE else value
+
+
+def _shown(key: Any) -> str:
+    """Return a key as Go's `%#v` prints it."""
+    if isinstance(key, str):
+        return go_quoted(key)
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return printed(key) if isinstance(key, float) else str(key)
