@@ -26,10 +26,11 @@ from kapy.apps.settings import Serving, Settings
 from kapy.client.kubeconfig import with_context
 from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.variables import processed
+from kapy.engine.crd_migration.controller import is_observed
 from kapy.kube import Document, Key
 from kapy.kube.errors import Invalid, NotFound
 from kapy.kube.http import ADMIN, User
-from kapy.kube.names import LEASES, Resource
+from kapy.kube.names import CRDS, LEASES, Resource
 from kapy.kube.yaml import dump
 from kapy.sdk import Provider
 from kapy.testing.cloud.application import Application
@@ -181,6 +182,10 @@ async def test_a_provider_alone_needs_no_more_than_its_release_gives(
             status, text = await page(metrics, OPERATOR)
             assert status == 200
             assert 'controller="nimbusmachine"' in text
+            assert 'controller="crdmigrator"' in text
+            for kind in nimbus.kinds:
+                crd = await at.plane.client.get(CRDS, Key("", kind.RESOURCE.group_resource))
+                assert is_observed(crd)
             await at.plane.client.delete(Cluster.RESOURCE, BLUE)
             await eventually(at, lambda found: found is None)
             assert not at.cloud.networks

@@ -156,10 +156,15 @@ def served_version(
     }
 
 
+def has_status_subresource(kind: type[Object]) -> bool:
+    """Whether the CRD of a kind has the status subresource."""
+    return bool(_fields(kind, "status")) or bool(getattr(kind, "STATUS_SUBRESOURCE", False))
+
+
 def _subresources(kind: type[Object]) -> Document:
     subresources: Document = {}
     status = _fields(kind, "status")
-    if status or getattr(kind, "STATUS_SUBRESOURCE", False):
+    if has_status_subresource(kind):
         subresources["status"] = {}
     if "replicas" in status and "replicas" in _fields(kind, "spec"):
         subresources["scale"] = {

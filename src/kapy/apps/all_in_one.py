@@ -168,6 +168,7 @@ async def _start(
         settings.controllers,
         sockets=settings.serving is not None,
         post=post,
+        providers=settings.providers,
     )
     own = _add_controllers_and_providers(runtime, settings.providers)
     limit_rights(server, CONTROLLERS, settings, runtime)

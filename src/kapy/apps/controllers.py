@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ from kapy.sdk import WorkloadClusters
 if TYPE_CHECKING:
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
+    from kapy.sdk.provider import Provider
 
 _MANAGERS: Final[frozenset[ManagerName]] = frozenset(
     ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
@@ -54,12 +55,18 @@ class Controllers:
 
 
 def add_controllers(
-    runtime: Runtime, config: ControllerConfig, *, sockets: bool, post: Callable[[], HookTransport]
+    runtime: Runtime,
+    config: ControllerConfig,
+    *,
+    sockets: bool,
+    post: Callable[[], HookTransport],
+    providers: Sequence[Provider] = (),
 ) -> Controllers:
     """Add all controllers. Raises NoPort.
 
     sockets: workload clusters listen on sockets, for kubectl, and clusters of other providers are
     reached over the network. post: connects to extensions; the default is created on demand.
+    providers: those of somebody's own, whose kinds are migrated like kapy's.
     """
     host = Host() if sockets else Host(_no_engine)
     instead_of = host.published.instead_of
@@ -82,7 +89,7 @@ def add_controllers(
         add_bootstrap(runtime, cluster_cache, token_life=config.token_life)
     if "control-plane-kubeadm" not in config.disabled_managers:
         add_kubeadm_control_planes(runtime, cluster_cache, config, clients, pods)
-    add_migration(runtime, config, _MANAGERS - config.disabled_managers)
+    add_migration(runtime, config, _MANAGERS - config.disabled_managers, providers)
     services: dict[str, Service] = services_of(clients)
     if not config.disabled_managers.issuperset(_WORKLOAD_CLIENTS):
         services["connections"] = cluster_cache.run

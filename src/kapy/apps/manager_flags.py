@@ -223,7 +223,7 @@ FLAGS: Final = (
         "",
         "Phases of the migration of objects whose CRDs have changed that are not run: "
         "StorageVersionMigration, CleanupManagedFields, All; commas between.",
-        _CORE_MANAGERS,
+        _EVERY_MANAGER,
         several=True,
     ),
     Flag("bootstrap-token-ttl", length, "15m0s", "How long a bootstrap token lasts.", _BOOTSTRAP),

@@ -76,6 +76,7 @@ def _run(provider: Provider, install: bool, values: dict[str, Any]) -> None:
         access=access_of(values),
         options=options,
         manager_options=controllers.manager,
+        skipped_migration_phases=controllers.skipped_migration_phases,
         install=install,
         development_port=options.webhook_port if values["webhook_port"] else 0,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,71 +12,23 @@ from kapy._aio.clock import loop_clock
 from kapy.api.cluster import Cluster
 from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
-from kapy.apiserver.rbac.built_in import BuiltInRights
-from kapy.apiserver.rbac.rules import allows
-from kapy.apiserver.request_info import request_info
 from kapy.apps.all_in_one import ManagementPlane, management_plane
-from kapy.apps.components.rules import rules_of
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.migrated_kinds import migrated_kinds, migration_rights, resources_of
 from kapy.apps.settings import ControllerConfig, Settings
 from kapy.engine.crd_migration.controller import is_observed
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.kube import Document, Key
-from kapy.kube.errors import Conflict
-from kapy.kube.http import User
-from kapy.kube.names import CRDS, Resource
+from kapy.kube.names import CRDS
 from tests.apps.manager.test_components import printed, released
-from tests.apps.manager.test_rights import single
-from tests.engine.crd_migration.world import World, world
+from tests.apps.migrating import migrated
 
 NAMES = pytest.mark.parametrize("name", PROGRAMS)
-USER = User("system:serviceaccount:capi-system:manager", ("system:authenticated",))
-STORED, OTHERS = "served stored", "served"
-
-
-def versions(resource: Resource, older: str) -> dict[str, str]:
-    return {"v0": older, resource.version: STORED}
-
-
-async def an_old_object(here: World, resource: Resource) -> None:
-    """An object that was applied and stored in a version that is not served any more."""
-    old = replace(resource, version="v0")
-    await here.install({"v0": STORED}, resource)
-    await here.apply(old, "one", "unit", foo="foo")
-    await here.install(versions(resource, OTHERS), resource)
-    await here.install(versions(resource, ""), resource)
 
 
 @NAMES
 async def test_each_kind_is_migrated_with_the_rights_of_the_manager(name: str) -> None:
-    async with world() as here:
-        kinds = {one.group_resource: status for one, status in resources_of(name)}
-        for resource, _ in resources_of(name):
-            await an_old_object(here, resource)
-        rules = rules_of(migration_rights(name))
-        rights = BuiltInRights(here.server.store, USER, rules)
-        here.server.access.grants.built_in = rights
-        # The write that comes first does not count: only the cleanup reads an object again.
-        fails = {
-            one.path("default", "one"): [Conflict("somebody was quicker")] * (1 if status else 2)
-            for one, status in resources_of(name)
-        }
-        async with here.migrator(kinds, user=USER, fails=fails) as asked:
-            for resource, _ in resources_of(name):
-                [owners] = (await here.owners(resource)).values()
-                assert owners == [("unit", resource.version)]
-                definition = await here.client.get(CRDS, Key("", resource.group_resource))
-                assert definition["status"]["storedVersions"] == [resource.version]
-            assert rights.refused == []
-            wanted = [request_info(one).attributes(USER) for one in asked.requests]
-        unused = [
-            one
-            for rule in rules
-            for one in single(rule)
-            if not any(allows(one, each) for each in wanted)
-        ]
-        assert unused == []
+    await migrated(list(resources_of(name)), list(migration_rights(name)))
 
 
 @NAMES

@@ -82,9 +82,11 @@ def of(provider: Provider, kind: str, name: str = "") -> Document:
 
 
 def granted(role: Document) -> dict[str, set[str]]:
-    """Verbs by resource."""
+    """Verbs by resource; what is granted for named objects only has ` (named)` after it."""
     return {
-        f"{one}.{group}" if group else one: set(rule["verbs"])
+        (f"{one}.{group}" if group else one) + " (named)" * ("resourceNames" in rule): set(
+            rule["verbs"]
+        )
         for rule in role["rules"]
         for group in rule["apiGroups"]
         for one in rule["resources"]
@@ -117,6 +119,11 @@ def test_a_provider_may_watch_what_it_watches_and_write_its_own() -> None:
         f"sheetclusters/status.{GROUP}": {"patch"},
         f"sheetmachines.{GROUP}": {*read, "patch"},
         f"sheetmachines/status.{GROUP}": {"patch"},
+        f"sheetclustertemplates.{GROUP}": {"get", "list", "patch"},
+        f"sheetmachinetemplates.{GROUP}": {"get", "list", "patch"},
+        "customresourcedefinitions.apiextensions.k8s.io": read,
+        "customresourcedefinitions.apiextensions.k8s.io (named)": {"patch"},
+        "customresourcedefinitions/status.apiextensions.k8s.io (named)": {"patch"},
         "tokenreviews.authentication.k8s.io": {"create"},
         "subjectaccessreviews.authorization.k8s.io": {"create"},
     }

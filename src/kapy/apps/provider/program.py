@@ -8,7 +8,7 @@ that the server finds at this machine: that is for development, where no pod is 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,9 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from kapy._aio.clock import Clock
+from kapy._aio.services import Service
 from kapy.apps.components.serving import service_of
 from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import serve
+from kapy.apps.migrated_kinds import add_provider_migration
 from kapy.apps.program.options import ProgramOptions
 from kapy.apps.program.process import Process, run_process
 from kapy.apps.program.webhook_serving import FLAGS
@@ -34,6 +36,7 @@ from kapy.apps.provider.installing import (
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.crd_migration.phases import Phase
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.sdk.admission_webhooks import Webhooks
@@ -46,13 +49,15 @@ _LOOPBACK: Final = "127.0.0.1"
 class StandaloneOptions:
     """How a provider runs alone.
 
-    access: the server. told: how it runs; options: what its controllers look at. install: put kinds
-    and webhooks into the server; development_port: of these webhooks, 0 for any that is free.
+    access: the server. options: how it runs; manager_options: what its controllers look at.
+    skipped_migration_phases: of the migration of its objects. install: put kinds and webhooks into
+    the server; development_port: of these webhooks, 0 for any that is free.
     """
 
     access: Kubeconfig
     options: ProgramOptions = field(default_factory=ProgramOptions)
     manager_options: ManagerOptions = DEFAULT_OPTIONS
+    skipped_migration_phases: Collection[Phase] = ()
     install: bool = False
     development_port: int = 0
 
@@ -74,9 +79,16 @@ async def run_standalone(
             await install_kinds(client, provider)
             await _serve_development_webhooks(stack, client, provider, standalone, clock)
         await check_kinds(client, provider, standalone.access.server)
-        yield await stack.enter_async_context(
-            run_process(process, partial(add_provider, provider), clock)
-        )
+        add = partial(_add, provider, standalone)
+        yield await stack.enter_async_context(run_process(process, add, clock))
+
+
+def _add(
+    provider: Provider, standalone: StandaloneOptions, runtime: Runtime
+) -> Mapping[str, Service]:
+    services = add_provider(provider, runtime)
+    add_provider_migration(runtime, provider, standalone.skipped_migration_phases)
+    return services
 
 
 def process_of(provider: Provider, standalone: StandaloneOptions) -> Process:

@@ -14,6 +14,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.apps.components.programs import cluster_rules
 from kapy.apps.components.rules import FULL, READ, rules_of
+from kapy.apps.migrated_kinds import resources_of_provider, rights_to_migrate
 from kapy.apps.provider.controllers import add_provider
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document
@@ -74,7 +75,8 @@ def rules_of_runtime(
 
 
 def _sdk_rights(provider: Provider, resources: Collection[Resource]) -> Iterator[Right]:
-    """What the SDK writes for a provider besides the provider's own kinds."""
+    """What the SDK writes for a provider besides the provider's own kinds, and to migrate these."""
+    yield from rights_to_migrate(resources_of_provider(provider))
     addresses, claims = IPAddress.RESOURCE, IPAddressClaim.RESOURCE
     if provider.type == "ipam":
         yield Right(addresses.group, (addresses.plural,), ("create", "delete", "patch"))
