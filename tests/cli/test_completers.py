@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -19,7 +15,6 @@ from kapy.api.machine import Machine
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.pidfile import claim
 from kapy.apps.settings import Folder, Serving, Settings
-from kapy.cli.completion_code import CODE
 from kapy.cli.root import ROOT
 from kapy.client import kubeconfig_files
 from kapy.client.kubeconfig import Kubeconfig, with_context
@@ -143,22 +138,3 @@ async def test_clusters_are_those_of_the_management_cluster() -> None:
     assert found == []
     for words in (("logs", "machine", "capy"), ("exec", "c"), ("exec", "-i", "")):
         assert await loop.run_in_executor(None, values, *words) == ["capybara-md-0-x"]
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_bash_completes(kubeconfig: Path, tmp_path: Path) -> None:
-    write(kubeconfig, "kapy", "kapy-two")
-    (tmp_path / "kapy").write_text(f'#!/bin/sh\nexec {sys.executable} -m kapy.cli.main "$@"\n')
-    (tmp_path / "kapy").chmod(0o755)
-    code = CODE["bash"] + (
-        "COMP_WORDS=(kapy plan --kubeconfig-context kapy-); COMP_CWORD=3\n"
-        '_kapy_complete kapy; echo "${COMPREPLY[@]}"\n'
-    )
-    done = subprocess.run(
-        ["bash", "-c", code],
-        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["kapy-two"]
