@@ -20,7 +20,7 @@ from typing import Any, Final
 from benchmarks.machines import MACHINES, machine
 from benchmarks.measure import Costs, percentile
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.sqlite import Synchronous
@@ -177,7 +177,7 @@ async def _serve(synchronous: Synchronous) -> None:
         server = Server.open(
             Path(folder), clock=system_clock, admission=(AdmissionRules(),), synchronous=synchronous
         )
-        listening = listen(Application(server, Authentication()), tls=tls)
+        listening = listen(Application(server, Authenticator()), tls=tls)
         async with asyncio.TaskGroup() as group, listening as (host, port):
             running = group.create_task(server.run())
             await asyncio.sleep(0)

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from kapy._aio.clock import system_clock
 from kapy.api.crds import crds, for_kubernetes
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.credentials import issue_credentials
@@ -135,7 +135,7 @@ async def _serve(foreign: int) -> None:
     made = issue_credentials(Serving(), system_clock())
     tls = server_context(made.server.certificate, made.server.key, made.authority.certificate)
     server = Server.open(None, clock=system_clock)
-    listening = listen(Application(server, Authentication()), tls=tls)
+    listening = listen(Application(server, Authenticator()), tls=tls)
     async with asyncio.TaskGroup() as group, listening as (host, port):
         running = group.create_task(server.run())
         client = Client(server.transport(ADMIN))

@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.authentication import Authentication, Identity, authenticated
-from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.auth.authentication import Authenticator, Identity, authenticated_user
+from kapy.apiserver.auth.authorization import Attributes
+from kapy.apiserver.auth.impersonation import parse_impersonation
+from kapy.apiserver.auth.impersonation_modes import ImpersonationAuthorizer
+from kapy.apiserver.auth.rbac.covering import uncovered_rules
+from kapy.apiserver.auth.rbac.rules import allows, format_rule
+from kapy.apiserver.auth.tokens import KEY_FILE, ServiceAccountTokens, ServiceTokenError
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
-from kapy.apiserver.impersonation import wish_of
-from kapy.apiserver.impersonation_modes import Impersonation
-from kapy.apiserver.rbac.covering import missing
-from kapy.apiserver.rbac.rules import allows, shown
 from kapy.apiserver.server import Server
-from kapy.apiserver.tokens import KEY_FILE, BadToken, ServiceTokens
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, Unauthorized
 from kapy.kube.http import ANONYMOUS, User
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
-ALICE = authenticated("alice", ("team",))
+ALICE = authenticated_user("alice", ("team",))
 _NOBODY = Identity(ANONYMOUS, ())
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ROLES, BINDINGS = f"{RBAC}/namespaces/default/roles", f"{RBAC}/namespaces/default/rolebindings"
@@ -137,7 +137,7 @@ def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> N
     ],
 )
 def test_what_rules_lack(owned: list[Document], asked: list[Document], lacking: list[str]) -> None:
-    assert [shown(one) for one in missing(owned, asked)] == lacking
+    assert [format_rule(one) for one in uncovered_rules(owned, asked)] == lacking
 
 
 async def test_rights_come_and_go_with_roles_and_bindings() -> None:
@@ -181,7 +181,7 @@ async def test_default_roles_are_stored_by_a_server_that_runs_and_count_in_one_t
     None
 ):
     light = Server.open(None, clock=loop_clock())
-    admins = authenticated("root", ("admins",))
+    admins = authenticated_user("root", ("admins",))
     assert (await Asking(light, admins).ask("GET", "/api/v1/nodes"))[0] == 403
     bound = binding("b", "Group:admins", "cluster-admin", "ClusterRole", "ClusterRole")
     await Asking(light).create(f"{RBAC}/clusterrolebindings", bound)
@@ -273,11 +273,13 @@ async def test_nobody_grants_what_he_lacks() -> None:
 
 
 def _wish(*headers: tuple[str, str]) -> Any:
-    return wish_of([(f"impersonate-{name}".encode(), value.encode()) for name, value in headers])
+    return parse_impersonation(
+        [(f"impersonate-{name}".encode(), value.encode()) for name, value in headers]
+    )
 
 
 def test_no_header_wishes_nothing_and_a_wish_needs_a_user() -> None:
-    assert wish_of([(b"accept", b"*/*")]) is None
+    assert parse_impersonation([(b"accept", b"*/*")]) is None
     with pytest.raises(BadRequest, match="without impersonating a user name"):
         _wish(("extra-Some%2Fkey", "v"))
 
@@ -298,7 +300,7 @@ def test_no_header_wishes_nothing_and_a_wish_needs_a_user() -> None:
     ],
 )
 def test_whom_headers_make(headers: list[tuple[str, str]], user: User) -> None:
-    assert Impersonation()(_wish(*headers), wanted("get", "pods"), lambda _: "") == user
+    assert ImpersonationAuthorizer()(_wish(*headers), wanted("get", "pods"), lambda _: "") == user
 
 
 @pytest.mark.parametrize(
@@ -324,15 +326,15 @@ def test_impersonation_needs_all_rights(
 ) -> None:
     def authorize(asked: Attributes) -> str:
         if (asked.verb, asked.resource) not in rights:
-            raise asked.refusal()
+            raise asked.forbidden()
         return ""
 
     wish = _wish(("user", "bob"), ("group", "g"))
     if allowed:
-        assert Impersonation()(wish, wanted("get", "pods"), authorize).name == "bob"
+        assert ImpersonationAuthorizer()(wish, wanted("get", "pods"), authorize).name == "bob"
     else:
         with pytest.raises(Forbidden):
-            Impersonation()(wish, wanted("get", "pods"), authorize)
+            ImpersonationAuthorizer()(wish, wanted("get", "pods"), authorize)
 
 
 async def _token(admin: Asking, name: str = "robot", **spec: Any) -> str:
@@ -349,10 +351,10 @@ def account(name: str) -> Document:
 async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
     async with running() as admin:
         made = await admin.create(ACCOUNTS, account("robot"))
-        authentication = Authentication()
+        authentication = Authenticator()
         admin.server.access.authenticate_by(authentication)
         token = await _token(admin)
-        user = authentication.user(f"Bearer {token}", None)
+        user = authentication.authenticate(f"Bearer {token}", None)
         assert user.name == "system:serviceaccount:default:robot"
         assert user.uid == made["metadata"]["uid"]
         assert set(user.groups) == {
@@ -366,7 +368,7 @@ async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
         await admin.delete(f"{ACCOUNTS}/robot")
         await admin.create(ACCOUNTS, account("robot"))
         with pytest.raises(Unauthorized):
-            authentication.user(f"Bearer {token}", None)
+            authentication.authenticate(f"Bearer {token}", None)
 
 
 async def test_what_makes_a_token_bad() -> None:
@@ -375,7 +377,7 @@ async def test_what_makes_a_token_bad() -> None:
     server = Server.open(None, clock=lambda: now() + later)
     admin, other = Asking(server), Asking(Server.open(None, clock=now))
     for one in (admin, other):
-        ensure_system_namespaces(one.server.plane)
+        ensure_system_namespaces(one.server.context)
         await one.create(ACCOUNTS, account("robot"))
     await admin.create(CONFIG_MAPS.replace("configmaps", "secrets"), _secret())
     tokens = server.access.tokens
@@ -408,16 +410,16 @@ async def test_what_makes_a_token_bad() -> None:
     other.server.close()
 
 
-def _user(tokens: ServiceTokens, token: str) -> User:
+def _user(tokens: ServiceAccountTokens, token: str) -> User:
     found = tokens.identity(token)
     assert found is not None
     return found.user
 
 
-def _accepted(tokens: ServiceTokens, token: str) -> bool:
+def _accepted(tokens: ServiceAccountTokens, token: str) -> bool:
     try:
         return tokens.identity(token) is not None
-    except BadToken:
+    except ServiceTokenError:
         return False
 
 
@@ -444,7 +446,7 @@ async def test_token_requests_that_are_refused(name: str, spec: Document, status
 
 async def test_the_key_stays_with_the_data_and_is_private(tmp_path: Path) -> None:
     server = Server.open(tmp_path, clock=loop_clock())
-    ensure_system_namespaces(server.plane)
+    ensure_system_namespaces(server.context)
     await Asking(server).create(ACCOUNTS, account("robot"))
     token = await _token(Asking(server))
     server.close()

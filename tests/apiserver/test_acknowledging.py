@@ -13,12 +13,12 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import BOOKMARK_SECONDS, Server
 from kapy.apiserver.store.errors import StoreError
-from kapy.apiserver.store.feed import Feed, Notice
 from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
+from kapy.apiserver.store.watcher import Watcher, WatchEvent
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Durability, Settings
 from kapy.kube import Document
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map
 
 
 def committed(directory: Path) -> int:
@@ -110,15 +110,15 @@ async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
 ) -> None:
     """Of the timer, and at the end of the first events of a streaming list."""
     told: list[bool] = []
-    push = Feed.push
+    push = Watcher.push
 
-    def noted(self: Feed, notice: Notice) -> None:
+    def noted(self: Watcher, notice: WatchEvent) -> None:
         told.append(notice.revision <= committed(tmp_path))
         push(self, notice)
 
     asked = {"allowWatchBookmarks": "true", "sendInitialEvents": "true"}
     async with durable(tmp_path, monkeypatch) as (asking, disk, group):
-        monkeypatch.setattr(Feed, "push", noted)
+        monkeypatch.setattr(Watcher, "push", noted)
         for turn in range(10):
             disk.stop()
             writing = [

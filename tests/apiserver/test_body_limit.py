@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.body import LIMIT
+from kapy.apiserver.request.body import LIMIT
 from kapy.apiserver.server import Server
-from kapy.apiserver.serving.wire import body_of
+from kapy.apiserver.serving.asgi_messages import read_body
 from kapy.kube.errors import TooLarge
-from tests.apiserver.asking import CONFIG_MAPS
-from tests.apiserver.calling import Answer, Calls
+from tests.apiserver.network_client import Answer, Calls
+from tests.apiserver.requester import CONFIG_MAPS
 
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
@@ -69,7 +69,7 @@ async def test_what_is_too_large_is_not_read_to_its_end(
         return {"type": "http.request", "body": b"x" * 1_000_000, "more_body": True}
 
     with pytest.raises(TooLarge):
-        await body_of(headers, receive)
+        await read_body(headers, receive)
     assert received == parts
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.apiserver.resources.registry import builtin_registry
-from kapy.apiserver.tables import cells, columns_of
+from kapy.apiserver.verbs.tables import cells, columns_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EVENT = {

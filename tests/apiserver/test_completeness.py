@@ -19,7 +19,7 @@ import pytest
 
 from kapy._aio.clock import EPOCH
 from kapy.apiserver.store import completeness, schema, sqlite
-from kapy.apiserver.store.copies import copied
+from kapy.apiserver.store.copies import copy_store
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
 from kapy.apiserver.store.mark import MarkFile, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP, Row, SqliteLog
@@ -212,10 +212,10 @@ def test_no_copy_is_taken_of_what_is_not_complete(
 ) -> None:
     log = filled(tmp_path / "here")
     there = copy_of(log, tmp_path / "there")
-    copied(tmp_path / "here" / "store.db", tmp_path / "running")
+    copy_store(tmp_path / "here" / "store.db", tmp_path / "running")
     log.close()
-    copied(tmp_path / "here" / "store.db", tmp_path / "closed")
-    copied(there / "store.db", tmp_path / "killed")
+    copy_store(tmp_path / "here" / "store.db", tmp_path / "closed")
+    copy_store(there / "store.db", tmp_path / "killed")
     there = shutil.copytree(tmp_path / "here", tmp_path / "again")
     if fault is not lost_object:
         shutil.rmtree(there)
@@ -224,7 +224,7 @@ def test_no_copy_is_taken_of_what_is_not_complete(
         again.close()
     fault(there)
     with pytest.raises(StoreDamaged, match=r"missing|damaged"):
-        copied(there / "store.db", tmp_path / "never")
+        copy_store(there / "store.db", tmp_path / "never")
 
 
 @pytest.mark.parametrize("before", [b"3", None])
@@ -338,7 +338,7 @@ def test_a_store_that_was_being_made_when_it_was_killed_is_made(
 
 
 def _moments() -> Iterator[str]:
-    yield from ("settle", "prepare", "begin")
+    yield from ("flush", "prepare", "begin")
 
 
 def _kill_at(patch: pytest.MonkeyPatch, at: str) -> None:
@@ -348,7 +348,7 @@ def _kill_at(patch: pytest.MonkeyPatch, at: str) -> None:
     if at == "prepare":
         patch.setattr(schema, "prepare", killed)
     else:
-        patch.setattr(MarkFile if at == "settle" else SqliteLog, at, killed)
+        patch.setattr(MarkFile if at == "flush" else SqliteLog, at, killed)
 
 
 def test_the_boot_of_a_machine_is_never_the_number_of_a_closed_store() -> None:

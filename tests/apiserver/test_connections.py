@@ -18,18 +18,18 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, connection_limit, listen
-from kapy.apiserver.serving.accepting import PAUSE_SECONDS, Acceptor
-from kapy.apiserver.serving.connection_limit import TELL_SECONDS, ConnectionLimit, Visit
+from kapy.apiserver.serving.acceptor import PAUSE_SECONDS, Acceptor
+from kapy.apiserver.serving.connection_limit import TELL_SECONDS, Connection, ConnectionLimit
 from kapy.kube.http import ADMIN, ANONYMOUS, User
 from tests.apiserver.hostile.wire import Talk
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
-ALICE = authenticated("alice", ("readers",))
-BOB = authenticated("bob", ("readers",))
+ALICE = authenticated_user("alice", ("readers",))
+BOB = authenticated_user("bob", ("readers",))
 USERS = {"admin": ADMIN, "alice": ALICE, "bob": BOB}
 
 
@@ -37,7 +37,7 @@ class Doing:
     """A protocol that does what the test says."""
 
     def __init__(self, *, asked: bool, busy: bool) -> None:
-        self.was_asked, self.is_busy = asked, busy
+        self.has_received_request, self.is_busy = asked, busy
 
 
 class Socket:
@@ -52,20 +52,20 @@ class Socket:
 
 def entered(
     limit: ConnectionLimit, source: str, user: User | None = None, *, busy: bool = False
-) -> Visit | None:
+) -> Connection | None:
     """A connection from `source`, of a user, with a request under way or after one."""
-    visit = limit.enter(source)
+    visit = limit.add(source)
     if visit is not None:
         visit.transport = Socket()  # type: ignore[assignment]
         if user is not None:
             visit.protocol = Doing(asked=True, busy=busy)
-            if not visit.introduce(user):
-                visit.leave()
+            if not visit.set_user(user):
+                visit.on_closed()
                 return None
     return visit
 
 
-def ended(visit: Visit | None) -> bool:
+def ended(visit: Connection | None) -> bool:
     assert visit is not None
     return bool(visit.transport.aborted)  # type: ignore[union-attr]
 
@@ -99,7 +99,7 @@ async def test_users_do_not_get_all_the_room_and_none_gets_all_of_theirs() -> No
     assert [one is not None for one in alice] == [at < 14 for at in range(32)]
     bob = [entered(limit, "a", BOB, busy=True) for _ in range(32)]
     assert sum(one is not None for one in bob) == 14
-    others = [entered(limit, "a", authenticated(f"u{at}"), busy=True) for at in range(32)]
+    others = [entered(limit, "a", authenticated_user(f"u{at}"), busy=True) for at in range(32)]
     assert not any(others)
     admins = [entered(limit, "a", ADMIN, busy=True) for _ in range(4)]
     assert all(admins)
@@ -108,7 +108,7 @@ async def test_users_do_not_get_all_the_room_and_none_gets_all_of_theirs() -> No
     assert entered(limit, "a") is None  # all are in use
     for one in alice[:14]:
         assert one is not None
-        one.leave()
+        one.on_closed()
     assert entered(limit, "a", ALICE) is not None
 
 
@@ -129,24 +129,24 @@ async def test_idle_connections_of_users_make_room_before_those_of_administrator
 async def test_the_bounds_hold_whatever_happens(seed: int) -> None:
     random = Random(seed)
     limit = ConnectionLimit(random.choice((8, 16, 40)))
-    there: list[Visit] = []
+    there: list[Connection] = []
     users = [None, ANONYMOUS, ALICE, BOB, ADMIN]
     for _ in range(1000):
         there = [one for one in there if not ended(one)]
         if there and random.random() < 0.3:
             gone = there.pop(random.randrange(len(there)))
             for _ in range(random.choice((1, 2))):
-                gone.leave()
+                gone.on_closed()
         else:
             user = random.choice(users)
             visit = entered(limit, random.choice("abc"), user, busy=random.random() < 0.5)
             if visit is not None:
                 there.append(visit)
         alive = [one for one in there if not ended(one)]
-        assert limit.open == len(alive) <= limit.most
-        assert sum(one.user is None for one in alive) <= limit.most // 2
+        assert limit.open == len(alive) <= limit.limit
+        assert sum(one.user is None for one in alive) <= limit.limit // 2
     for one in there:
-        one.leave()
+        one.on_closed()
     assert limit.open == 0
     assert not limit._users
     assert not limit._unknown
@@ -167,7 +167,7 @@ async def test_without_descriptors_accepting_waits_and_says_so_once_in_a_while(
     limit = ConnectionLimit(16)
     idle = entered(limit, "a")
 
-    async def admit(_: socket.socket, __: Visit) -> None:
+    async def admit(_: socket.socket, __: Connection) -> None:
         raise AssertionError
 
     with closing(socket.socket()) as listening, pytest.raises(TimeoutError):
@@ -184,7 +184,7 @@ async def test_without_descriptors_accepting_waits_and_says_so_once_in_a_while(
 async def served(limit: ConnectionLimit) -> AsyncIterator[tuple[str, int]]:
     """An API server without TLS, for the users above; what is asked of it is allowed."""
     server = Server.open(None, clock=system_clock, authorize=lambda _: "")
-    application = Application(server, Authentication(USERS))
+    application = Application(server, Authenticator(USERS))
     try:
         async with asyncio.TaskGroup() as group, listen(application, limit=limit) as address:
             running = group.create_task(server.run())
@@ -267,7 +267,7 @@ def test_a_process_with_few_descriptors_survives_many_idle_connections() -> None
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (128, 256))
 
-    command = [sys.executable, "-m", "tests.apiserver.serve"]
+    command = [sys.executable, "-m", "tests.apiserver.server_process"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=few
     ) as process:
@@ -293,7 +293,7 @@ def test_the_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (128, 512));"
         "from kapy.apiserver.serving.connection_limit import process_limit;"
-        "print(process_limit().most, *resource.getrlimit(resource.RLIMIT_NOFILE))"
+        "print(process_limit().limit, *resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     said = subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT)
     assert said.split() == ["384", "512", "512"]
@@ -304,7 +304,7 @@ def test_memory_bounds_connections_where_descriptors_do_not(
 ) -> None:
     monkeypatch.setattr(connection_limit, "raise_descriptor_limit", lambda: 1 << 20)
     connection_limit.process_limit.cache_clear()
-    assert connection_limit.process_limit().most == connection_limit.MOST
+    assert connection_limit.process_limit().limit == connection_limit.MOST
     connection_limit.process_limit.cache_clear()
 
 

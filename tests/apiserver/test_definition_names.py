@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from tests.apiserver.asking import CRDS, Asking, running
+from tests.apiserver.requester import CRDS, Asking, running
 
 
 def definition(plural: str, kind: str, **names: Any) -> Document:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.asking import CONFIG_MAPS, CRDS, GIZMOS, Asking, config_map, gizmo, running
+from tests.apiserver.requester import CONFIG_MAPS, CRDS, GIZMOS, Asking, config_map, gizmo, running
 
 NAMESPACES = "/api/v1/namespaces"
 

@@ -12,12 +12,12 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.apiserver.audit.events import without_managed_fields
 from kapy.apiserver.server import Server
-from kapy.apiserver.store.stored import decoded, with_shared_fields
-from kapy.apiserver.verbs.watching import WatchStream
+from kapy.apiserver.store.stored_object import decode_compactly, share_field_sets
+from kapy.apiserver.verbs.watch import WatchStream
 from kapy.kube import Document
 from kapy.kube.http import Request
-from tests.apiserver.asking import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
-from tests.apiserver.asking import running as served
+from tests.apiserver.requester import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
+from tests.apiserver.requester import running as served
 
 
 async def over_network(asking: Asking, path: str, **query: str) -> Any:
@@ -121,10 +121,10 @@ def test_equal_sets_of_fields_are_one() -> None:
         return {"manager": "m", "time": time, "fieldsV1": {"f:spec": {"f:a": {}}}, "x": 1}
 
     first: Document = {"metadata": {"managedFields": [entry("1")]}}
-    with_shared_fields(first, None)
+    share_field_sets(first, None)
     second: Document = {"metadata": {"managedFields": [entry("2")]}}
-    with_shared_fields(second, first)
-    third = decoded(msgspec.json.encode(second))
+    share_field_sets(second, first)
+    third = decode_compactly(msgspec.json.encode(second))
     one, two, three = (each["metadata"]["managedFields"][0] for each in (first, second, third))
     assert one["fieldsV1"] is two["fieldsV1"] is three["fieldsV1"]
     assert list(two) == list(three) == ["manager", "time", "fieldsV1", "x"]

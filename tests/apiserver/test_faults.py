@@ -19,7 +19,7 @@ from kapy.apiserver.store import sqlite
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
 from kapy.apiserver.store.store import RETRY_SECONDS, Store
 from kapy.kube import Document
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
 ROOT = Path(__file__).parents[2]
 PAGE = 4096

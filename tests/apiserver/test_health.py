@@ -12,7 +12,7 @@ from kapy.apiserver.store.errors import StoreError
 from kapy.apiserver.store.store import Store
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Settings
-from tests.apiserver.calling import Answer, Calls
+from tests.apiserver.network_client import Answer, Calls
 
 
 def failing(monkeypatch: pytest.MonkeyPatch) -> Calls:
@@ -126,7 +126,7 @@ async def test_a_plane_is_ready_when_its_controllers_work_and_not_when_it_ends()
 async def test_a_server_that_stops_refuses_requests_but_not_probes() -> None:
     server = Server.open(None, clock=loop_clock())
     calls = Calls(server)
-    server.health.stop()
+    server.health.begin_shutdown()
     answer = await calls.call("GET", "/api/v1/namespaces")
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     assert answer.body["reason"] == "ServiceUnavailable"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
+from kapy.apiserver.server.warning_headers import EACH, TOTAL, warning_headers
 from kapy.apiserver.serving import Application
-from kapy.apiserver.serving.wire import PIECE
-from kapy.apiserver.warnings import EACH, TOTAL, warning_headers
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+from kapy.apiserver.serving.asgi_messages import PIECE
+from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 TEXT = "x" * 100_000
@@ -20,8 +20,8 @@ TEXT = "x" * 100_000
 
 async def sent(asking: Asking, path: str, method: str = "GET", accept: str = "") -> list[Any]:
     """The messages of an answer over the network."""
-    user = authenticated("admin", ("system:masters",), "admin")
-    application = Application(asking.server, Authentication({"t": user}))
+    user = authenticated_user("admin", ("system:masters",), "admin")
+    application = Application(asking.server, Authenticator({"t": user}))
     messages: list[MutableMapping[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:

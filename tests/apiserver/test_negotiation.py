@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.apiserver.negotiation import Accept, accepted, accepted_of_stream, wants_yaml
+from kapy.apiserver.request.negotiation import MediaType, negotiate, negotiate_stream, wants_yaml
 from kapy.kube.errors import NotAcceptable
 
 _TABLE = "as=Table;v=v1;g=meta.k8s.io"
@@ -13,22 +13,22 @@ _TABLE = "as=Table;v=v1;g=meta.k8s.io"
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ("", Accept()),
-        ("*/*", Accept()),
-        ("application/*", Accept()),
-        ("text/html, application/json;q=0.5", Accept()),
-        ("application/json;q=0.5,application/yaml", Accept(yaml=True)),
-        ("application/yaml;q=0.5,application/json", Accept()),
-        ("application/yaml, */*", Accept(yaml=True)),
-        ("application/json;stream=watch", Accept()),
-        ("application/json;sv=v1", Accept()),
-        (f"application/yaml;{_TABLE}", Accept("Table", "v1", yaml=True)),
-        (f"application/json;as=X;v=v1;g=meta.k8s.io,application/json;{_TABLE}", Accept("Table")),
-        (f"application/json;{_TABLE},application/json", Accept("Table")),
+        ("", MediaType()),
+        ("*/*", MediaType()),
+        ("application/*", MediaType()),
+        ("text/html, application/json;q=0.5", MediaType()),
+        ("application/json;q=0.5,application/yaml", MediaType(yaml=True)),
+        ("application/yaml;q=0.5,application/json", MediaType()),
+        ("application/yaml, */*", MediaType(yaml=True)),
+        ("application/json;stream=watch", MediaType()),
+        ("application/json;sv=v1", MediaType()),
+        (f"application/yaml;{_TABLE}", MediaType("Table", "v1", yaml=True)),
+        (f"application/json;as=X;v=v1;g=meta.k8s.io,application/json;{_TABLE}", MediaType("Table")),
+        (f"application/json;{_TABLE},application/json", MediaType("Table")),
     ],
 )
-def test_the_first_media_type_that_there_is_counts(header: str, expected: Accept) -> None:
-    assert accepted({"accept": header}) == expected
+def test_the_first_media_type_that_there_is_counts(header: str, expected: MediaType) -> None:
+    assert negotiate({"accept": header}) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_the_first_media_type_that_there_is_counts(header: str, expected: Accept
 )
 def test_what_there_is_not_is_refused(header: str) -> None:
     with pytest.raises(NotAcceptable, match="application/yaml"):
-        accepted({"accept": header})
+        negotiate({"accept": header})
 
 
 def test_no_watch_is_in_yaml() -> None:
-    assert accepted_of_stream({"accept": f"application/json;{_TABLE}"}) == Accept("Table")
+    assert negotiate_stream({"accept": f"application/json;{_TABLE}"}) == MediaType("Table")
     with pytest.raises(NotAcceptable, match="stream=watch"):
-        accepted_of_stream({"accept": "application/yaml"})
+        negotiate_stream({"accept": "application/yaml"})
 
 
 def test_failures_have_no_other_form() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.openapi import as_protobuf
+from kapy.apiserver.openapi import encode_protobuf
 from kapy.apiserver.server import Server
 from kapy.kube import Document
 from kapy.kube.http import ADMIN, Reply, Request
@@ -105,7 +105,7 @@ async def test_go_clients_get_protobuf() -> None:
 def test_numbers_flags_and_lists_have_their_form() -> None:
     schema = {"maxLength": 300, "minimum": -1.5, "required": ["a", "b"], "uniqueItems": True}
     document = {"definitions": {"x": {**schema, "enum": [1], "x-more": {"y": 2}}}}
-    (definitions,) = (value for _, value in fields(as_protobuf(document)))
+    (definitions,) = (value for _, value in fields(encode_protobuf(document)))
     (named,) = (value for _, value in fields(definitions))
     found: dict[int, list[Any]] = {}
     for number, value in fields(dict(fields(named))[2]):

@@ -9,7 +9,7 @@ import pytest
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
 from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
 from kapy.kube import Document
-from tests.apiserver.asking import Asking, running
+from tests.apiserver.requester import Asking, running
 
 SERVICES = "/api/v1/namespaces/default/services"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"

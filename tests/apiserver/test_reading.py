@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.apiserver.store.feed import LIMIT, Feed, Notice
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running, taken
+from kapy.apiserver.store.watcher import LIMIT, Watcher, WatchEvent
+from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running, taken
 
 
 async def _filled(asking: Asking) -> None:
@@ -151,9 +151,9 @@ async def test_a_watch_ends_when_its_time_is_over() -> None:
 
 
 async def test_a_reader_that_is_too_slow_is_cut() -> None:
-    feed = Feed("", "", None)
+    feed = Watcher("", "", None)
     for number in range(LIMIT + 1):
-        feed.push(Notice("ADDED", {}, number))
+        feed.push(WatchEvent("ADDED", {}, number))
     assert feed.overflown
     assert await feed.next() is None
 

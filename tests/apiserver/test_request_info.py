@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kapy.apiserver.request_info import RequestInfo, _parse, _read, request_info
-from kapy.apiserver.serving.wire import query_of
+from kapy.apiserver.request.request_info import RequestInfo, _parse, _parse_cached, request_info
+from kapy.apiserver.serving.asgi_messages import parse_query
 from kapy.kube.http import ANONYMOUS, Request
 
 
 def read(method: str, target: str) -> RequestInfo:
     path, _, query = target.partition("?")
-    found = query_of({"query_string": query.encode()})
+    found = parse_query({"query_string": query.encode()})
     return request_info(Request(method, unquote(path), found))
 
 
@@ -196,4 +196,4 @@ def test_an_object_of_a_known_collection_is_read_as_its_whole_path(
     root: str, parts: list[str]
 ) -> None:
     path = "/".join([root, *parts])
-    assert structs.astuple(_read(path, "GET")) == structs.astuple(_parse(path, "GET"))
+    assert structs.astuple(_parse_cached(path, "GET")) == structs.astuple(_parse(path, "GET"))

@@ -13,7 +13,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import request_log
 from kapy.cli.log_lines import Json
 from kapy.kube.http import Arrival, Request, User
-from tests.apiserver.calling import Calls
+from tests.apiserver.network_client import Calls
 
 NAME = "kapy.apiserver.requests"
 
@@ -61,7 +61,7 @@ def test_secrets_in_a_query_are_not_logged(
     uri: str, shown: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, NAME)
-    request_log.answered(request(uri), 200, 0.0)
+    request_log.log_request(request(uri), 200, 0.0)
     assert fields(caplog)[0][1]["URI"] == shown
     assert "abc" not in caplog.text
 
@@ -74,13 +74,13 @@ def test_what_took_long_is_said_louder(
     seconds: float, stream: bool, level: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, NAME)
-    request_log.answered(request("/api"), 200, seconds, stream=stream)
+    request_log.log_request(request("/api"), 200, seconds, stream=stream)
     assert [found for found, _ in fields(caplog)] == [level]
 
 
 def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, NAME)
-    request_log.answered(request('/api?x="\n'), 200, 0.0)
+    request_log.log_request(request('/api?x="\n'), 200, 0.0)
     line = Json().format(caplog.records[0])
     assert "\n" not in line
     told = json.loads(line)
@@ -88,6 +88,6 @@ def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -
 
 
 def test_a_long_uri_takes_no_longer_than_its_length() -> None:
-    assert request_log.without_secrets("/a" + "?token" * 100_000) == "/a" + "?token" * 100_000
-    assert request_log.without_secrets("/a?b=1&my_Token=x&c=2") == "/a?b=1&my_Token=***&c=2"
-    assert request_log.without_secrets("/a") == "/a"
+    assert request_log.redact_uri("/a" + "?token" * 100_000) == "/a" + "?token" * 100_000
+    assert request_log.redact_uri("/a?b=1&my_Token=x&c=2") == "/a?b=1&my_Token=***&c=2"
+    assert request_log.redact_uri("/a") == "/a"

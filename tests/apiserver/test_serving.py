@@ -15,7 +15,12 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication, BadTokenFile, authenticated, read_tokens
+from kapy.apiserver.auth.authentication import (
+    Authenticator,
+    InvalidTokenFile,
+    authenticated_user,
+    read_tokens,
+)
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.kube import pki
@@ -28,7 +33,10 @@ LEAF = pki.issue(
     CA, "kapy", now=NOW, names=["127.0.0.1"], usages=("server",), algorithm="ECDSA-P256"
 )
 ADMIN = pki.issue(CA, "root", now=NOW, organizations=["system:masters"], algorithm="ECDSA-P256")
-TOKENS = {"good": authenticated("admin", ("system:masters",)), "weak": authenticated("alice")}
+TOKENS = {
+    "good": authenticated_user("admin", ("system:masters",)),
+    "weak": authenticated_user("alice"),
+}
 
 
 def _client(tmp_path: Any, certificate: pki.KeyPair | None = None) -> ssl.SSLContext:
@@ -47,7 +55,7 @@ async def served() -> AsyncIterator[tuple[str, Server]]:
     tls = server_context(LEAF.certificate, LEAF.key, CA.certificate)
     async with (
         asyncio.TaskGroup() as group,
-        listen(Application(server, Authentication(TOKENS)), tls=tls) as (host, port),
+        listen(Application(server, Authenticator(TOKENS)), tls=tls) as (host, port),
     ):
         task = group.create_task(server.run())
         yield f"https://{host}:{port}", server
@@ -124,7 +132,7 @@ async def test_a_watch_whose_client_left_is_forgotten(tmp_path: Any) -> None:
     async with served() as (url, server), aiohttp.ClientSession(headers=headers) as session:
         path = f"{url}/api/v1/namespaces/default/configmaps"
         async with session.get(path, params={"watch": "true"}, ssl=_client(tmp_path)) as stream:
-            feeds = server.store.table("configmaps").feeds
+            feeds = server.store.table("configmaps").watchers
             assert len(feeds) == 1
             stream.close()
         for _ in range(200):
@@ -141,6 +149,6 @@ def test_a_token_file_is_read_as_kube_apiserver_reads_it(tmp_path: Any) -> None:
     assert tokens["t1"].groups == ("a", "b", "system:authenticated")
     assert (tokens["t2"].name, tokens["t2"].uid) == ("bob", "2")
     file.write_text("secret-token,bob\n")
-    with pytest.raises(BadTokenFile) as found:
+    with pytest.raises(InvalidTokenFile) as found:
         read_tokens(file)
     assert "secret-token" not in str(found.value)

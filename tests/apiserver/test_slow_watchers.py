@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from kapy.apiserver.serving import asgi
-from kapy.apiserver.store import feed
-from kapy.apiserver.verbs.watching import LIFE
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running, taken
-from tests.apiserver.calling import Calls
+from kapy.apiserver.store import watcher
+from kapy.apiserver.verbs.watch import LIFE
+from tests.apiserver.network_client import Calls
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running, taken
+from tests.apiserver.requests.test_metrics import scraped
 from tests.apiserver.test_serving import served
-from tests.apiserver.traffic.test_metrics import scraped
 from tests.waiting import LIMIT, until
 
 
@@ -30,7 +30,7 @@ def large(name: str) -> dict[str, Any]:
 async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
     bound: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, bound, value)
+    monkeypatch.setattr(watcher, bound, value)
     names = [f"a{number}" for number in range(6)]
     async with running(tmp_path) as asking:
         calls = Calls(asking.server)
@@ -53,7 +53,7 @@ async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
 
 
 async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "LIMIT", 3)
+    monkeypatch.setattr(watcher, "LIMIT", 3)
     async with running() as asking:
         for number in range(10):
             await asking.create(CONFIG_MAPS, config_map(f"a{number}"))
@@ -102,11 +102,11 @@ async def reading_nothing(url: str, path: str) -> AsyncIterator[asyncio.StreamRe
 
 @pytest.mark.sockets
 async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "BYTES", 1_000_000)
+    monkeypatch.setattr(watcher, "BYTES", 1_000_000)
     monkeypatch.setattr(asgi, "CUT_SECONDS", 0.2)
     async with served() as (url, server):
         asking = Asking(server)
-        feeds = server.store.table("configmaps").feeds
+        feeds = server.store.table("configmaps").watchers
         async with (
             reading_nothing(url, f"{CONFIG_MAPS}?watch=1"),
             asking.watching(CONFIG_MAPS) as other,
@@ -119,4 +119,4 @@ async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.Monke
                     seen += len(await taken(other, 1))
                     await asyncio.sleep(0.001)
             assert seen > 10
-            await until(lambda: server.plane.traffic.cut["configmaps"] == 1)
+            await until(lambda: server.context.metrics.cut["configmaps"] == 1)

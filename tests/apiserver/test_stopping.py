@@ -10,13 +10,13 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, listener
-from tests.apiserver.asking import CONFIG_MAPS, config_map
+from tests.apiserver.requester import CONFIG_MAPS, config_map
+from tests.apiserver.requests.test_max_in_flight import Slow
 from tests.apiserver.test_serving import TOKENS
-from tests.apiserver.traffic.test_inflight import Slow
 from tests.waiting import LIMIT, until
 
 pytestmark = pytest.mark.sockets
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.sockets
 
 async def started(slow: Slow) -> tuple[Server, Any, str]:
     server = Server.open(None, clock=system_clock, admission=(slow,))
-    ensure_system_namespaces(server.plane)
-    serving = listen(Application(server, Authentication(TOKENS)))
+    ensure_system_namespaces(server.context)
+    serving = listen(Application(server, Authenticator(TOKENS)))
     host, port = await serving.__aenter__()
     return server, serving, f"http://{host}:{port}"
 
@@ -42,9 +42,9 @@ async def test_a_stop_ends_watches_answers_who_waits_and_refuses_the_others() ->
 
         async with session.get(f"{url}{CONFIG_MAPS}?watch=1") as watch:
             posted = group.create_task(post())
-            room = server.inflight.mutating
+            room = server.max_in_flight.mutating
             await until(lambda: room.now == 1)
-            server.health.stop()
+            server.health.begin_shutdown()
             ending = group.create_task(serving.__aexit__(None, None, None))
             assert await watch.content.read() == b""  # the end of the stream, not of the wire
             async with session.get(f"{url}/readyz") as probe:
@@ -74,7 +74,7 @@ async def test_who_takes_too_long_does_not_hold_up_the_end(
                 await session.post(url + CONFIG_MAPS, json=config_map("a"))
 
         posted = group.create_task(post())
-        await until(lambda: server.inflight.mutating.now == 1)
+        await until(lambda: server.max_in_flight.mutating.now == 1)
         async with asyncio.timeout(LIMIT):
             await serving.__aexit__(None, None, None)
             await posted

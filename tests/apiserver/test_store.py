@@ -16,7 +16,7 @@ from kapy.apiserver.store import schema
 from kapy.apiserver.store.sqlite import SqliteLog, Synchronous
 from kapy.apiserver.store.store import FIRST_REVISION, Store
 from kapy.kube import Document
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 
 async def test_a_server_comes_back_with_what_it_had(tmp_path: Path) -> None:

@@ -8,23 +8,29 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.audiences import API_AUDIENCES
+from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.tokens import (
+    FOREVER,
+    KEY_FILE,
+    ServiceAccountTokens,
+    ServiceTokenError,
+    UnusableKey,
+)
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.tokens import FOREVER, KEY_FILE, BadToken, ServiceTokens, UnusableKey
 from kapy.kube import Document
 
 ACCOUNT: Document = {"metadata": {"namespace": "default", "name": "a", "uid": "u"}}
 
 
-def tokens(store: Store, directory: Path) -> ServiceTokens:
-    return ServiceTokens(store, loop_clock(), directory)
+def tokens(store: Store, directory: Path) -> ServiceAccountTokens:
+    return ServiceAccountTokens(store, loop_clock(), directory)
 
 
-def issued(by: ServiceTokens) -> str:
+def issued(by: ServiceAccountTokens) -> str:
     return by.issue(ACCOUNT, (), API_AUDIENCES, 3600, "id")
 
 
-def name_of(by: ServiceTokens, token: str) -> str:
+def name_of(by: ServiceAccountTokens, token: str) -> str:
     found = by.identity(token)
     return "" if found is None else found.user.name
 
@@ -61,7 +67,7 @@ async def test_a_key_that_is_gone_or_damaged_is_refused_until_a_new_one_is_asked
         (tmp_path / KEY_FILE).write_text(content)
     store.close()
     store = Store.open(tmp_path)
-    for use in (ServiceTokens.check_key, issued):
+    for use in (ServiceAccountTokens.check_key, issued):
         with pytest.raises(UnusableKey, match=says) as refused:
             use(tokens(store, tmp_path))
         assert "kapy up --replace-keys" in str(refused.value)
@@ -80,12 +86,12 @@ async def test_a_token_of_a_clock_that_was_ahead(seconds: int, counts: bool) -> 
     accounts = store.table("serviceaccounts")
     store.put(accounts, "default", "a", {"metadata": dict(ACCOUNT["metadata"])})
     ahead = timedelta(days=3285)
-    made = ServiceTokens(store, lambda: clock() + ahead, None)
+    made = ServiceAccountTokens(store, lambda: clock() + ahead, None)
     token = made.issue(ACCOUNT, (), API_AUDIENCES, seconds, "id")
     assert name_of(made, token) == "system:serviceaccount:default:a"
     ahead = timedelta()
     if counts:
         assert name_of(made, token) == "system:serviceaccount:default:a"
     else:
-        with pytest.raises(BadToken, match="service account token is not valid yet"):
+        with pytest.raises(ServiceTokenError, match="service account token is not valid yet"):
             made.identity(token)

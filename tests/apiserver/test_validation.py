@@ -10,7 +10,7 @@ from kapy.apiserver.resources.builtin.defaults import DEFAULTS
 from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.workload_errors import workload_errors
 from kapy.kube import Document
-from tests.apiserver.asking import CRDS, GIZMO, running
+from tests.apiserver.requester import CRDS, GIZMO, running
 
 PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
-from tests.apiserver.asking import (
+from tests.apiserver.requester import (
     CONFIG_MAPS,
     CRDS,
     GIZMO,
@@ -297,8 +297,8 @@ async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
         for number in range(5):
             await asking.create(GIZMOS, gizmo(f"g{number}", replicas=2))
             await asking.merge(definition, {"spec": {"names": {"shortNames": [f"s{number}"]}}})
-        served = asking.server.plane.registry.find("example.dev", "v1", "gizmos")
-        known = [kind for kind, _ in asking.server.plane.handled if kind.custom]
+        served = asking.server.context.registry.find("example.dev", "v1", "gizmos")
+        known = [kind for kind, _ in asking.server.context.plugins_by_resource if kind.custom]
         assert all(kind is served for kind in known)
 
 

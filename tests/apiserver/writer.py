@@ -20,7 +20,7 @@ from typing import Any
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.server import Server
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map
 
 
 async def write(directory: Path, seed: int, revision: int) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from kapy.apiserver.rbac.built_in import BuiltInRights
 from kapy.apiserver.rbac.rules import allows
 from kapy.apiserver.request_info import request_info
+
 from kapy.apps.components.rules import rules_of
 from kapy.kube import Key
 from kapy.kube.errors import Conflict

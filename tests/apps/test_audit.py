@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.audit.policy import BadPolicy
+from kapy.apiserver.audit.policy import InvalidPolicy
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import AuditLog, Settings
 from kapy.kube.names import CONFIG_MAPS
@@ -37,6 +37,8 @@ async def test_a_plane_does_not_start_with_a_bad_policy(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: All}]\n")
     settings = Settings(audit=AuditLog(path=str(tmp_path / "audit.log"), policy=policy))
-    with pytest.raises(BadPolicy, match=r"policy\.yaml cannot be used: rules\[0\]\.level 'All'"):
+    with pytest.raises(
+        InvalidPolicy, match=r"policy\.yaml cannot be used: rules\[0\]\.level 'All'"
+    ):
         async with management_plane(settings, clock=loop_clock()):
             pass

@@ -33,8 +33,8 @@ from kapy.apps.settings import Folder, Settings
 from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.names import CONFIG_MAPS
-from tests.apiserver.asking import CONFIG_MAPS as CONFIG_MAPS_PATH
-from tests.apiserver.asking import Asking, config_map
+from tests.apiserver.requester import CONFIG_MAPS as CONFIG_MAPS_PATH
+from tests.apiserver.requester import Asking, config_map
 from tests.apps.victim import CLUSTER, WORKERS, fleet, notes, planes
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -64,7 +64,7 @@ async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> Non
         assert plane.kubeconfig is not None
         clusters = InMemory(clock=system_clock)
         clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))
-        plane.server.pods = ManagerPod(clusters)
+        plane.server.kubelet_requests = ManagerPod(clusters)
         async with asyncio.timeout(60), port_forward(plane.kubeconfig, *POD) as ports:
             stream = ports.stream(port)
             stream.write(MUCH)
@@ -81,7 +81,7 @@ async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> Non
 
 async def test_the_pod_is_that_of_the_managers_deployment(tmp_path: Path) -> None:
     async with served(tmp_path) as plane:
-        assert isinstance(plane.server.pods, ManagerPod)
+        assert isinstance(plane.server.kubelet_requests, ManagerPod)
         pod = await plane.client.get(PODS, POD)
         (deployment,) = (await plane.client.list(DEPLOYMENTS, POD.namespace)).items
     selected = deployment["spec"]["selector"]["matchLabels"]
@@ -92,5 +92,5 @@ async def test_the_pod_is_that_of_the_managers_deployment(tmp_path: Path) -> Non
 async def test_a_manager_elsewhere_has_no_pod_here(tmp_path: Path) -> None:
     without = ControllerConfig(disabled_managers=frozenset(["infrastructure-dev"]))
     async with served(tmp_path, without) as plane:
-        assert plane.server.pods is None
+        assert plane.server.kubelet_requests is None
         assert (await plane.client.list(PODS)).items == []

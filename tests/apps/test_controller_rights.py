@@ -76,7 +76,7 @@ async def test_the_life_of_a_cluster_takes_no_more_than_the_rights_of_the_releas
         await story.until_gone(Cluster, name)
         rights = plane.server.access.grants.built_in
         assert rights is not None
-        assert rights.refused == []
+        assert rights.denied_requests == []
 
 
 _SOME: list[frozenset[ManagerName]] = [
@@ -95,7 +95,7 @@ async def test_a_plane_without_some_managers_may_do_what_it_does(
         await asyncio.sleep(60)
         rights = plane.server.access.grants.built_in
         assert rights is not None
-        assert rights.refused == []
+        assert rights.denied_requests == []
 
 
 def test_the_rights_are_those_of_all_managers() -> None:

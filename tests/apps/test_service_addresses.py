@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from kapy.apiserver.webhooks.service_lookup import ServiceLookup
+from kapy.apiserver.webhooks.service_resolver import ServiceResolver
 from kapy.apps.service_addresses import ServiceAddresses
-from tests.apiserver.asking import running
+from tests.apiserver.requester import running
 
 TOLD = {("ns", "told", 0): "https://10.0.0.1:1", ("ns", "exact", 443): "https://10.0.0.2:2"}
 
@@ -28,6 +28,6 @@ async def test_what_the_plane_was_told_comes_before_its_objects() -> None:
         await asyncio.sleep(0)
         places = ServiceAddresses(TOLD)
         assert places(("ns", "own", 443)) is None, "there is no server yet"
-        places.lookup = ServiceLookup(asking.server.store)
+        places.lookup = ServiceResolver(asking.server.store)
         found = [places(("ns", name, 443)) for name in ("told", "exact", "own", "none")]
     assert found == ["https://10.0.0.1:1", "https://10.0.0.2:2", "https://10.0.0.3:9443", None]

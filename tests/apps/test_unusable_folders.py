@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import EPOCH, loop_clock
+from kapy.apiserver.auth.tokens import ServiceAccountTokens
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.tokens import ServiceTokens
 from kapy.apps.credentials import issue_credentials
 from kapy.apps.pidfile import PlaneRecord, announce, claim, is_claimed
 from kapy.apps.settings import Folder, Serving
@@ -52,7 +52,7 @@ async def start(folder: Folder) -> None:
     with claim(folder):
         store = Store.open(folder.data)
         try:
-            ServiceTokens(store, loop_clock(), folder.data).keys()
+            ServiceAccountTokens(store, loop_clock(), folder.data).keys()
             issue_credentials(Serving(pki=folder.pki), EPOCH)
             with announce(folder, HERE):
                 pass

@@ -17,7 +17,7 @@ from kapy._aio.clock import system_clock
 from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
-from kapy.apiserver.serving.tls import show
+from kapy.apiserver.serving.tls import load_certificate
 from kapy.client.blocking import BlockingApiTransport
 from kapy.client.exec_plugin import Credential
 from kapy.client.expiry import Expiry
@@ -118,7 +118,7 @@ async def test_certificates_that_ended_on_either_side_are_told_until_there_are_n
         there = ApiTransport(access)
         with pytest.raises(Unreachable, match="not trusted: certificate has expired"):
             await there(ASK)
-        show(context, new.certificate, new.key)
+        load_certificate(context, new.certificate, new.key)
         assert (await there(ASK)).status == 200
         await there.aclose()
 

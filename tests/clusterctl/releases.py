@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.server import Server
-from kapy.apiserver.webhooks.clients import Services
+from kapy.apiserver.webhooks.client_config import Services
 from kapy.client.client import Client
 from kapy.clusterctl.config import Config, load
 from kapy.clusterctl.provider import ProviderType, manifest_label

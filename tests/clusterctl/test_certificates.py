@@ -28,7 +28,7 @@ from kapy.kube.errors import ApiError
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, Resource
 from kapy.kube.pki import KeyPair, facts
 from kapy.kube.pki import load as certificate_of
-from tests.apiserver.webhooks.hooks import serving
+from tests.apiserver.webhooks.webhook_server import serving
 from tests.clusterctl.releases import ACME_THINGS, Releases, certificate, crd, management_cluster
 
 LABEL = "infrastructure-acme"

@@ -24,7 +24,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.client.client import Client
@@ -414,8 +414,8 @@ async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncI
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(AdmissionRules(gates),))
     workload = Server.open(None, clock=clock)
-    workload.plane.kubelets = False  # nobody runs its pods: they end at once
-    accompany(workload)
+    workload.context.has_kubelets = False  # nobody runs its pods: they end at once
+    add_kube_controllers(workload)
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)
     for crd in (*_of_core(), *map(crd_of, PROVIDED)):

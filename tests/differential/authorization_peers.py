@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
 from kapy.client.kubeconfig import Kubeconfig
@@ -89,8 +89,8 @@ class Embedded:
     """The server of this process, by ASGI messages: no socket."""
 
     def __init__(self, server: Server) -> None:
-        users = {_TOKEN: authenticated("admin", ("system:masters",))}
-        self._application = Application(server, Authentication(users))
+        users = {_TOKEN: authenticated_user("admin", ("system:masters",))}
+        self._application = Application(server, Authenticator(users))
 
     async def ask(self, asked: Asked) -> Answer:
         body, watching = _body(asked), _is_watch(asked)

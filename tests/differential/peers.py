@@ -16,10 +16,10 @@ import aiohttp
 from yarl import URL
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.authentication import Authentication, authenticated
-from kapy.apiserver.plane import Plane
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
+from kapy.apiserver.verbs.context import ServerContext
 from tests.differential.case import Json
 
 KEPT_HEADERS: Final = ("Content-Type", "Warning", "Retry-After")
@@ -255,7 +255,7 @@ class Embedded:
 class _NoCollector:
     """Stands for the garbage collector."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: ServerContext) -> None:
         del plane
 
     async def run(self) -> None:
@@ -270,11 +270,11 @@ def _headers(start: Mapping[str, Any]) -> list[tuple[str, str]]:
 async def embedded(clock: Clock) -> AsyncIterator[Embedded]:
     """The embedded server with its controllers, and the users of the recordings."""
     users = {
-        TOKENS["admin"]: authenticated("admin", ("system:masters",), "admin"),
-        TOKENS["alice"]: authenticated("alice", (), "alice"),
+        TOKENS["admin"]: authenticated_user("admin", ("system:masters",), "admin"),
+        TOKENS["alice"]: authenticated_user("alice", (), "alice"),
     }
     server = Server.open(None, clock=clock)
-    application = Application(server, Authentication(users))
+    application = Application(server, Authenticator(users))
     try:
         # Beside the real server no kube-controller-manager runs, which would collect garbage.
         async with asyncio.TaskGroup() as tasks:

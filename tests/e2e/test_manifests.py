@@ -13,7 +13,7 @@ import pytest
 from kapy._aio.clock import system_clock
 from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS, STORED
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.admission import AdmissionRules
@@ -36,10 +36,10 @@ OLDER = ("v1alpha1", "v1beta1")
 Kubectl = Any
 
 
-class Trusting(Authentication):
+class Trusting(Authenticator):
     """kubectl sends no token over plain HTTP."""
 
-    def user(self, authorization: str, peer: User | None) -> User:
+    def authenticate(self, authorization: str, peer: User | None) -> User:
         return ADMIN
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.client.client import Client
@@ -44,7 +44,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 def application(opened: Server) -> Application:
-    return Application(opened, Authentication({"let-me-in": ADMIN}))
+    return Application(opened, Authenticator({"let-me-in": ADMIN}))
 
 
 @pytest.mark.sockets

@@ -27,7 +27,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_pool import MachinePool
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
@@ -154,7 +154,7 @@ async def managers(rates: Rates, seed: int) -> AsyncIterator[tuple[Story, Counti
             await install_definitions(client)
             for crd in (one for each in OTHERS for one in crds_of(each)):
                 await client.create(CRDS, crd)
-            accompany(server)
+            add_kube_controllers(server)
             services: dict[str, Service] = {}
             adding: dict[str, AddControllers] = {
                 one.name: partial(ours, one, in_memory) for one in PROGRAMS.values()

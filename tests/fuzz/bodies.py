@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kapy.apiserver import body
+from kapy.apiserver.request import body
 
 
 def jsonified(value: Any) -> bytes:
@@ -19,6 +19,6 @@ class NoInput(ValueError):
 def document_of(data: bytes) -> Any:
     """JSON as a server has it. Raises NoInput."""
     try:
-        return body.parsed(data)
-    except body.NotJson as error:
+        return body.decode_json(data)
+    except body.InvalidJson as error:
         raise NoInput(str(error)) from None

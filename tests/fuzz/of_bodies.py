@@ -6,12 +6,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Final, Literal
 
-from kapy.apiserver.audit.policy import BadPolicy, policy_of
-from kapy.apiserver.label_selectors import selector_errors
-from kapy.apiserver.resources.structs import Misfit, decoder, facts
-from kapy.apiserver.webhooks.calls import CallFailed, _decoded
-from kapy.apiserver.webhooks.conversion import WebhookFailed, converted
-from kapy.apiserver.webhooks.review import InvalidAnswer, answer_of, denial
+from kapy.apiserver.audit.policy import InvalidPolicy, parse_policy
+from kapy.apiserver.resources.label_selectors import selector_errors
+from kapy.apiserver.resources.structs import WrongType, decoder, facts
+from kapy.apiserver.webhooks.admission_review import InvalidResponse, denial_error, parse_response
+from kapy.apiserver.webhooks.conversion import ConversionWebhookFailed, convert_by_webhook
+from kapy.apiserver.webhooks.webhook_client import CallFailed, _decode
 from kapy.kube.apply import Tracker, Write
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import checked, written
@@ -23,7 +23,7 @@ from kapy.kube.patch import json_patch, merge_patch, strategic, strict_json_patc
 from kapy.kube.schema.definition import schema_errors
 from kapy.kube.schema.structural import Structural
 from kapy.kube.selectors import selector_of
-from tests.apiserver.asking import GIZMO
+from tests.apiserver.requester import GIZMO
 from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_formats import loop
@@ -53,7 +53,7 @@ def _json_patch(live: Any, patch: Any) -> Any:
 def _strategic(live: Any, patch: Any) -> Any:
     try:
         live = decoder("core.v1.Pod")(live, None, [])  # as a server stores it
-    except Misfit:
+    except WrongType:
         return None
     return strategic.apply(live, patch, facts()["structs"], "core.v1.Pod")
 
@@ -115,7 +115,7 @@ def _definition(data: bytes) -> None:
     schema, value = found if isinstance(found, list) and len(found) == 2 else (found, {})
     try:
         schema = decoder("apiextensions.v1.JSONSchemaProps")(schema, None, [])
-    except Misfit:
+    except WrongType:
         return
     if not isinstance(schema, dict) or schema_errors(schema, "x") or rule_errors(schema, "x"):
         return
@@ -187,7 +187,7 @@ def _struct(data: bytes) -> None:
     for name in ("core.v1.Pod", "core.v1.Service", "apiextensions.v1.CustomResourceDefinition"):
         try:
             decoded = decoder(name)(found, None, [])
-        except Misfit as error:
+        except WrongType as error:
             str(error)
             continue
         assert decoder(name)(decoded, None, []) == decoded
@@ -199,28 +199,28 @@ def _selector(data: bytes) -> None:
         raise NoInput("no selector")
     try:
         found = decoder("meta.v1.LabelSelector")(found, None, [])
-    except Misfit:
+    except WrongType:
         return
     if not list(selector_errors(found, "x")):
         selector_of(found).selects({"metadata": {"labels": {"a": "b"}}})
 
 
 def _policy(data: bytes) -> None:
-    policy_of(document_of(data))
+    parse_policy(document_of(data))
 
 
 _ROLES: Final[tuple[Literal["mutating", "validating"], ...]] = ("mutating", "validating")
 
 
 def _webhook_answer(data: bytes) -> None:
-    reading = _decoded(data, "admission.k8s.io/v1", "AdmissionReview")
+    reading = _decode(data, "admission.k8s.io/v1", "AdmissionReview")
     document = loop().run_until_complete(reading)
     for version, role in product(("v1", "v1beta1"), _ROLES):
         try:
-            answer = answer_of(document, "u", role, version)
-        except InvalidAnswer:
+            answer = parse_response(document, "u", role, version)
+        except InvalidResponse:
             continue
-        error = denial("w", answer.status)
+        error = denial_error("w", answer.status)
         jsonified(error.status())
         assert error.code >= 400
         if answer.patch is not None:
@@ -236,8 +236,8 @@ class _Answering:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    async def ask(self, *_: Any) -> Any:
-        return await _decoded(self._data, "apiextensions.k8s.io/v1", "ConversionReview")
+    async def call(self, *_: Any) -> Any:
+        return await _decode(self._data, "apiextensions.k8s.io/v1", "ConversionReview")
 
 
 _HOOK = {
@@ -248,7 +248,7 @@ _OLD = {"apiVersion": "a.b/v1", "kind": "X", "metadata": {"name": "a", "labels":
 
 def _conversion_answer(data: bytes) -> None:
     calls: Any = _Answering(data)
-    loop().run_until_complete(converted(calls, _HOOK, [_OLD], "a.b/v2", "u"))
+    loop().run_until_complete(convert_by_webhook(calls, _HOOK, [_OLD], "a.b/v2", "u"))
 
 
 _REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
@@ -402,7 +402,7 @@ HARNESSES = (
     Harness(
         "audit-policy",
         _policy,
-        (NoInput, BadPolicy),
+        (NoInput, InvalidPolicy),
         (
             jsonified(
                 {
@@ -470,7 +470,7 @@ HARNESSES = (
     Harness(
         "conversion-answer",
         _conversion_answer,
-        (WebhookFailed,),
+        (ConversionWebhookFailed,),
         (
             jsonified(
                 {

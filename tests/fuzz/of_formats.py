@@ -9,9 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from kapy._aio.spdy import NotSpdy, Session
-from kapy.apiserver import body, protobuf
-from kapy.apiserver.go_json import syntax_error
-from kapy.apiserver.jsonpath import found
+from kapy.apiserver.encoding import protobuf
+from kapy.apiserver.encoding.go_json import syntax_error
+from kapy.apiserver.request import body
+from kapy.apiserver.resources.jsonpath import find_values
 from kapy.client.json_stream import JsonStream
 from kapy.client.lines import Lines
 from kapy.kube import pki, wire_format, yaml
@@ -32,17 +33,17 @@ from tests.fuzz.of_values import text_of
 def _json(data: bytes) -> bytes:
     duplicates: list[str] = []
     try:
-        value = body.parsed(data, duplicates)
-    except body.NotJson:
+        value = body.decode_json(data, duplicates)
+    except body.InvalidJson:
         assert syntax_error(data)
         raise
     again = json.dumps(value).encode()
-    assert body.parsed(again) == value
+    assert body.decode_json(again) == value
     return again
 
 
 def _yaml(data: bytes) -> str:
-    value = body.from_yaml(data, [])
+    value = body.decode_yaml(data, [])
     printed = yaml.dump(value)
     assert yaml.load(printed) == value, printed[:200]
     return printed
@@ -54,7 +55,7 @@ def _yaml_documents(data: bytes) -> str:
 
 
 def _protobuf(data: bytes) -> bytes:
-    document = protobuf.decoded(b"k8s\0" + data)
+    document = protobuf.decode_protobuf(b"k8s\0" + data)
     return json.dumps(document, allow_nan=False).encode()
 
 
@@ -148,7 +149,7 @@ _DOCUMENT: Any = {
 
 
 def _jsonpath(data: bytes) -> str:
-    return repr(list(found(_DOCUMENT, text_of(data))))
+    return repr(list(find_values(_DOCUMENT, text_of(data))))
 
 
 def _pem(data: bytes) -> None:
@@ -255,7 +256,7 @@ HARNESSES = (
     Harness(
         "json",
         _json,
-        (body.NotJson,),
+        (body.InvalidJson,),
         (
             *(b'{"a":[1,-2.5e3,true,null,"\\u00e9"]}', b'{"a":1,"a":2}', b"[" * 2000, b"NaN"),
             *(b'"\\ud83d"', b"9" * 5000, b"1e999", b'{"a":{"b":[{"c":1,"c":2}]}}', b'"\xff"'),
@@ -265,7 +266,7 @@ HARNESSES = (
     Harness(
         "yaml",
         _yaml,
-        (body.NotJson,),
+        (body.InvalidJson,),
         (
             *(
                 b"a: [1, 2]\nb:\n- c: &x d\n- *x\n",

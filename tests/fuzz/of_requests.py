@@ -9,15 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.impersonation import wish_of
-from kapy.apiserver.parameters import whole
+from kapy.apiserver.auth.authentication import Authenticator
+from kapy.apiserver.auth.impersonation import parse_impersonation
+from kapy.apiserver.auth.tokens import BoundObject
+from kapy.apiserver.request.parameters import int_parameter
 from kapy.apiserver.server import Server
-from kapy.apiserver.tokens import Bound
-from kapy.apiserver.verbs.reading import decode_token
+from kapy.apiserver.verbs.read import decode_token
 from kapy.kube.errors import ApiError, BadRequest, Unauthorized
 from kapy.kube.http import ADMIN, Request
-from tests.apiserver.asking import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
+from tests.apiserver.requester import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
 from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_formats import loop
@@ -93,7 +93,7 @@ class _Ear(logging.Handler):
 
 @lru_cache(maxsize=1)
 def _ear() -> _Ear:
-    ear, log = _Ear(), logging.getLogger("kapy.apiserver.failures")
+    ear, log = _Ear(), logging.getLogger("kapy.apiserver.server.error_replies")
     log.addHandler(ear)
     return ear
 
@@ -234,9 +234,9 @@ _REQUESTS: tuple[Any, ...] = (
 
 def _bearer(data: bytes) -> None:
     server = _token_server()
-    authentication = Authentication()
+    authentication = Authenticator()
     server.access.authenticate_by(authentication)
-    authentication.user(data.decode("latin-1"), None)
+    authentication.authenticate(data.decode("latin-1"), None)
 
 
 @lru_cache(maxsize=1)
@@ -250,10 +250,10 @@ def _part(value: Any) -> bytes:
 
 def _tokens() -> tuple[bytes, ...]:
     server = _token_server()
-    server.access.authenticate_by(Authentication())
+    server.access.authenticate_by(Authenticator())
     metadata = {"namespace": "default", "name": "a", "uid": "u"}
     good = server.access.tokens.issue(
-        {"metadata": metadata}, [Bound("Pod", "p", "u")], ["x"], 600, "id"
+        {"metadata": metadata}, [BoundObject("Pod", "p", "u")], ["x"], 600, "id"
     )
     head, content, signature = good.encode().split(b".")
     return (
@@ -267,13 +267,15 @@ def _tokens() -> tuple[bytes, ...]:
 
 def _impersonation(data: bytes) -> None:
     lines = [line.partition(b":") for line in data.split(b"\n")]
-    wish = wish_of([(b"impersonate-" + name.lower(), value) for name, _, value in lines])
+    wish = parse_impersonation(
+        [(b"impersonate-" + name.lower(), value) for name, _, value in lines]
+    )
     str(wish)
 
 
 def _query(data: bytes) -> None:
     text = text_of(data)
-    for read in (lambda: whole({"limit": text}, "limit"), lambda: decode_token(text)):
+    for read in (lambda: int_parameter({"limit": text}, "limit"), lambda: decode_token(text)):
         try:
             read()
         except BadRequest:

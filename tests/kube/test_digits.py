@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kapy.apiserver.verbs.reading import resource_version
+from kapy.apiserver.verbs.read import parse_resource_version
 from kapy.kube import duration, version
 from kapy.kube.cel import CompileError, EvaluationError, compiled
 from kapy.kube.cel.types import STRING
@@ -47,8 +47,8 @@ def test_everything_that_reads_digits_says_what_is_wrong_with_many() -> None:
     with pytest.raises(NoValue):
         value_of({"a": [1]}, f"a[{LONG}]")
     with pytest.raises(BadRequest, match="invalid resource version"):
-        resource_version(LONG)
-    assert resource_version("0" * 5000 + "5") == 5
+        parse_resource_version(LONG)
+    assert parse_resource_version("0" * 5000 + "5") == 5
 
 
 @pytest.mark.parametrize(

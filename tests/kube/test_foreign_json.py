@@ -15,14 +15,14 @@ from kapy.kube.foreign_json import BadJson, TooDeep, decoded
 SOURCES: Final = Path(kapy.__file__).parent
 _OWN_FILES: Final = {
     "api/printed.py": "a file of the package",
-    "apiserver/protobuf.py": "a file of the package",
+    "apiserver/encoding/protobuf.py": "a file of the package",
     "apiserver/resources/structs.py": "a file of the package",
-    "apiserver/tables.py": "a file of the package",
+    "apiserver/verbs/tables.py": "a file of the package",
     "hooks/evolution.py": "a file of the repository",
     "apps/pidfile.py": "written by this program, in its own folder",
     "apiserver/store/copies.py": "written by the store",
     "apiserver/store/schema.py": "written by the store",
-    "apiserver/store/stored.py": "written by the store",
+    "apiserver/store/stored_object.py": "written by the store",
     "apiserver/store/table.py": "written by the store",
     "apiserver/audit/events.py": "an item of an own answer",
     "api/validation/cluster_class_variables.py": "encoded a line before",
@@ -33,8 +33,8 @@ _OWN_FILES: Final = {
 }
 _ITS_OWN_WAY: Final = {
     "kube/foreign_json.py": "here it is",
-    "apiserver/body.py": "as lenient as Go; catches RecursionError",
-    "apiserver/resources/builtin/keyed_data.py": "Go's sentences; catches RecursionError",
+    "apiserver/request/body.py": "as lenient as Go; catches RecursionError",
+    "apiserver/resources/builtin/config_data.py": "Go's sentences; catches RecursionError",
     "api/conversion/wire.py": "into a type; its caller catches ValueError and RecursionError",
     "apps/restore.py": "into a type, after decoded()",
     "client/expiry.py": "into a type; catches RecursionError",

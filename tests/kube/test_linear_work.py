@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.metadata import without_repeated_owners
+from kapy.apiserver.resources.metadata import deduplicate_owners
 from kapy.kube.apply.merging import merged
 from kapy.kube.apply.settled import is_settled
 from kapy.kube.apply.types import STRING, ListType, MapType, item_key
@@ -102,7 +102,7 @@ WORK: dict[str, Callable[[int], Any]] = {
     "applied over repeats": lambda n: merged(
         ITEMS, {"items": items(n) + items(n)}, {"items": items(n, "w")}
     ),
-    "owners": lambda n: without_repeated_owners(owners(n)),
+    "owners": lambda n: deduplicate_owners(owners(n)),
     "settled": settled,
 }
 
@@ -128,6 +128,6 @@ def test_settled_objects_are_settled() -> None:
 def test_owners_that_stand_twice_go() -> None:
     document = owners(30)
     document["metadata"]["ownerReferences"] *= 2
-    (warning,) = without_repeated_owners(document)
+    (warning,) = deduplicate_owners(document)
     assert len(document["metadata"]["ownerReferences"]) == 30
     assert "t0, t1, t2" in warning

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver import body
+from kapy.apiserver.request import body
 from kapy.kube import yaml
 
 
@@ -86,7 +86,7 @@ def test_keys_that_stand_twice_have_the_line_of_their_second_value() -> None:
 
 
 def test_the_server_reads_the_first_document_only() -> None:
-    assert body.from_yaml(b"a: 1\n---\n[") == {"a": 1}
+    assert body.decode_yaml(b"a: 1\n---\n[") == {"a": 1}
 
 
 @pytest.mark.parametrize("line", ["\n", "\r", "\x85", "\u2028", "\u2029"])
@@ -106,8 +106,8 @@ def test_little_is_built_beside_the_value_of_a_document(text: str) -> None:
     tracemalloc.start()
     try:
         try:
-            value = body.from_yaml(text.encode())
-        except body.NotJson:
+            value = body.decode_yaml(text.encode())
+        except body.InvalidJson:
             value = None
         kept, peak = tracemalloc.get_traced_memory()
     finally:

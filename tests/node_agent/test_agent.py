@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import Clock, loop_clock
-from kapy.apiserver.controllers.workloads.pod_conditions import trouble
+from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
 from kapy.client.client import Client
 from kapy.clusterctl.waiting import holds, until
 from kapy.kube import Document, Key
@@ -55,7 +55,7 @@ class Fine:
     def outdated(self) -> str:
         return ""
 
-    def trouble(self) -> str:
+    def not_ready_reason(self) -> str:
         return ""
 
 
@@ -346,8 +346,8 @@ async def test_a_token_is_renewed_at_once_when_the_machine_has_slept(tmp_path: P
         await client.delete(account, own)
         clock.slept += timedelta(hours=9)
         failed = await pod_when(client, lambda one: not _is_ready(one))
-        assert "its ServiceAccount token expired at " in trouble(failed)
-        assert 'and cannot be renewed: serviceaccounts "own" not found' in trouble(failed)
+        assert "its ServiceAccount token expired at " in not_ready_reason(failed)
+        assert 'and cannot be renewed: serviceaccounts "own" not found' in not_ready_reason(failed)
         await client.create(account, document)
         await pod_when(client, _is_ready)
         assert token.read_text() != renewed

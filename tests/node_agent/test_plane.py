@@ -13,7 +13,7 @@ import pytest
 
 from kapy._aio.byte_streams import Channel
 from kapy._aio.clock import system_clock
-from kapy.apiserver.serving.forwarding import PortForward
+from kapy.apiserver.kubelet.port_forward import PortForward
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.running_pods import running_pods
 from kapy.apps.settings import Serving, Settings

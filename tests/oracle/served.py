@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.kube.pki import issue, new_ca
@@ -65,11 +65,11 @@ async def _serve() -> None:
     ca = new_ca("kapy-oracle", now=now, algorithm="ECDSA-P256")
     own = issue(ca, "kapy", now=now, names=["127.0.0.1"], usages=["server"], algorithm="ECDSA-P256")
     users = {
-        TOKENS["admin"]: authenticated("admin", ("system:masters",), "admin"),
-        TOKENS["alice"]: authenticated("alice", (), "alice"),
+        TOKENS["admin"]: authenticated_user("admin", ("system:masters",), "admin"),
+        TOKENS["alice"]: authenticated_user("alice", (), "alice"),
     }
     server = Server.open(None, clock=system_clock)
-    application = Application(server, Authentication(users))
+    application = Application(server, Authenticator(users))
     tls = server_context(own.certificate, own.key)
     async with asyncio.TaskGroup() as group, listen(application, tls=tls) as (host, port):
         running = group.create_task(server.run())

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from kapy._aio.clock import system_clock
 from kapy._aio.services import run_services
-from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.auth.authentication import Authenticator
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.audit import write_audit_log
@@ -59,8 +59,8 @@ async def serve(folder: Path) -> None:
         log = AuditLog(path=str(folder / "audit.log"))
         stack.enter_context(write_audit_log(server, log, system_clock))
         await stack.enter_async_context(run_services(server=server.run))
-        accompany(server, authority=made.authority.certificate.decode())
-        application = Application(server, Authentication({}))
+        add_kube_controllers(server, authority=made.authority.certificate.decode())
+        application = Application(server, Authenticator({}))
         _, port = await stack.enter_async_context(listen(application, tls=tls))
         access = dump(with_context({}, "here", _access(made, port)))
         (folder / "new").write_text(access)

@@ -37,7 +37,7 @@ async def running(seed: int = 0) -> AsyncIterator[ManagementPlane]:
         rights = plane.server.access.grants.built_in
         # Whatever controllers do has to be among the rights of their managers.
         assert rights is not None
-        assert rights.refused == []
+        assert rights.denied_requests == []
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from kapy.api.names import CLUSTER_GROUP, CONTROL_PLANE_GROUP, IPAM_GROUP
 from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
-from kapy.apiserver.admission import Review, denied
+from kapy.apiserver.admission.plugin import Review, denial_message
 from kapy.apps.class_checks import apply_class_defaults, deletion_refusal, validate_class_usage
 from kapy.client.client import Client
 from kapy.core.ipaddress.admission import claim_errors
@@ -132,4 +132,4 @@ def _validation_error(
 
 def _denial_message(webhook: str, resource: Resource, reason: str) -> str:
     """A server's message about a denied request, with the name of upstream's webhook."""
-    return denied(f"{webhook}.{resource.kind.lower()}.{resource.group}", reason)
+    return denial_message(f"{webhook}.{resource.kind.lower()}.{resource.group}", reason)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock, system_clock
 from kapy._aio.services import Service, run_services
-from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.controllers.expiry import Expiry
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.auth.authentication import Authenticator
+from kapy.apiserver.controllers.event_expiry import EventExpiry
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
-from kapy.apiserver.webhooks.service_lookup import ServiceLookup
+from kapy.apiserver.webhooks.service_resolver import ServiceResolver
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.audit import write_audit_log
 from kapy.apps.built_in import add_statuses, install_inventory, install_pod
@@ -50,8 +50,8 @@ from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.remote.cluster_cache import ClusterCache
 
 if TYPE_CHECKING:
-    from kapy.apiserver.admission import Admission
-    from kapy.apiserver.plane import Convert
+    from kapy.apiserver.admission.plugin import Admission
+    from kapy.apiserver.verbs.context import Convert
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
     from kapy.sdk.provider import Provider
@@ -120,7 +120,7 @@ async def management_plane(
         accept_loss=settings.accept_data_loss,
         services=settings.webhook_services,
     )
-    places.lookup = ServiceLookup(server.store)
+    places.lookup = ServiceResolver(server.store)
     rules.enable_reads(Client(server.transport(ADMIN)))
     try:
         credentials = await _credentials(server, settings, clock)
@@ -177,19 +177,21 @@ async def _start(
     if settings.inventory:
         add_statuses(runtime)
         if "infrastructure-dev" not in settings.controllers.disabled_managers:
-            server.pods = ManagerPod(controllers.in_memory)
+            server.kubelet_requests = ManagerPod(controllers.in_memory)
             await install_pod(client, clock())
     access = None
     if settings.serving is not None and credentials is not None:
         access = await stack.enter_async_context(
             _serve_network(server, settings.serving, credentials)
         )
-    accompany(server, authority="" if access is None else access.certificate_authority.decode())
+    add_kube_controllers(
+        server, authority="" if access is None else access.certificate_authority.decode()
+    )
     pods = await _pod_services(stack, server, settings, access, credentials, clock)
     watch = ClockWatch(clock, steady_clock if clock is system_clock else None)
     services = {
         "runtime": runtime.run,
-        "events": Expiry(server.plane).run,
+        "events": EventExpiry(server.context).run,
         **own,
         **controllers.services,
         **pods,
@@ -200,7 +202,9 @@ async def _start(
     watch.compare(server.store.last_written)
     await stack.enter_async_context(run_services(**services))
     await wait_until_working(runtime)
-    stack.callback(server.health.stop)  # the first thing that ends: nobody is sent here any more
+    stack.callback(
+        server.health.begin_shutdown
+    )  # the first thing that ends: nobody is sent here any more
     return ManagementPlane(server, runtime, controllers.cluster_cache, client, access, watch)
 
 
@@ -333,7 +337,7 @@ async def _serve_network(
 ) -> AsyncIterator[Kubeconfig]:
     own = credentials.server
     tls = server_context(own.certificate, own.key, client_ca=credentials.authority.certificate)
-    application = Application(server, Authentication(serving.tokens))
+    application = Application(server, Authenticator(serving.tokens))
     async with AsyncExitStack() as stack:
         try:
             host, port = await stack.enter_async_context(

@@ -22,19 +22,25 @@ def write_audit_log(server: Server, audit_log: AuditLog | None, clock: Clock) ->
         yield
         return
     from kapy.apiserver.audit.auditor import Auditor
-    from kapy.apiserver.audit.log import STANDARD_OUTPUT, File, Log, Rotation, to_standard_output
+    from kapy.apiserver.audit.log import (
+        STANDARD_OUTPUT,
+        LogFile,
+        LogQueue,
+        Rotation,
+        to_standard_output,
+    )
     from kapy.apiserver.audit.policy import EVERYTHING, read_policy
 
     policy = EVERYTHING if audit_log.policy is None else read_policy(audit_log.policy)
-    counts = server.plane.traffic.audit
+    counts = server.context.metrics.audit
     with ExitStack() as stack:
         write = to_standard_output
         if audit_log.path != STANDARD_OUTPUT:
             rotation = Rotation(audit_log.megabytes, audit_log.days, audit_log.backups)
-            file = File(Path(audit_log.path).absolute(), rotation, clock)
+            file = LogFile(Path(audit_log.path).absolute(), rotation, clock)
             stack.callback(file.close)
             write = file.write
-        log = Log(write, lost=counts.lose)
+        log = LogQueue(write, lost=counts.count_lost)
         stack.callback(log.close)
-        server.audit = Auditor(policy, log, clock=clock, counts=counts, rng=server.plane.rng)
+        server.audit = Auditor(policy, log, clock=clock, counts=counts, rng=server.context.rng)
         yield

@@ -23,7 +23,7 @@ from typing import IO, Final
 import msgspec
 
 from kapy import __version__
-from kapy.apiserver.store.copies import State, copied
+from kapy.apiserver.store.copies import FileState, copy_store
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 
@@ -93,7 +93,7 @@ def back_up(folder: Folder, to: IO[bytes], now: datetime) -> Manifest:
     # Beside the data: it is as private, and there is more space than in a /tmp in memory.
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder.path) as scratch:
         copy = Path(scratch) / "store.db"
-        state = copied(store, copy)
+        state = copy_store(store, copy)
         members = [_Member(STORE, copy), *_keys_and_certificates(folder)]
         manifest = _manifest(state, members, now)
         _write(to, [_Member(MANIFEST, msgspec.json.encode(manifest)), *members], now)
@@ -117,7 +117,7 @@ def _keys_and_certificates(folder: Folder) -> Iterator[_Member]:
                 yield _Member(f"{name}/{path.name}", path.read_bytes())
 
 
-def _manifest(state: State, members: list[_Member], now: datetime) -> Manifest:
+def _manifest(state: FileState, members: list[_Member], now: datetime) -> Manifest:
     return Manifest(
         format=FORMAT,
         kapy=__version__,

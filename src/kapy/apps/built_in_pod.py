@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Final
 
 from kapy._aio.byte_streams import ByteStream, Channel
-from kapy.apiserver.request_info import request_info
-from kapy.apiserver.serving.forwarding import PortForward, is_port_forward
+from kapy.apiserver.kubelet.port_forward import PortForward, is_port_forward
+from kapy.apiserver.request.request_info import request_info
 from kapy.kube import Key
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory import InMemory

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
-from kapy.apiserver.admission import Review
+from kapy.apiserver.admission.plugin import Review
 from kapy.client.client import Client
 from kapy.core.cluster.admission import topology_defaults, topology_findings
 from kapy.core.clusterclass.admission import change_errors, deletion_problem

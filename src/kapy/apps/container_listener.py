@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final, NamedTuple
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apps.credentials import CA_VALIDITY, Credentials
@@ -80,7 +80,7 @@ class ContainerListener:
         )
         authority = self._made.authority.certificate
         tls = server_context(pair.certificate, pair.key, client_ca=authority)
-        application = Application(self._server, Authentication(self._serving.tokens))
+        application = Application(self._server, Authenticator(self._serving.tokens))
         _, found = await stack.enter_async_context(listen(application, sock=sock, tls=tls))
         return int(found)
 

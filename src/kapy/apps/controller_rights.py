@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kapy.apiserver.rbac.built_in import BuiltInRights
+from kapy.apiserver.auth.rbac.built_in import BuiltInRights
 from kapy.apiserver.server import Server
 from kapy.apps.components.rules import READ, rules_of
 from kapy.apps.manager.rights import AGGREGATED, rights_of

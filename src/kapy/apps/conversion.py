@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kapy.api.conversion import ConversionError, convert
 from kapy.api.kinds import BY_GROUP_KIND
-from kapy.apiserver.refusals import ConversionFailed
+from kapy.apiserver.errors import ConversionFailed
 from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import ContractError
 from kapy.contract.resolve import resolve
@@ -15,7 +15,7 @@ from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 
 if TYPE_CHECKING:
-    from kapy.apiserver.plane import Convert
+    from kapy.apiserver.verbs.context import Convert
 
 
 def convert_documents(

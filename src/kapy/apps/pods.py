@@ -44,7 +44,7 @@ def pod_services(
     """The services that run Pods, by name. access: how programs reach the plane; listener: how
     containers do."""
     from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
-    from kapy.apiserver.kubelet import KubeletRequests
+    from kapy.apiserver.kubelet.requests import KubeletRequests
     from kapy.node_agent.pod_access import PodAccess
 
     assert settings.pods is not None
@@ -56,7 +56,9 @@ def pod_services(
     enabled = settings.run_pods == "containers"
     containers = _containers(place, listener, clock, workload, enabled=enabled)
     agent = _agent(server, place, clock, containers)
-    server.pods = KubeletRequests(PodAccess(agent.worker), server.pods, clock)
+    server.kubelet_requests = KubeletRequests(
+        PodAccess(agent.worker), server.kubelet_requests, clock
+    )
     return {"workloads": WorkloadControllers(server, _is_built_in).run, "node agent": agent.run}
 
 

@@ -20,9 +20,9 @@ from typing import IO, Final
 import msgspec
 
 from kapy._aio.plain_tar import PlainInfo
-from kapy.apiserver.store.copies import State, renewed, state_of
+from kapy.apiserver.store.copies import FileState, renumber_store, verify_store
 from kapy.apiserver.store.errors import StoreError
-from kapy.apiserver.store.lock import held
+from kapy.apiserver.store.lock import hold_lock
 from kapy.apiserver.store.mark import read_mark
 from kapy.apps.backup import FORMAT, MANIFEST, STORE, File, Manifest
 from kapy.apps.pidfile import claim, unfinished_restore
@@ -44,7 +44,9 @@ class HasData(KapyError):
     """The folder holds a plane's data already."""
 
 
-def restore(folder: Folder, source: IO[bytes], *, force: bool = False) -> tuple[Manifest, State]:
+def restore(
+    folder: Folder, source: IO[bytes], *, force: bool = False
+) -> tuple[Manifest, FileState]:
     """Make the folder's plane the one of a backup; answers what was and what is in it.
 
     Nothing is changed before all of the backup is proved. force: replace the data that are there.
@@ -56,11 +58,11 @@ def restore(folder: Folder, source: IO[bytes], *, force: bool = False) -> tuple[
                 f"{folder.path} holds the data of a plane; --force replaces them (they are kept "
                 "as data.replaced), or choose another --name or --data-dir"
             )
-        with held(folder.data) if folder.data.exists() else nullcontext():
+        with hold_lock(folder.data) if folder.data.exists() else nullcontext():
             incoming = _empty_folder(folder.path / ".restoring")
             try:
                 manifest = _unpack(source, incoming)
-                state = renewed(incoming / STORE, _last_revision(folder))
+                state = renumber_store(incoming / STORE, _last_revision(folder))
                 _swap(folder, incoming)
             finally:
                 shutil.rmtree(incoming, ignore_errors=True)
@@ -79,7 +81,7 @@ def _last_revision(folder: Folder) -> int:
     marked = 0 if mark is None else mark.revision
     if store.exists():
         with suppress(StoreError):  # damaged: that may be why something is restored
-            return max(state_of(store).revision, marked)
+            return max(verify_store(store).revision, marked)
     return marked
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kapy.apiserver.controllers.workloads.pod_conditions import is_ready, trouble
+from kapy.apiserver.controllers.workloads.pod_conditions import is_ready, not_ready_reason
 from kapy.client.client import Client
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.inventory import BUILT_IN, PROVIDERS
@@ -94,7 +94,7 @@ def _running_pod(
         sum(one.get("restartCount", 0) for one in statuses),
         sum(records.memory_of(one.pid) for one in alive) + memory.get(meta["uid"], 0),
         ", ".join(one.program for one in alive) or _images(statuses),
-        "" if is_ready(pod) else trouble(pod),
+        "" if is_ready(pod) else not_ready_reason(pod),
     )
 
 

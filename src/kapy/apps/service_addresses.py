@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from kapy.apiserver.webhooks.service_lookup import NoWay, ServiceLookup
+from kapy.apiserver.webhooks.service_resolver import ServiceResolver, ServiceUnresolved
 
 
 class ServiceAddresses:
@@ -13,12 +13,12 @@ class ServiceAddresses:
 
     def __init__(self, addresses: Mapping[tuple[str, str, int], str]) -> None:
         self._told = addresses
-        self.lookup: ServiceLookup | None = None
+        self.lookup: ServiceResolver | None = None
 
     def __call__(self, service: tuple[str, str, int]) -> str | None:
         namespace, name, port = service
         found = self._told.get(service) or self._told.get((namespace, name, 0))
         if found is None and self.lookup is not None:
-            with suppress(NoWay):
-                return self.lookup.url(namespace, name, port)
+            with suppress(ServiceUnresolved):
+                return self.lookup.resolve(namespace, name, port)
         return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from kapy import __version__
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import read_tokens
+from kapy.apiserver.auth.authentication import read_tokens
 from kapy.apps.all_in_one import CannotListen, ManagementPlane, management_plane
 from kapy.apps.context import kubeconfig_path, write_context
 from kapy.apps.extension_server.process import run_extensions

@@ -20,8 +20,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kapy.apiserver.go_json import syntax_error
-from kapy.apiserver.long_json import no_collection
+from kapy.apiserver.encoding.go_json import syntax_error
+from kapy.apiserver.encoding.long_json import paused_collection
 from kapy.hooks.go_types import Form, GoType, Member, struct_of
 from kapy.kube import Document
 from kapy.kube.foreign_json import DEPTH, TooDeep
@@ -88,7 +88,7 @@ def _first_value(body: bytes) -> Any:
     if start == len(text):
         raise ValueError("EOF")
     try:
-        with no_collection(len(text)):
+        with paused_collection(len(text)):
             value, _ = _DECODER.raw_decode(text, start)
     except RecursionError:
         raise TooDeep from None

@@ -15,9 +15,9 @@ import aiohttp
 from kapy._aio.limited_read import TooLarge, read_limited
 from kapy._aio.tracing import propagation_headers
 from kapy.api.extension_config import ClientConfig
-from kapy.apiserver.webhooks.calls import why_no_answer
-from kapy.apiserver.webhooks.clients import ClientConfig as Place
-from kapy.apiserver.webhooks.clients import Services
+from kapy.apiserver.webhooks.client_config import ClientConfig as Place
+from kapy.apiserver.webhooks.client_config import Services
+from kapy.apiserver.webhooks.webhook_client import describe_connection_error
 from kapy.client.proxies import proxy_for
 from kapy.hooks.transport import LARGEST_ANSWER, Answer, NoAnswer
 from kapy.kube.model import encode
@@ -56,7 +56,7 @@ class HttpsTransport:
         if self._is_closed:
             # A program ends from the outside to the inside: who still asks is stopped in a moment.
             await asyncio.get_running_loop().create_future()
-        place = Place.of(encode(client))
+        place = Place.from_document(encode(client))
         try:
             resolved = self._resolved(place, url)
             response = await self._opened().post(
@@ -71,18 +71,18 @@ class HttpsTransport:
             async with response:
                 return Answer(response.status, await _read(response))
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NoAnswer(why_no_answer(error)) from None
+            raise NoAnswer(describe_connection_error(error)) from None
 
     def _resolved(self, place: Place, url: str) -> str:
         if not place.service or self._services is None:
             return url
-        base = place.resolved(self._services)
+        base = place.resolve_url(self._services)
         if not base:
             name = f"{place.namespace}/{place.service}"
             raise NoAnswer(
                 f'service "{name}" not found; say where it is: --webhook-service {name}=HOST:PORT'
             )
-        return base + url.removeprefix(place.shown)
+        return base + url.removeprefix(place.display_url)
 
     def _stamp(self) -> tuple[str, str, int] | None:
         """Return a stamp of the client certificate's files, which changes with them."""

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from kapy._aio.byte_streams import ByteStream, Channel
-from kapy.apiserver.kubelet import LogOptions, NotForProcesses
-from kapy.apiserver.serving.executing import CommandStreams, RunCommand
+from kapy.apiserver.kubelet.exec import CommandStreams, RunCommand
+from kapy.apiserver.kubelet.requests import LogOptions, UnsupportedByRuntime
 from kapy.containers import Session
 from kapy.kube.errors import BadRequest
 from kapy.node_agent.container_state import ContainerState
@@ -70,7 +70,7 @@ class PodAccess:
         if running is None:
             raise BadRequest(f'container "{state.name}" in pod "{pod}" does not run')
         if running.identity.startswith("process:"):
-            raise NotForProcesses(
+            raise UnsupportedByRuntime(
                 f"pod {pod} has no container to enter: it runs as a process of the plane's "
                 "machine; run the command there"
             )

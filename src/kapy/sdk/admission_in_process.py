@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kapy.apiserver.admission import Review, denied
-from kapy.apiserver.refusals import ConversionFailed
+from kapy.apiserver.admission.plugin import Review, denial_message
+from kapy.apiserver.errors import ConversionFailed
 from kapy.kube import Document
 from kapy.kube.errors import Invalid, KapyError, ServerError
 from kapy.kube.names import Resource
@@ -20,7 +20,7 @@ from kapy.sdk.admission_versions import CannotConvert
 
 
 class InProcess:
-    """A plug-in of the embedded API server (`kapy.apiserver.admission.Admission`)."""
+    """A plug-in of the embedded API server (`kapy.apiserver.admission.plugin.Admission`)."""
 
     def __init__(self, rules: Rulebook) -> None:
         self._rules = rules
@@ -70,4 +70,4 @@ def conversion(
 
 
 def _denial(what: str, review: Review, error: KapyError) -> str:
-    return denied(webhook_name(what, review.resource), str(error))
+    return denial_message(webhook_name(what, review.resource), str(error))

@@ -63,7 +63,7 @@ class RunningPlane(Story):
     def resource_of(self, document: Document) -> Resource:
         """Return the resource of a document's kind. Raises BadTestPlane."""
         group, version = split_api_version(document["apiVersion"])
-        found = self._running.server.plane.registry.of_kind(group, version, document["kind"])
+        found = self._running.server.context.registry.find_kind(group, version, document["kind"])
         if found is None:
             raise BadTestPlane(
                 f"the plane serves no {document['kind']} of {document['apiVersion']}"

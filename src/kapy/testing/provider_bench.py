@@ -98,7 +98,7 @@ class ProviderBench(FakeCore):
 
     def _resource(self, document: Document) -> Resource:
         group, _, version = document["apiVersion"].partition("/")
-        found = self.server.plane.registry.of_kind(group, version, document["kind"])
+        found = self.server.context.registry.find_kind(group, version, document["kind"])
         assert found is not None, f"no CRD for {document['kind']}"
         return found.resource
 

@@ -12,16 +12,16 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.apiserver.audit.auditor import Auditor
-from kapy.apiserver.audit.log import Log
-from kapy.apiserver.audit.policy import EVERYTHING, Policy, policy_of
+from kapy.apiserver.audit.log import LogQueue
+from kapy.apiserver.audit.policy import EVERYTHING, Policy, parse_policy
 from kapy.apiserver.server import Server
 from kapy.kube import Document
 from kapy.kube.http import Request, User
-from tests.apiserver.asking import CONFIG_MAPS, config_map
-from tests.apiserver.calling import Calls
+from tests.apiserver.network_client import Calls
+from tests.apiserver.requester import CONFIG_MAPS, config_map
 
 SECRETS = "/api/v1/namespaces/default/secrets"
-ALL = policy_of(
+ALL = parse_policy(
     {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -41,9 +41,9 @@ class Book:
     def __init__(self, server: Server, policy: Policy) -> None:
         self.server = server
         self.lines: list[bytes] = []
-        counts = server.plane.traffic.audit
-        self.log = Log(self.lines.extend, lost=counts.lose)
-        rng, clock = server.plane.rng, server.plane.clock
+        counts = server.context.metrics.audit
+        self.log = LogQueue(self.lines.extend, lost=counts.count_lost)
+        rng, clock = server.context.rng, server.context.clock
         server.audit = Auditor(policy, self.log, clock=clock, counts=counts, rng=rng)
         self.calls = Calls(server)
         self.call = self.calls.call
@@ -200,7 +200,7 @@ async def test_what_the_policy_leaves_out_is_only_counted() -> None:
         await book.call("GET", CONFIG_MAPS)
         await book.call("GET", f"{CONFIG_MAPS}/a")
         assert len(book.events()) == 2
-        counts = book.server.plane.traffic.audit
+        counts = book.server.context.metrics.audit
         assert dict(counts.levels) == {"None": 1, "RequestResponse": 1}
         assert (counts.events, counts.lost) == (2, 0)
 

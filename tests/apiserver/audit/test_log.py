@@ -13,14 +13,14 @@ import pytest
 
 from kapy._aio.clock import EPOCH, Clock
 from kapy.apiserver.audit import log as logs
-from kapy.apiserver.audit.log import MEGABYTE, CannotWrite, File, Log, Rotation
+from kapy.apiserver.audit.log import MEGABYTE, LogFile, LogNotWritable, LogQueue, Rotation
 
 LINE = b"x" * (MEGABYTE // 2) + b"\n"
 
 
 async def test_lines_are_written_in_order_and_what_is_left_at_the_end() -> None:
     written: list[bytes] = []
-    log = Log(written.extend, lost=lambda _: None)
+    log = LogQueue(written.extend, lost=lambda _: None)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(log.run())
         assert log.put(b"1")
@@ -38,7 +38,7 @@ async def test_a_full_queue_loses_the_newest_lines(
 ) -> None:
     monkeypatch.setattr(logs, bound, 3)
     written: list[bytes] = []
-    log = Log(written.extend, lost=lambda _: None)
+    log = LogQueue(written.extend, lost=lambda _: None)
     assert [log.put(b"%d" % number) for number in range(5)] == [True] * 3 + [False] * 2
     log.close()
     assert log.put(b"5")
@@ -52,7 +52,7 @@ async def test_lines_that_a_disk_does_not_take_are_counted() -> None:
     def full(lines: Sequence[bytes]) -> None:
         raise OSError(28, "No space left on device")
 
-    log = Log(full, lost=lost.append)
+    log = LogQueue(full, lost=lost.append)
     log.put(b"1")
     log.put(b"2")
     log.close()
@@ -66,7 +66,7 @@ def ticking(seconds: float = 1) -> Clock:
 
 
 def test_a_full_file_is_put_aside_and_old_ones_are_dropped(tmp_path: Path) -> None:
-    file = File(tmp_path / "audit.log", Rotation(megabytes=1, backups=2), ticking())
+    file = LogFile(tmp_path / "audit.log", Rotation(megabytes=1, backups=2), ticking())
     for _ in range(6):
         file.write([LINE])
     file.close()
@@ -79,7 +79,7 @@ def test_a_full_file_is_put_aside_and_old_ones_are_dropped(tmp_path: Path) -> No
 
 
 def test_files_are_dropped_by_age(tmp_path: Path) -> None:
-    file = File(tmp_path / "audit.log", Rotation(megabytes=1, days=2), lambda: EPOCH)
+    file = LogFile(tmp_path / "audit.log", Rotation(megabytes=1, days=2), lambda: EPOCH)
     for name, days in (("audit-old.log", 3), ("audit-young.log", 1)):
         moment = EPOCH.timestamp() - days * 86_400
         (tmp_path / name).touch()
@@ -94,7 +94,7 @@ def test_files_are_dropped_by_age(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_continued(tmp_path: Path) -> None:
     path = tmp_path / "new" / "audit.log"
     for number in range(2):
-        file = File(path, Rotation(), ticking())
+        file = LogFile(path, Rotation(), ticking())
         file.write([b"%d\n" % number])
         file.close()
     assert path.read_text() == "0\n1\n"
@@ -102,5 +102,5 @@ def test_a_file_that_is_there_is_continued(tmp_path: Path) -> None:
 
 def test_a_path_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CannotWrite, match=r"the audit log .* cannot be written"):
-        File(tmp_path / "file" / "audit.log", Rotation(), ticking())
+    with pytest.raises(LogNotWritable, match=r"the audit log .* cannot be written"):
+        LogFile(tmp_path / "file" / "audit.log", Rotation(), ticking())

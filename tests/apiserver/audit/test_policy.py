@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.audit.policy import BadPolicy, Level, policy_of, read_policy
-from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.audit.policy import InvalidPolicy, Level, parse_policy, read_policy
+from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import yaml
 from kapy.kube.http import User
 
@@ -69,12 +69,12 @@ PODS = [{"group": "", "resources": ["pods"]}]
 def test_a_rule_is_about_what_it_names(
     rule: dict[str, Any], asked: Attributes, matches: bool
 ) -> None:
-    found = policy_of(policy({"level": "Metadata", **rule})).verdict(asked)
+    found = parse_policy(policy({"level": "Metadata", **rule})).verdict(asked)
     assert (found.level is Level.METADATA) is matches
 
 
 def test_the_first_rule_that_matches_decides() -> None:
-    rules = policy_of(
+    rules = parse_policy(
         policy(
             {"level": "None", "verbs": ["watch"]},
             {"level": "Request", "resources": PODS, "omitManagedFields": False},
@@ -91,7 +91,7 @@ def test_the_first_rule_that_matches_decides() -> None:
 
 
 def test_a_rule_about_users_is_not_about_somebody_unknown() -> None:
-    rules = policy_of(policy({"level": "Metadata", "userGroups": ["team"]}))
+    rules = parse_policy(policy({"level": "Metadata", "userGroups": ["team"]}))
     assert rules.verdict(of("pods"), known=False).level is Level.NONE
 
 
@@ -127,15 +127,15 @@ def test_a_rule_about_users_is_not_about_somebody_unknown() -> None:
     ],
 )
 def test_a_bad_policy_is_refused_with_its_rule_and_field(document: Any, why: str) -> None:
-    with pytest.raises(BadPolicy, match=why):
-        policy_of(document)
+    with pytest.raises(InvalidPolicy, match=why):
+        parse_policy(document)
 
 
 def test_the_policy_of_the_documentation_can_be_used() -> None:
     page = Path(__file__).parents[3] / "docs" / "reference" / "api-server.md"
     found = re.search(r"```yaml\n(apiVersion: audit.*?)```", page.read_text(), re.DOTALL)
     assert found is not None
-    rules = policy_of(yaml.load(found[1].encode()))
+    rules = parse_policy(yaml.load(found[1].encode()))
     assert rules.verdict(of("secrets")).level is Level.METADATA
     assert rules.verdict(of("serviceaccounts/token")).level is Level.METADATA
     assert rules.verdict(of("pods")).level is Level.REQUEST_RESPONSE
@@ -143,9 +143,9 @@ def test_the_policy_of_the_documentation_can_be_used() -> None:
 
 def test_a_bad_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
-    with pytest.raises(BadPolicy, match=r"cannot read the audit policy .*policy\.yaml"):
+    with pytest.raises(InvalidPolicy, match=r"cannot read the audit policy .*policy\.yaml"):
         read_policy(file)
     for text in ("rules: [", "kind: Policy"):
         file.write_text(text)
-        with pytest.raises(BadPolicy, match=r"the audit policy .*policy\.yaml cannot be used"):
+        with pytest.raises(InvalidPolicy, match=r"the audit policy .*policy\.yaml cannot be used"):
             read_policy(file)

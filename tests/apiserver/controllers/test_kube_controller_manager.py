@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.controllers.expiry import Expiry
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.event_expiry import EventExpiry
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
 from kapy.apiserver.server import Server
 from kapy.kube import Document
-from tests.apiserver.asking import CONFIG_MAPS, Asking, config_map, running
+from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
 SPACE = "/api/v1/namespaces/default"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -29,7 +29,7 @@ BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 async def asking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asking]:
     """A server with what kube-controller-manager does."""
     async with running(tmp_path if request.param == "disk" else None) as found:
-        accompany(found.server, authority=AUTHORITY)
+        add_kube_controllers(found.server, authority=AUTHORITY)
         yield found
 
 
@@ -186,7 +186,7 @@ class TestBudgets:
         assert condition["message"] == 'found no controllers for pod "p0"'
 
     async def test_let_go_as_many_as_they_allow_however_fast_one_asks(self, asking: Asking) -> None:
-        asking.server.plane.kubelets = False  # pods end at once
+        asking.server.context.has_kubelets = False  # pods end at once
         await pods(asking, 5)
         await budget(asking, minAvailable=3)
         answers = await asyncio.gather(*(evict(asking, f"p{number}") for number in range(5)))
@@ -299,14 +299,14 @@ async def test_events_end_an_hour_after_they_were_last_seen(tmp_path: Path) -> N
     at = f"{SPACE}/events"
     clock = loop_clock()
     server = Server.open(tmp_path, clock=clock)
-    ensure_system_namespaces(server.plane)
+    ensure_system_namespaces(server.context)
     await Asking(server).create(at, event("before"))
     server.close()
     await asyncio.sleep(600)
     server = Server.open(tmp_path, clock=clock)
     asking = Asking(server)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(Expiry(server.plane).run())
+        task = group.create_task(EventExpiry(server.context).run())
         await asyncio.sleep(0)
         for name in ("once", "again"):
             await asking.create(at, event(name))
@@ -326,10 +326,10 @@ async def test_events_end_an_hour_after_they_were_last_seen(tmp_path: Path) -> N
 async def test_events_of_a_store_in_memory_end_one_after_the_other() -> None:
     at = f"{SPACE}/events"
     server = Server.open(None, clock=loop_clock())
-    ensure_system_namespaces(server.plane)
+    ensure_system_namespaces(server.context)
     asking = Asking(server)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(Expiry(server.plane).run())
+        task = group.create_task(EventExpiry(server.context).run())
         await asyncio.sleep(0)
         for name in ("first", "second"):
             about = {"kind": "Pod", "namespace": "default", "name": "p"}

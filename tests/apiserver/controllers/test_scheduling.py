@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.controllers.workloads.pod_requests import amounts, requests_of
-from kapy.apiserver.controllers.workloads.scheduling import Room
+from kapy.apiserver.controllers.workloads.pod_requests import parse_quantities, requests_of
+from kapy.apiserver.controllers.workloads.scheduling import NodeSnapshot
 from kapy.kube import Document
 
 
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Document, dict[str, str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_pod_requests_what_runs_at_the_same_time(name: str) -> None:
     spec, expected = CASES[name]
-    assert requests_of({"spec": spec}) == amounts(expected)
+    assert requests_of({"spec": spec}) == parse_quantities(expected)
 
 
 FITS: dict[str, tuple[list[Document], list[Document], Document, str]] = {
@@ -95,7 +95,7 @@ FITS: dict[str, tuple[list[Document], list[Document], Document, str]] = {
 @pytest.mark.parametrize("name", FITS)
 def test_a_pod_gets_a_node_with_enough(name: str) -> None:
     nodes, pods, wanted, expected = FITS[name]
-    assert Room(nodes, pods).choose(wanted) == (expected, "")
+    assert NodeSnapshot(nodes, pods).choose_node(wanted) == (expected, "")
 
 
 TAINTED = {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
@@ -138,10 +138,10 @@ REFUSED: dict[str, tuple[list[Document], list[Document], Document, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_pod_that_fits_nowhere_is_told_why(name: str) -> None:
     nodes, pods, wanted, expected = REFUSED[name]
-    assert Room(nodes, pods).choose(wanted) == ("", expected)
+    assert NodeSnapshot(nodes, pods).choose_node(wanted) == ("", expected)
 
 
 def test_pods_that_are_placed_together_count_for_each_other() -> None:
-    room = Room([node("a", memory="8Gi"), node("b", memory="8Gi")], [])
-    placed: list[Any] = [room.choose(pod(memory="5Gi"))[0] for _ in range(3)]
+    room = NodeSnapshot([node("a", memory="8Gi"), node("b", memory="8Gi")], [])
+    placed: list[Any] = [room.choose_node(pod(memory="5Gi"))[0] for _ in range(3)]
     assert placed == ["a", "b", ""]

@@ -10,7 +10,7 @@ import pytest
 
 from kapy.apiserver.controllers.workloads.controller_loop import WorkloadControllers
 from kapy.kube import Document
-from tests.apiserver.asking import Asking, running
+from tests.apiserver.requester import Asking, running
 
 APPS = "/apis/apps/v1/namespaces/default"
 CORE = "/api/v1/namespaces/default"
@@ -218,7 +218,7 @@ async def test_endpoints_are_there_for_clients_that_know_no_slices(asking: Askin
 
 
 async def ready_now(asking: Asking, pod: Document) -> None:
-    now = asking.server.plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = asking.server.context.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = [{**READY[0], "lastTransitionTime": now}]
     await report(asking, pod, phase="Running", podIP="10.0.0.1", conditions=conditions)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, config_map, gizmo, running
+from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, config_map, gizmo, running
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"

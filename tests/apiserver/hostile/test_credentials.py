@@ -17,11 +17,11 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication, certificate_user
+from kapy.apiserver.auth.authentication import Authenticator, certificate_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.kube import pki
-from tests.apiserver.asking import Asking, running
+from tests.apiserver.requester import Asking, running
 from tests.waiting import LIMIT
 
 NOW = datetime.now(UTC)  # noqa: TID251
@@ -43,7 +43,7 @@ async def served() -> AsyncIterator[str]:
     tls = server_context(LEAF.certificate, LEAF.key, CA.certificate)
     async with (
         asyncio.TaskGroup() as group,
-        listen(Application(server, Authentication()), tls=tls) as (host, port),
+        listen(Application(server, Authenticator()), tls=tls) as (host, port),
     ):
         running_ = group.create_task(server.run())
         yield f"https://{host}:{port}"

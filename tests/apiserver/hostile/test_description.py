@@ -14,11 +14,11 @@ from urllib.parse import unquote, urlsplit
 import requests
 from hypothesis import HealthCheck, Phase, given, settings
 
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
-from tests.apiserver.asking import running
 from tests.apiserver.hostile.test_mutations import ACCIDENTS
+from tests.apiserver.requester import running
 
 CASES = int(os.environ.get("KAPY_HOSTILE", "1"))
 DESCRIBED = ("api/v1", "apis/apps/v1", "apis/example.dev/v1", "apis/policy/v1")
@@ -32,8 +32,8 @@ LIMITS = settings(
 
 async def asked(server: Server, case: Any) -> tuple[int, dict[bytes, bytes], bytes]:
     """The answer of the application to a case: status, headers, body."""
-    admin = authenticated("admin", ("system:masters",))
-    application = Application(server, Authentication({"t": admin}))
+    admin = authenticated_user("admin", ("system:masters",))
+    application = Application(server, Authenticator({"t": admin}))
     sent = case.as_transport_kwargs(base_url="http://x")
     prepared = requests.Request(**sent).prepare()
     url, body = urlsplit(str(prepared.url)), prepared.body or b""

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.audit.policy import policy_of
+from kapy.apiserver.audit.policy import parse_policy
 from kapy.apiserver.server import Server
 from kapy.kube.http import Reply
-from tests.apiserver.asking import CONFIG_MAPS, config_map
 from tests.apiserver.audit.test_auditing import Book, audited
+from tests.apiserver.requester import CONFIG_MAPS, config_map
 
-REQUEST = policy_of(
+REQUEST = parse_policy(
     {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "RequestResponse"}]}
 )
 PODS = "/api/v1/namespaces/default/pods"
@@ -86,15 +86,15 @@ async def _broken(*_: Any, **__: Any) -> Reply:
 
 
 def _break_authentication(book: Book, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("kapy.apiserver.authentication.Authentication.user", _raising)
+    patch.setattr("kapy.apiserver.auth.authentication.Authenticator.authenticate", _raising)
 
 
 def _break_routing(book: Book, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("kapy.apiserver.server.resolve", _raising)
+    patch.setattr("kapy.apiserver.server.server.resolve", _raising)
 
 
 def _break_impersonation(book: Book, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("kapy.apiserver.serving.asgi.wish_of", _raising)
+    patch.setattr("kapy.apiserver.serving.asgi.parse_impersonation", _raising)
 
 
 def _break_server(book: Book, patch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ async def test_a_body_that_the_audit_log_cannot_read_costs_no_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with audited(REQUEST) as book:
-        monkeypatch.setattr("kapy.apiserver.audit.auditor._sent", _raising)
+        monkeypatch.setattr("kapy.apiserver.audit.auditor._body_of", _raising)
         answer = await book.call("POST", CONFIG_MAPS, config_map("a"))
         assert answer.status == 201
         event = book.events()[-1]
@@ -166,7 +166,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_is_in_the_audit_lo
         return None
 
     async with audited(REQUEST) as book:
-        monkeypatch.setattr("kapy.apiserver.serving.wire.body_of", left)
+        monkeypatch.setattr("kapy.apiserver.serving.asgi_messages.read_body", left)
         with pytest.raises(ValueError, match="unpack"):  # nothing was answered
             await book.call("POST", CONFIG_MAPS, content_length="100", content_type="x")
         event = book.events()[-1]

@@ -194,10 +194,10 @@ async def test_a_client_that_leaves_early_costs_nothing() -> None:
                 talk.writer.transport.abort()
         assert (await wire.say(request(b"/readyz"))).status == 200
         for _ in range(200):
-            if not wire.asking.server.store.table("configmaps").feeds:
+            if not wire.asking.server.store.table("configmaps").watchers:
                 break
             await asyncio.sleep(0.01)
-        assert wire.asking.server.store.table("configmaps").feeds == []
+        assert wire.asking.server.store.table("configmaps").watchers == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.asking import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
+from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 WATCHERS, EVENTS = 1000, 40
 WRITERS = 200
@@ -45,7 +45,7 @@ async def test_a_thousand_watchers_see_every_event_once_and_in_order() -> None:
         assert events == list(range(2, EVENTS + 2))
         for stream in streams:
             await stream.aclose()
-        assert asking.server.store.table("gizmos.example.dev").feeds == []
+        assert asking.server.store.table("gizmos.example.dev").watchers == []
 
 
 async def test_what_many_watch_is_encoded_once() -> None:

@@ -18,7 +18,7 @@ from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.structs import facts
 from kapy.kube import Document
 from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from tests.apiserver.asking import Asking, running
+from tests.apiserver.requester import Asking, running
 
 REQUESTS = 1200
 SEEDS = 2 * int(os.environ.get("KAPY_HOSTILE", "1"))
@@ -151,7 +151,7 @@ async def refused_with_500(asking: Asking, mutations: Mutations) -> list[Any]:
     """Requests that were answered as if the server had failed."""
     failed = []
     for _ in range(REQUESTS):
-        kind = mutations.kind(asking.server.plane.registry)
+        kind = mutations.kind(asking.server.context.registry)
         method, path, media, body, query = mutations.request(kind)
         raw = b"" if method == "GET" else json.dumps(body).encode()
         status, answer = await asking.ask(method, path, raw, media, **query)

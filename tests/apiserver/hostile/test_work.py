@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.apiserver.asking import CRDS, Asking, running
-from tests.apiserver.calling import Calls
 from tests.apiserver.hostile.corpus import CASES, CRD, Case
 from tests.apiserver.hostile.corpus.case import NAMESPACE
+from tests.apiserver.network_client import Calls
+from tests.apiserver.requester import CRDS, Asking, running
 
 SIZE = 2000
 GROWTH = 2.6

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.authentication import Authentication, authenticated
+from kapy.apiserver.auth.authentication import Authenticator, authenticated_user
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
-from tests.apiserver.asking import CRDS, GIZMO, Asking
+from tests.apiserver.requester import CRDS, GIZMO, Asking
 from tests.waiting import LIMIT
 
-TOKENS = {"good": authenticated("admin", ("system:masters",))}
+TOKENS = {"good": authenticated_user("admin", ("system:masters",))}
 HEAD = b"Host: x\r\nAuthorization: Bearer good\r\n"
 CONFIG_MAPS = b"/api/v1/namespaces/default/configmaps"
 JSON = b"Content-Type: application/json\r\n"
@@ -116,7 +116,7 @@ async def wired() -> AsyncIterator[Wire]:
     try:
         async with (
             asyncio.TaskGroup() as group,
-            listen(Application(server, Authentication(TOKENS))) as (host, port),
+            listen(Application(server, Authenticator(TOKENS))) as (host, port),
         ):
             running = group.create_task(server.run())
             await asyncio.sleep(0)

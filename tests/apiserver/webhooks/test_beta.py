@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from tests.apiserver.asking import CRDS, GIZMOS, gizmo
-from tests.apiserver.webhooks.hooks import CONFIGURATIONS, Hooks, configure, hook, plane, serving
+from tests.apiserver.requester import CRDS, GIZMOS, gizmo
 from tests.apiserver.webhooks.test_conversion import V1, V2, convert, definition, thing
+from tests.apiserver.webhooks.webhook_server import (
+    CONFIGURATIONS,
+    Hooks,
+    configure,
+    hook,
+    plane,
+    serving,
+)
 
 pytestmark = pytest.mark.sockets
 

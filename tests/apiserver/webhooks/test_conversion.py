@@ -9,8 +9,16 @@ import pytest
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from tests.apiserver.asking import CRDS, GIZMO, Asking, taken
-from tests.apiserver.webhooks.hooks import Hooks, allow, bundle, configure, hook, plane, serving
+from tests.apiserver.requester import CRDS, GIZMO, Asking, taken
+from tests.apiserver.webhooks.webhook_server import (
+    Hooks,
+    allow,
+    bundle,
+    configure,
+    hook,
+    plane,
+    serving,
+)
 
 pytestmark = pytest.mark.sockets
 
@@ -208,11 +216,11 @@ async def test_parts_of_objects_are_converted_too() -> None:
             Resource("example.dev", one, "things", "Thing", namespaced=True) for one in ("v1", "v2")
         )
         empty = {"apiVersion": "example.dev/v1", "kind": "Thing"}
-        (found,) = await asking.server.plane.converted([empty], source, target)
+        (found,) = await asking.server.context.convert_objects([empty], source, target)
         assert found == {**empty, "apiVersion": "example.dev/v2"}
         assert hooks.asked("/convert") == []
         part = {**empty, "spec": {"host": "one"}}
-        (found,) = await asking.server.plane.converted([part], source, target)
+        (found,) = await asking.server.context.convert_objects([part], source, target)
         assert (found["spec"], found["metadata"]) == ({"hostName": "one"}, {})
 
 

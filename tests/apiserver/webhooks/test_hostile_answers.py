@@ -14,12 +14,20 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.serving import Application, listen, server_context
-from kapy.apiserver.webhooks import calls
+from kapy.apiserver.webhooks import webhook_client
 from kapy.kube import pki
-from tests.apiserver.asking import CRDS, GIZMOS, Asking, gizmo
-from tests.apiserver.webhooks.hooks import CA, CONFIGURATIONS, NOW, bundle, configure, hook, plane
+from tests.apiserver.requester import CRDS, GIZMOS, Asking, gizmo
+from tests.apiserver.webhooks.webhook_server import (
+    CA,
+    CONFIGURATIONS,
+    NOW,
+    bundle,
+    configure,
+    hook,
+    plane,
+)
 
 pytestmark = pytest.mark.sockets
 
@@ -110,7 +118,7 @@ ANSWERS: dict[str, Answer] = {
 async def test_an_answer_is_bounded_and_its_nonsense_is_a_refusal(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(calls, "_ANSWER_LIMIT", 1 << 16)
+    monkeypatch.setattr(webhook_client, "_ANSWER_LIMIT", 1 << 16)
     asked = []
 
     async def answer(review: Any, writer: Writer) -> None:
@@ -157,7 +165,7 @@ CONVERSIONS: dict[str, Answer] = {
 async def test_a_conversion_is_bounded_and_its_nonsense_a_failure(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(calls, "_ANSWER_LIMIT", 1 << 16)
+    monkeypatch.setattr(webhook_client, "_ANSWER_LIMIT", 1 << 16)
     async with listening(CONVERSIONS[what]) as url, plane() as asking:
         path = f"{CRDS}/gizmos.example.dev"
         definition = await asking.get(path)
@@ -208,7 +216,7 @@ async def test_a_url_that_is_no_webhook_s_is_refused(url: str) -> None:
 async def reached(asking: Asking) -> AsyncIterator[str]:
     """The plane itself, over TLS."""
     tls = server_context(LEAF.certificate, LEAF.key, CA.certificate)
-    application = Application(asking.server, Authentication())
+    application = Application(asking.server, Authenticator())
     async with listen(application, tls=tls) as (host, port):
         yield f"https://{host}:{port}"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kapy.apiserver.admission import Review
+from kapy.apiserver.admission.plugin import Review
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden
 from kapy.kube.names import Resource
-from tests.apiserver.asking import Asking, config_map, running, taken
+from tests.apiserver.requester import Asking, config_map, running, taken
 
 
 class Reluctant:

@@ -6,17 +6,27 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.authorization import Attributes
-from kapy.apiserver.webhooks.clients import ClientConfig
-from kapy.apiserver.webhooks.conditions import Condition, ConditionFailed, deciding, hold
-from kapy.apiserver.webhooks.conversion_errors import conversion_errors
-from kapy.apiserver.webhooks.patching import CannotPatch, patched
-from kapy.apiserver.webhooks.review import InvalidAnswer, UndecodablePatch, answer_of, denial
+from kapy.apiserver.auth.authorization import Attributes
+from kapy.apiserver.resources.builtin.conversion_errors import conversion_errors
+from kapy.apiserver.resources.builtin.webhook_errors import configuration_errors
+from kapy.apiserver.webhooks.admission_review import (
+    InvalidResponse,
+    UndecodablePatch,
+    denial_error,
+    parse_response,
+)
+from kapy.apiserver.webhooks.client_config import ClientConfig
+from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
+from kapy.apiserver.webhooks.match_conditions import (
+    Condition,
+    ConditionFailed,
+    cel_authorizer,
+    evaluate,
+)
 from kapy.apiserver.webhooks.rules import Rule
-from kapy.apiserver.webhooks.validation import configuration_errors
 from kapy.kube.http import User
 from kapy.kube.names import Resource
-from tests.apiserver.webhooks.hooks import hook
+from tests.apiserver.webhooks.webhook_server import hook
 
 GIZMOS = Resource("example.dev", "v1", "gizmos", "Gizmo")
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
@@ -30,7 +40,7 @@ ROBOT = User(
 
 def rule(**fields: Any) -> Rule:
     whole = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
-    return Rule.of({**whole, **fields})
+    return Rule.from_document({**whole, **fields})
 
 
 @pytest.mark.parametrize(
@@ -86,21 +96,23 @@ def test_a_rule_matches(
 )
 def test_a_patch_that_does_not_apply_says_why(operation: dict[str, Any], why: str) -> None:
     document = {"spec": {"a": 1}, "list": [1]}
-    with pytest.raises(CannotPatch) as caught:
-        patched(document, [operation])
+    with pytest.raises(PatchFailed) as caught:
+        apply_patch(document, [operation])
     assert str(caught.value) == why
     assert document == {"spec": {"a": 1}, "list": [1]}
 
 
 def test_a_service_is_found_by_namespace_name_and_port() -> None:
     service = {"namespace": "n", "name": "s", "path": "check"}
-    client = ClientConfig.of({"service": service})
-    assert client.shown == "https://s.n.svc:443/check"
-    assert client.resolved({("n", "s", 443): "https://127.0.0.1:9/"}) == "https://127.0.0.1:9/check"
-    assert client.resolved(lambda key: None) == ""
-    assert client.resolved(None) == ""
-    other = ClientConfig.of({"service": {**service, "port": 8443}})
-    assert other.resolved({("n", "s", 443): "https://127.0.0.1:9"}) == ""
+    client = ClientConfig.from_document({"service": service})
+    assert client.display_url == "https://s.n.svc:443/check"
+    assert (
+        client.resolve_url({("n", "s", 443): "https://127.0.0.1:9/"}) == "https://127.0.0.1:9/check"
+    )
+    assert client.resolve_url(lambda key: None) == ""
+    assert client.resolve_url(None) == ""
+    other = ClientConfig.from_document({"service": {**service, "port": 8443}})
+    assert other.resolve_url({("n", "s", 443): "https://127.0.0.1:9"}) == ""
 
 
 @pytest.mark.parametrize(
@@ -188,12 +200,12 @@ def test_a_conversion_is_checked(conversion: dict[str, Any], fields: list[str]) 
 
 def test_a_false_condition_decides_and_a_failing_one_is_told() -> None:
     new = {"metadata": {"name": "a"}}
-    good, bad = Condition.of("object.metadata.name == 'a'"), Condition.of("object.x == 1")
-    no = Condition.of("request.operation == 'DELETE'")
-    assert hold([good], new, None, CREATE, NOBODY)
-    assert not hold([bad, no], new, None, CREATE, NOBODY)
+    good, bad = Condition.compile("object.metadata.name == 'a'"), Condition.compile("object.x == 1")
+    no = Condition.compile("request.operation == 'DELETE'")
+    assert evaluate([good], new, None, CREATE, NOBODY)
+    assert not evaluate([bad, no], new, None, CREATE, NOBODY)
     with pytest.raises(ConditionFailed, match=r"expression 'object.x == 1' resulted in error"):
-        hold([good, bad], new, None, CREATE, NOBODY)
+        evaluate([good, bad], new, None, CREATE, NOBODY)
 
 
 CREATE: dict[str, Any] = {
@@ -201,7 +213,7 @@ CREATE: dict[str, Any] = {
     "requestResource": {"group": "g", "version": "v1", "resource": "things"},
     "namespace": "n",
 }
-NOBODY = deciding(None, User("nobody"))
+NOBODY = cel_authorizer(None, User("nobody"))
 
 
 @pytest.mark.parametrize(
@@ -229,17 +241,17 @@ def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> 
     def authorize(one: Attributes) -> str:
         questions.append(one)
         if len(questions) == 2:
-            raise one.refusal("RBAC: nobody may")
+            raise one.forbidden("RBAC: nobody may")
         return "RBAC: allowed by x"
 
-    may = Condition.of(f"{expression}.allowed() && !{expression}.allowed()")
-    assert hold([may], None, None, CREATE, deciding(authorize, ANNE))
+    may = Condition.compile(f"{expression}.allowed() && !{expression}.allowed()")
+    assert evaluate([may], None, None, CREATE, cel_authorizer(authorize, ANNE))
     assert questions == [asked, asked]
     questions.clear()
-    why = Condition.of(
+    why = Condition.compile(
         f"{expression}.reason() + {expression}.reason() == 'RBAC: allowed by xRBAC: nobody may'"
     )
-    assert hold([why], None, None, CREATE, deciding(authorize, ANNE))
+    assert evaluate([why], None, None, CREATE, cel_authorizer(authorize, ANNE))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +274,7 @@ def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> 
 )
 def test_a_question_to_the_authorizer_may_be_wrong(expression: str, why: str) -> None:
     with pytest.raises(ConditionFailed, match=f"resulted in error: {why}"):
-        hold([Condition.of(expression)], None, None, CREATE, NOBODY)
+        evaluate([Condition.compile(expression)], None, None, CREATE, NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +291,8 @@ def test_a_question_to_the_authorizer_may_be_wrong(expression: str, why: str) ->
     ],
 )  # fmt: skip
 def test_an_answer_that_breaks_the_rules(response: Any, role: Any, why: str) -> None:
-    with pytest.raises(InvalidAnswer) as caught:
-        answer_of({**REVIEW, "response": response}, "a", role, "v1")
+    with pytest.raises(InvalidResponse) as caught:
+        parse_response({**REVIEW, "response": response}, "a", role, "v1")
     assert str(caught.value) == why
 
 
@@ -289,15 +301,15 @@ REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 
 def test_an_answer_in_v1_says_what_it_is() -> None:
     said = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
-    with pytest.raises(InvalidAnswer, match=said):
-        answer_of({"response": {"uid": "a"}}, "a", "mutating", "v1")
+    with pytest.raises(InvalidResponse, match=said):
+        parse_response({"response": {"uid": "a"}}, "a", "mutating", "v1")
 
 
 def test_an_answer_in_v1beta1_is_taken_as_it_is() -> None:
     response = {"uid": "other", "allowed": True, "patch": "W10="}
-    mutated = answer_of({"response": response}, "a", "mutating", "v1beta1")
+    mutated = parse_response({"response": response}, "a", "mutating", "v1beta1")
     assert (mutated.allowed, mutated.patch, mutated.patch_type) == (True, b"[]", "JSONPatch")
-    assert answer_of({"response": response}, "a", "validating", "v1beta1").patch == b""
+    assert parse_response({"response": response}, "a", "validating", "v1beta1").patch == b""
 
 
 @pytest.mark.parametrize(
@@ -312,7 +324,7 @@ def test_an_answer_in_v1beta1_is_taken_as_it_is() -> None:
 )  # fmt: skip
 def test_a_patch_that_cannot_be_read(patch: str, kind: str, why: str) -> None:
     response = {"uid": "a", "allowed": True, "patch": patch, "patchType": kind}
-    answer = answer_of({**REVIEW, "response": response}, "a", "mutating", "v1")
+    answer = parse_response({**REVIEW, "response": response}, "a", "mutating", "v1")
     with pytest.raises(UndecodablePatch) as caught:
         answer.operations()
     assert str(caught.value) == why
@@ -320,11 +332,13 @@ def test_a_patch_that_cannot_be_read(patch: str, kind: str, why: str) -> None:
 
 def test_warnings_that_would_break_a_header_are_left_out() -> None:
     response = {"uid": "a", "allowed": True, "warnings": ["fine", "in\r\njected: header", ""]}
-    assert answer_of({"response": response}, "a", "validating", "v1beta1").warnings == ("fine",)
+    assert parse_response({"response": response}, "a", "validating", "v1beta1").warnings == (
+        "fine",
+    )
 
 
 @pytest.mark.parametrize("code", [403, 418, 503])
 def test_a_denial_has_the_status_that_the_webhook_chose(code: int) -> None:
-    error = denial("a.b.c", {"code": code, "message": "no", "reason": "Because"})
+    error = denial_error("a.b.c", {"code": code, "message": "no", "reason": "Because"})
     assert (error.code, error.status()["code"], error.status()["reason"]) == (code, code, "Because")
     assert str(error) == 'admission webhook "a.b.c" denied the request: no'

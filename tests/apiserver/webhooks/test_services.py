@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.webhooks.service_lookup import ServiceLookup
+from kapy.apiserver.webhooks.service_resolver import ServiceResolver
 from kapy.kube import Document
-from tests.apiserver.asking import GIZMOS, Asking, gizmo
-from tests.apiserver.webhooks.hooks import allow, bundle, configure, hook, plane, serving
+from tests.apiserver.requester import GIZMOS, Asking, gizmo
+from tests.apiserver.webhooks.webhook_server import allow, bundle, configure, hook, plane, serving
 
 pytestmark = pytest.mark.sockets
 
@@ -69,9 +69,9 @@ async def test_endpoint_slices_lead_to_a_port_by_its_name() -> None:
         document = endpoint_slice(9443)
         document["ports"].insert(0, {"name": "other", "port": 1})
         await me.create(SLICES, document)
-        lookup = ServiceLookup(me.server.plane.store)
-        assert lookup.url("default", "s", 443) == "https://10.0.0.9:9443"
-        assert lookup.url("default", "s", 80) == "https://10.0.0.9:1"
+        lookup = ServiceResolver(me.server.context.store)
+        assert lookup.resolve("default", "s", 443) == "https://10.0.0.9:9443"
+        assert lookup.resolve("default", "s", 80) == "https://10.0.0.9:1"
 
 
 async def test_endpoints_lead_there_too() -> None:
@@ -85,7 +85,7 @@ async def test_endpoints_lead_there_too() -> None:
             "subsets": [{"addresses": [{"ip": "10.0.0.9"}], "ports": ports}],
         }
         await me.create(ENDPOINTS, endpoints)
-        found = ServiceLookup(me.server.plane.store).url("default", "s", 443)
+        found = ServiceResolver(me.server.context.store).resolve("default", "s", 443)
         assert found == "https://10.0.0.9:9443"
 
 

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.serving import accepting
+from kapy.apiserver.serving import acceptor
 from kapy.apiserver.serving.connection_limit import ConnectionLimit
 from kapy.apps.extension_server.loading import application_at
 from kapy.apps.extension_server.serving import serve_extension
@@ -100,7 +100,7 @@ async def test_idle_connections_keep_no_call_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = ConnectionLimit(16)
-    monkeypatch.setattr(accepting, "process_limit", lambda: limit)
+    monkeypatch.setattr(acceptor, "process_limit", lambda: limit)
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
     async with serve_extension(quota(), certificate) as address, AsyncExitStack() as stack:
         async with session(certificate.ca) as client:

@@ -15,9 +15,9 @@ import msgspec
 from kapy._aio.clock import loop_clock
 from kapy._aio.services import run_services
 from kapy.api.features import FeatureGates
-from kapy.apiserver.authorization import Attributes
-from kapy.apiserver.controllers.kube_controller_manager import accompany
-from kapy.apiserver.request_info import request_info
+from kapy.apiserver.auth.authorization import Attributes
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
+from kapy.apiserver.request.request_info import request_info
 from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.components.rules import RBAC
@@ -148,7 +148,7 @@ async def separate(post: HookTransport, beside: Sequence[Document] = ()) -> Asyn
         here = Separate(server, client, InMemory(clock=clock))
         here.engine.images |= {"node", image_of("", "")}
         await install_definitions(client)
-        accompany(server)
+        add_kube_controllers(server)
         await install(client, beside)
         services: dict[str, Any] = {}
         for name, program in PROGRAMS.items():

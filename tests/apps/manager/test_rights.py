@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from kapy.apiserver.rbac.rules import allows
+from kapy.apiserver.auth.rbac.rules import allows
 from kapy.apps.components.rules import rules_of
 from kapy.apps.manager.components import components_of
 from kapy.apps.manager.programs import PROGRAMS

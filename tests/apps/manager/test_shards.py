@@ -18,7 +18,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.names import CLUSTER_GROUP
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
@@ -126,7 +126,7 @@ async def managers() -> AsyncIterator[tuple[Managers, Story]]:
         await asyncio.sleep(0)
         client = Client(Frozen(server.transport(ADMIN)), field_manager="people")
         await install_definitions(client)
-        accompany(server)
+        add_kube_controllers(server)
         in_memory = InMemory(clock=clock)
         alone = Runtime.on(server.transport(ADMIN), clock=clock, random=Random(1))
         outside = Connections(_nobody, in_memory=in_memory)

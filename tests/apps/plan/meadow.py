@@ -90,7 +90,7 @@ async def plan_of(
 def graph(running: ManagementPlane) -> dict[Name, Document]:
     """Everything of Cluster API's kinds, as it is stored."""
     found = {}
-    for kind in running.server.plane.registry:
+    for kind in running.server.context.registry:
         if not kind.custom or kind.resource != kind.storage:
             continue
         table = running.server.store.peek(kind.table)

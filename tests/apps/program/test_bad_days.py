@@ -16,11 +16,11 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy.api.cluster import Cluster
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application
+from kapy.apiserver.serving.asgi_messages import Receive, Scope, Send
 from kapy.apiserver.serving.listener import Listener
-from kapy.apiserver.serving.wire import Receive, Scope, Send
 from kapy.apps.program.process import run_process
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, ServerError, TooManyRequests, Unauthorized
@@ -57,7 +57,7 @@ class Front:
 
     async def open(self) -> None:
         """Begin to answer."""
-        self._application = Application(self._server, Authentication(USERS))
+        self._application = Application(self._server, Authenticator(USERS))
         self._listener = Listener(self)
         loop = asyncio.get_running_loop()
         self._sockets = await loop.create_server(self._listener.protocol, "127.0.0.1", self.port)

@@ -10,7 +10,7 @@ import pytest
 
 from kapy._aio.clock import system_clock
 from kapy._aio.services import run_services
-from kapy.apiserver.authentication import Authentication
+from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.components.serving import client_config
@@ -48,7 +48,7 @@ async def ground(places: dict[tuple[str, str, int], str]) -> AsyncIterator[tuple
     async with AsyncExitStack() as stack:
         stack.callback(server.close)
         await stack.enter_async_context(run_services(server=server.run))
-        application = Application(server, Authentication({"root": ADMIN}))
+        application = Application(server, Authenticator({"root": ADMIN}))
         host, port = await stack.enter_async_context(listen(application))
         client = Client(server.transport(ADMIN))
         (crd,) = crds_of(MILL)

@@ -14,9 +14,8 @@ from aiohttp import ClientSession
 
 from kapy._aio.clock import system_clock
 from kapy._aio.services import Service, run_services
-from kapy.apiserver import pages
-from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.server import Server
+from kapy.apiserver.auth.authentication import Authenticator
+from kapy.apiserver.server import Server, non_resource_paths
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.definitions import install_definitions
 from kapy.apps.manager.programs import PROGRAMS, Connections
@@ -98,7 +97,7 @@ async def ground(*, definitions: bool = True, port: int = 0) -> AsyncIterator[Gr
         await stack.enter_async_context(run_services(server=server.run))
         await asyncio.sleep(0)
         at = await stack.enter_async_context(
-            listen(Application(server, Authentication(USERS)), port=port)
+            listen(Application(server, Authenticator(USERS)), port=port)
         )
         here = Ground(server, f"http://{at[0]}:{at[1]}")
         if definitions:
@@ -172,12 +171,12 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
 
 @pytest.mark.sockets
 async def test_a_server_that_is_too_old_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "KUBERNETES", "v1.19.16")
+    monkeypatch.setattr(non_resource_paths, "KUBERNETES", "v1.19.16")
     async with ground() as here, run_process(here.manager(), add, system_clock) as runtime:
         told = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
         await until(lambda: told in Readiness(runtime).missing)
         assert runtime.cache.unsynced()
-        monkeypatch.setattr(pages, "KUBERNETES", "v1.20.0")
+        monkeypatch.setattr(non_resource_paths, "KUBERNETES", "v1.20.0")
         await until(lambda: runtime.working.is_set())
         assert Readiness(runtime).missing == ""
 

@@ -109,7 +109,7 @@ ROWS: Final = [
     Row(
         ("scale",),
         (253,),
-        ("api/kubeadm_control_plane.py", "apiserver/verbs/scaling.py"),
+        ("api/kubeadm_control_plane.py", "apiserver/verbs/scale.py"),
         (DEFINITIONS,),
     ),
     Row(

@@ -115,7 +115,7 @@ ROWS: Final = [
     Row(
         ("list", "template-list"),
         (77,),
-        ("api/crds.py", "apiserver/verbs/reading.py"),
+        ("api/crds.py", "apiserver/verbs/read.py"),
         (DEFINITIONS, LIVES),
     ),
     Row(
@@ -159,7 +159,7 @@ ROWS: Final = [
     Row(
         ("rights",),
         (136, 137),
-        ("apiserver/authorization.py",),
+        ("apiserver/auth/authorization.py",),
         ("apiserver/test_access.py::test_what_a_rule_allows",),
     ),
     Row(("owner-set",), (186, 187), ("contract/ownership.py",), (LIVES, RELEASED)),

@@ -137,7 +137,7 @@ def _defined(
             ("contract/crd_names.py", "kube/plural.py"),
             ("kube/test_plural.py::test_plurals", missing, RELEASED),
         ),
-        Row((of_list,), lists, ("api/crds.py", "apiserver/verbs/reading.py"), (DEFINITIONS, LIVES)),
+        Row((of_list,), lists, ("api/crds.py", "apiserver/verbs/read.py"), (DEFINITIONS, LIVES)),
     ]
 
 

@@ -33,7 +33,7 @@ GIVEN: Final = frozenset(
 """Modules in which a pattern comes to `re` through a parameter, and where from."""
 
 SHORT: Final = {
-    "apiserver/jsonpath.py",  # of definitions and requests, a few hundred characters
+    "apiserver/resources/jsonpath.py",  # of definitions and requests, a few hundred characters
     "cli/",  # what a user writes to the program itself
     "clusterctl/",
     "kube/plural.py",

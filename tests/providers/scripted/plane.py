@@ -10,7 +10,7 @@ from random import Random
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy.api.kinds import KINDS
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
@@ -84,7 +84,7 @@ async def plane(
     rules = AdmissionRules()
     server = Server.open(None, clock=clock, admission=(rules,), convert=convert_documents)
     rules.enable_reads(Client(server.transport(ADMIN)))
-    accompany(server)
+    add_kube_controllers(server)
     admin = Client(server.transport(ADMIN), field_manager="person")
     await default_namespace(admin)
     await install_definitions(admin)

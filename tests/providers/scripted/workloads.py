@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.controllers.kube_controller_manager import accompany
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.kube import Document, Key
@@ -92,8 +92,8 @@ class Workloads:
         """The cluster behind an endpoint, made when it is first asked for."""
         if host not in self._by_host:
             server = Server.open(None, clock=self.clock)
-            server.plane.kubelets = False  # nobody runs its pods
-            accompany(server)
+            server.context.has_kubelets = False  # nobody runs its pods
+            add_kube_controllers(server)
             self._by_host[host] = Workload(server)
             self._running.append(self.group.create_task(server.run()))
         return self._by_host[host]

@@ -11,15 +11,15 @@ from urllib.parse import urlencode
 import msgspec
 
 from kapy._aio.clock import Clock
-from kapy.apiserver import body
 from kapy.apiserver.audit import events
-from kapy.apiserver.audit.log import Log
+from kapy.apiserver.audit.log import LogQueue
 from kapy.apiserver.audit.policy import Level, Policy, Verdict
-from kapy.apiserver.authorization import Attributes
-from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.request_info import request_info
-from kapy.apiserver.traffic.counts import Audited
-from kapy.apiserver.verbs.watching import WatchStream
+from kapy.apiserver.auth.authorization import Attributes
+from kapy.apiserver.metrics.counters import AuditCounters
+from kapy.apiserver.request import body
+from kapy.apiserver.request.request_info import request_info
+from kapy.apiserver.resources.metadata import new_uid
+from kapy.apiserver.verbs.watch import WatchStream
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, Transport, User
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
-class Trail:
+class AuditedRequest:
     """One request that is audited."""
 
     __slots__ = ("asked", "event", "received", "request", "verdict")
@@ -60,16 +60,22 @@ class Trail:
         self.event = event
         self.received = received
 
-    def impersonated(self, user: User) -> None:
+    def set_impersonated_user(self, user: User) -> None:
         """Record that the user impersonates another one."""
-        events.impersonated(self.event, user)
+        events.set_impersonated_user(self.event, user)
 
 
 class Auditor:
     """The audit of one server. counts: the audit metrics."""
 
     def __init__(
-        self, policy: Policy, log: Log, *, clock: Clock, counts: Audited, rng: random.Random
+        self,
+        policy: Policy,
+        log: LogQueue,
+        *,
+        clock: Clock,
+        counts: AuditCounters,
+        rng: random.Random,
     ) -> None:
         self._policy = policy
         self._log = log
@@ -81,7 +87,7 @@ class Auditor:
         """Write lines until cancelled."""
         await self._log.run()
 
-    async def audited(self, request: Request, answer: Transport) -> Reply:
+    async def audit_in_process(self, request: Request, answer: Transport) -> Reply:
         """Answer an in-process request and audit it like a network request."""
         if request.arrival is None:
             query = f"?{urlencode(request.query)}" if request.query else ""
@@ -92,13 +98,13 @@ class Auditor:
             reply = await answer(request)
         except BaseException:
             if trail is not None:
-                self.cut_off(trail)
+                self.record_disconnect(trail)
             raise
         if trail is not None:
-            self.answered(trail, reply)
+            self.record_response(trail, reply)
         return reply
 
-    def begin(self, request: Request) -> Trail | None:
+    def begin(self, request: Request) -> AuditedRequest | None:
         """Start the audit of a request; return None if the policy does not audit it."""
         arrival = request.arrival
         assert arrival is not None
@@ -107,14 +113,14 @@ class Auditor:
         self._counts.levels[verdict.level.shown] += 1
         if verdict.level is Level.NONE:
             return None
-        event = events.beginning(asked, request, arrival, verdict.level.shown)
+        event = events.new_event(asked, request, arrival, verdict.level.shown)
         received = micro_time(self._clock())
-        trail = Trail(request, asked, verdict, event, received)
+        trail = AuditedRequest(request, asked, verdict, event, received)
         if arrival.user is not None:
             self._write(trail, _RECEIVED, {}, received)
         return trail
 
-    def answered(self, trail: Trail, reply: Reply) -> None:
+    def record_response(self, trail: AuditedRequest, reply: Reply) -> None:
         """Record the response; for a watch its start."""
         if trail.verdict.level >= Level.METADATA and trail.asked.is_resource:
             try:
@@ -132,36 +138,36 @@ class Auditor:
         arrival = trail.request.arrival
         self._write(trail, _PANIC if arrival is not None and arrival.failed else _COMPLETE, later)
 
-    def cut_off(self, trail: Trail) -> None:
+    def record_disconnect(self, trail: AuditedRequest) -> None:
         """Record that the client disconnected or that there is no response."""
         later = {"responseStatus": _CUT_OFF, **_annotations(trail.request.arrival)}
         self._write(trail, _COMPLETE, later)
 
-    def refused(self, trail: Trail, reply: Reply, why: str) -> None:
+    def record_unauthenticated(self, trail: AuditedRequest, reply: Reply, why: str) -> None:
         """Record a request that could not be authenticated."""
         status = {"metadata": {}, "message": why, "code": reply.status}
         self._write(trail, _STARTED, {"responseStatus": status})
 
-    def _add_bodies(self, trail: Trail, reply: Reply) -> None:
+    def _add_bodies(self, trail: AuditedRequest, reply: Reply) -> None:
         level, verb = trail.verdict.level, trail.asked.verb
         wanted = level >= Level.REQUEST
         if verb in _OBJECTS or (wanted and verb in _WRITES):
-            sent = _sent(trail.request)
+            sent = _body_of(trail.request)
             if verb in _OBJECTS and isinstance(sent, dict):
-                events.identified(trail.event, sent)
+                events.complete_object_reference(trail.event, sent)
             if wanted and sent is not None:
-                trail.event["requestObject"] = self._shown(trail, sent)
+                trail.event["requestObject"] = self._body_for_log(trail, sent)
         if level >= Level.REQUEST_RESPONSE and isinstance(reply.body, dict):
-            trail.event["responseObject"] = self._shown(trail, reply.body)
+            trail.event["responseObject"] = self._body_for_log(trail, reply.body)
 
     @staticmethod
-    def _shown(trail: Trail, document: Any) -> Any:
+    def _body_for_log(trail: AuditedRequest, document: Any) -> Any:
         if trail.verdict.omit_managed_fields:
             return events.without_managed_fields(document)
         return document
 
     def _write(
-        self, trail: Trail, stage: str, later: Mapping[str, Any], moment: str | None = None
+        self, trail: AuditedRequest, stage: str, later: Mapping[str, Any], moment: str | None = None
     ) -> None:
         if stage in trail.verdict.omit_stages:
             return
@@ -181,7 +187,7 @@ class Auditor:
             self._counts.lost += 1
 
 
-def _id_of(trail: Trail) -> str:
+def _id_of(trail: AuditedRequest) -> str:
     return str(trail.event.get("auditID", ""))[:_AUDIT_ID_LIMIT]
 
 
@@ -192,7 +198,7 @@ def _annotations(arrival: Arrival | None) -> Document:
     return {"annotations": {f"{_ANNOTATION}{key}": value for key, value in said.items()}}
 
 
-def _sent(request: Request) -> Any:
+def _body_of(request: Request) -> Any:
     """Return the body as JSON data, None if there is no readable one."""
     raw = request.body
     if raw is None or isinstance(raw, dict | list):
@@ -202,9 +208,9 @@ def _sent(request: Request) -> Any:
     media = request.headers.get("content-type", "").partition(";")[0].strip()
     try:
         if raw.startswith(b"k8s\0"):
-            from kapy.apiserver import protobuf
+            from kapy.apiserver.encoding import protobuf
 
-            return protobuf.decoded(raw)
-        return body.from_yaml(raw) if media.endswith("yaml") else body.parsed(raw)
-    except (body.NotJson, KapyError, ValueError):
+            return protobuf.decode_protobuf(raw)
+        return body.decode_yaml(raw) if media.endswith("yaml") else body.decode_json(raw)
+    except (body.InvalidJson, KapyError, ValueError):
         return None

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.apiserver.audit.policy import API_VERSION
-from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import Document
 from kapy.kube.http import Arrival, Request, User
 
@@ -16,7 +16,7 @@ _AGENT_LIMIT: Final = 1024
 _STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
 
 
-def beginning(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
+def new_event(asked: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
     """Return the event of an arriving request; `finished` derives the lines from it."""
     event: Document = {
         "kind": "Event",
@@ -51,7 +51,7 @@ def _user(user: User) -> Document:
     return found
 
 
-def impersonated(event: Document, user: User) -> None:
+def set_impersonated_user(event: Document, user: User) -> None:
     """Record the impersonated user."""
     event["impersonatedUser"] = _user(user)
 
@@ -68,7 +68,7 @@ def _reference(asked: Attributes) -> Document:
     return {key: value for key, value in named.items() if value}
 
 
-def identified(event: Document, document: Document) -> None:
+def complete_object_reference(event: Document, document: Document) -> None:
     """Complete objectRef from the metadata of the object in the body."""
     metadata, reference = document.get("metadata"), event.get("objectRef")
     if not isinstance(metadata, dict) or reference is None:

@@ -33,7 +33,7 @@ STANDARD_OUTPUT: Final = "-"
 Write = Callable[[Sequence[bytes]], None]
 
 
-class CannotWrite(KapyError):
+class LogNotWritable(KapyError):
     """The audit log cannot be opened; the message says why."""
 
 
@@ -50,7 +50,7 @@ class Rotation:
     backups: int = 0
 
 
-class Log:
+class LogQueue:
     """Lines queued for `write`, which is called in a thread, but never concurrently.
 
     lost: called with the number of lines that could not be written.
@@ -83,7 +83,7 @@ class Log:
         try:
             while True:
                 await self._more.wait()
-                self._writing = loop.run_in_executor(None, self._write, self._taken())
+                self._writing = loop.run_in_executor(None, self._write, self._take_lines())
                 await asyncio.wait({self._writing})
         finally:
             if self._writing is not None:
@@ -93,9 +93,9 @@ class Log:
     def close(self) -> None:
         """Write the remaining lines synchronously."""
         if self._waiting:
-            self._write(self._taken())
+            self._write(self._take_lines())
 
-    def _taken(self) -> list[bytes]:
+    def _take_lines(self) -> list[bytes]:
         lines = list(self._waiting)
         self._waiting.clear()
         self._more.clear()
@@ -116,7 +116,7 @@ def to_standard_output(lines: Sequence[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-class File:
+class LogFile:
     """A file that only its owner can read.
 
     A full file is renamed like lumberjack (used by kube-apiserver) does:
@@ -124,16 +124,18 @@ class File:
     """
 
     def __init__(self, path: Path, rotation: Rotation, clock: Clock) -> None:
-        """Open the file. Raises CannotWrite."""
+        """Open the file. Raises LogNotWritable."""
         self._path = path
         self._limit = (rotation.megabytes or 100) * MEGABYTE
         self._rotation = rotation
         self._clock = clock
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._handle = _opened(path)
+            self._handle = _open(path)
         except OSError as error:
-            raise CannotWrite(f"the audit log {path} cannot be written: {error.strerror}") from None
+            raise LogNotWritable(
+                f"the audit log {path} cannot be written: {error.strerror}"
+            ) from None
         self._size = os.fstat(self._handle).st_size
 
     def write(self, lines: Sequence[bytes]) -> None:
@@ -144,7 +146,7 @@ class File:
             if len(line) > room and (batch or self._size):
                 self._append(batch)
                 batch = []
-                self._turn()
+                self._rotate()
                 room = self._limit
             batch.append(line)
             room -= len(line)
@@ -161,16 +163,16 @@ class File:
             self._size += written
             content = content[written:]
 
-    def _turn(self) -> None:
+    def _rotate(self) -> None:
         """Start a new file, and delete old files beyond the limits."""
         at = self._clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
         os.close(self._handle)
         self._path.rename(self._path.with_name(f"{self._path.stem}-{at}{self._path.suffix}"))
-        self._handle, self._size = _opened(self._path), 0
-        for old in self._outdated():
+        self._handle, self._size = _open(self._path), 0
+        for old in self._expired_files():
             old.unlink(missing_ok=True)
 
-    def _outdated(self) -> list[Path]:
+    def _expired_files(self) -> list[Path]:
         pattern = f"{self._path.stem}-*{self._path.suffix}"
         full = sorted(self._path.parent.glob(pattern), reverse=True)
         kept, days = self._rotation.backups, self._rotation.days
@@ -181,5 +183,5 @@ class File:
         return found
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

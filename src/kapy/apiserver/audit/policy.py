@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.apiserver.authorization import Attributes
+from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import yaml
 from kapy.kube.errors import KapyError
 
 API_VERSION: Final = "audit.k8s.io/v1"
 
 
-class BadPolicy(KapyError):
+class InvalidPolicy(KapyError):
     """A policy is invalid; the message names the file, the rule and the field."""
 
 
@@ -55,7 +55,7 @@ class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True,
             return True
         if self.resource_names and asked.name not in self.resource_names:
             return False
-        return any(_names(one, asked) for one in self.resources)
+        return any(_matches_name(one, asked) for one in self.resources)
 
 
 class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
@@ -81,19 +81,19 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
         if self.verbs and asked.verb not in self.verbs:
             return False
         if self.namespaces or self.resources:
-            return self._concerns(asked)
+            return self._matches_resource(asked)
         if self.non_resource_urls:
             path = asked.path
             return path is not None and any(_covers(one, path) for one in self.non_resource_urls)
         return True
 
-    def _concerns(self, asked: Attributes) -> bool:
+    def _matches_resource(self, asked: Attributes) -> bool:
         if not asked.is_resource or (self.namespaces and asked.namespace not in self.namespaces):
             return False
         return not self.resources or any(one.matches(asked) for one in self.resources)
 
 
-def _names(pattern: str, asked: Attributes) -> bool:
+def _matches_name(pattern: str, asked: Attributes) -> bool:
     """Report whether `pods`, `pods/log`, `pods/*`, `*/scale` or `*` matches a resource."""
     what = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
     if pattern in ("*", what):
@@ -138,7 +138,7 @@ EVERYTHING: Final = Policy(
 """The policy without a policy file: metadata of completed requests."""
 
 
-class _Written(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class _PolicyDocument(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """The policy document in the file."""
 
     api_version: str = ""
@@ -150,18 +150,18 @@ class _Written(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy from a YAML or JSON file. Raises BadPolicy."""
+    """Read a policy from a YAML or JSON file. Raises InvalidPolicy."""
     try:
-        return policy_of(yaml.load(path.read_bytes()))
+        return parse_policy(yaml.load(path.read_bytes()))
     except OSError as error:
-        raise BadPolicy(f"cannot read the audit policy {path}: {error.strerror}") from None
-    except (yaml.YamlError, BadPolicy) as error:
-        raise BadPolicy(f"the audit policy {path} cannot be used: {error}") from None
+        raise InvalidPolicy(f"cannot read the audit policy {path}: {error.strerror}") from None
+    except (yaml.YamlError, InvalidPolicy) as error:
+        raise InvalidPolicy(f"the audit policy {path} cannot be used: {error}") from None
 
 
-def policy_of(document: object) -> Policy:
-    """Parse a policy document. Raises BadPolicy."""
-    found = _decoded(document)
+def parse_policy(document: object) -> Policy:
+    """Parse a policy document. Raises InvalidPolicy."""
+    found = _decode(document)
     _check(_problems(found))
     return Policy(
         tuple((rule, _verdict(found, rule)) for rule in found.rules),
@@ -169,26 +169,26 @@ def policy_of(document: object) -> Policy:
     )
 
 
-def _decoded(document: object) -> _Written:
+def _decode(document: object) -> _PolicyDocument:
     if not isinstance(document, dict):
-        raise BadPolicy("it is no object; it begins with `apiVersion: audit.k8s.io/v1`")
+        raise InvalidPolicy("it is no object; it begins with `apiVersion: audit.k8s.io/v1`")
     said = (document.get("apiVersion"), document.get("kind"))
     if said != (API_VERSION, "Policy"):
-        raise BadPolicy(
+        raise InvalidPolicy(
             f"it has apiVersion {said[0]!r} and kind {said[1]!r}, not {API_VERSION} and Policy"
         )
     if not document.get("rules"):
-        raise BadPolicy("it has no rules, so nothing would be written down")
+        raise InvalidPolicy("it has no rules, so nothing would be written down")
     given = {key: value for key, value in document.items() if value is not None}
     try:
-        return msgspec.convert(given, _Written)
+        return msgspec.convert(given, _PolicyDocument)
     except msgspec.ValidationError as error:
         why, _, where = str(error).partition(" - at `$")
         place = where.rstrip("`").lstrip(".")
-        raise BadPolicy(f"{place}: {why}" if place else why) from None
+        raise InvalidPolicy(f"{place}: {why}" if place else why) from None
 
 
-def _verdict(found: _Written, rule: Rule) -> Verdict:
+def _verdict(found: _PolicyDocument, rule: Rule) -> Verdict:
     omit = rule.omit_managed_fields
     return Verdict(
         Level(_LEVELS.index(rule.level)),
@@ -200,16 +200,16 @@ def _verdict(found: _Written, rule: Rule) -> Verdict:
 def _check(problems: Iterable[str]) -> None:
     said = "; ".join(problems)
     if said:
-        raise BadPolicy(said)
+        raise InvalidPolicy(said)
 
 
-def _problems(found: _Written) -> Iterable[str]:
+def _problems(found: _PolicyDocument) -> Iterable[str]:
     yield from _stages("omitStages", found.omit_stages)
     for number, rule in enumerate(found.rules):
-        yield from _wrong(f"rules[{number}]", rule)
+        yield from _rule_problems(f"rules[{number}]", rule)
 
 
-def _wrong(where: str, rule: Rule) -> Iterable[str]:
+def _rule_problems(where: str, rule: Rule) -> Iterable[str]:
     if not rule.level:
         yield f"{where}.level is required: one of {', '.join(_LEVELS)}"
     elif rule.level not in _LEVELS:

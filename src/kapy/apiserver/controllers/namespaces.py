@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kapy.apiserver.ask import Ask
-from kapy.apiserver.controllers.queue import Place, Queue
-from kapy.apiserver.metadata import born, stamp
-from kapy.apiserver.plane import Plane
+from kapy.apiserver.controllers.work_queue import ObjectKey, WorkQueue
+from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.store.history import Happening
+from kapy.apiserver.resources.metadata import format_time, init_metadata
 from kapy.apiserver.store.table import Table
-from kapy.apiserver.verbs import deletion
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs import delete
+from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.http import Request, User
@@ -27,10 +27,10 @@ SYSTEM = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that always exist."""
 
 
-def ensure_system_namespaces(plane: Plane) -> None:
+def ensure_system_namespaces(server: ServerContext) -> None:
     """Create the system namespaces that do not exist."""
-    table = plane.store.table(NAMESPACES)
-    kind = plane.registry.find("", "v1", NAMESPACES)
+    table = server.store.table(NAMESPACES)
+    kind = server.registry.find("", "v1", NAMESPACES)
     assert kind is not None
     for name in SYSTEM:
         if table.latest("", name) is None:
@@ -40,97 +40,97 @@ def ensure_system_namespaces(plane: Plane) -> None:
                 "metadata": {"name": name},
             }
             kind.strategy.default(document)
-            born(document, kind, "", plane.clock(), plane.rng)
+            init_metadata(document, kind, "", server.clock(), server.rng)
             kind.strategy.prepare_create(document, table)
-            plane.store.put(table, "", name, document)
+            server.store.put(table, "", name, document)
 
 
 class NamespaceController:
     """Delete the content of terminating namespaces, report what remains, remove the finalizer."""
 
-    def __init__(self, plane: Plane) -> None:
-        self._plane = plane
-        self._queue = Queue()
+    def __init__(self, server: ServerContext) -> None:
+        self._server = server
+        self._queue = WorkQueue()
 
     async def run(self) -> None:
         """Process namespaces until cancelled."""
-        store = self._plane.store
+        store = self._server.store
         for document in store.table(NAMESPACES).content("").values():
-            self._look(document["metadata"]["name"])
-        store.listeners.append(self._noticed)
+            self._enqueue_if_terminating(document["metadata"]["name"])
+        store.listeners.append(self._on_write)
         try:
             while True:
-                await self._work((await self._queue.next()).name)
+                await self._process((await self._queue.get()).name)
         finally:
-            store.listeners.remove(self._noticed)
+            store.listeners.remove(self._on_write)
 
-    def _look(self, name: str) -> None:
-        document = self._plane.store.table(NAMESPACES).get("", name)
+    def _enqueue_if_terminating(self, name: str) -> None:
+        document = self._server.store.table(NAMESPACES).get("", name)
         if document is not None and document["metadata"].get("deletionTimestamp"):
-            self._queue.add(Place(NAMESPACES, "", name))
+            self._queue.add(ObjectKey(NAMESPACES, "", name))
 
-    def _noticed(self, one: Happening) -> None:
+    def _on_write(self, one: WriteEvent) -> None:
         if one.table == NAMESPACES:
-            self._look(one.name)
+            self._enqueue_if_terminating(one.name)
         elif one.namespace and one.change != "ADDED":
-            self._look(one.namespace)
+            self._enqueue_if_terminating(one.namespace)
 
-    async def _work(self, name: str) -> None:
-        for table in self._plane.store.tables():
-            kind = self._plane.registry.in_table(table.name)
+    async def _process(self, name: str) -> None:
+        for table in self._server.store.tables():
+            kind = self._server.registry.in_table(table.name)
             if kind is None or not kind.namespaced:
                 continue
             for document in list(table.content(name).values()):
                 if not document["metadata"].get("deletionTimestamp"):
                     await self._delete(kind, name, document["metadata"]["name"])
-        self._report(name)
+        self._update_status(name)
 
     async def _delete(self, kind: Kind, namespace: str, name: str) -> None:
         path = kind.resource.path(namespace, name)
         options = {"propagationPolicy": "Background"}
         request = Request("DELETE", path, body=options, user=_CONTROLLER)
-        ask = Ask(request, _CONTROLLER, "delete", kind, namespace, name, "")
+        context = RequestContext(request, _CONTROLLER, "delete", kind, namespace, name, "")
         try:
-            await deletion.delete(self._plane, ask)
+            await delete.delete(self._server, context)
         except NotFound:
             return
         except ApiError:
-            self._queue.add_later(Place(NAMESPACES, "", namespace))
+            self._queue.add_after(ObjectKey(NAMESPACES, "", namespace))
 
-    def _report(self, name: str) -> None:
+    def _update_status(self, name: str) -> None:
         """Write the remaining content into the conditions, or remove the finalizer."""
-        table = self._plane.store.table(NAMESPACES)
+        table = self._server.store.table(NAMESPACES)
         document = table.latest("", name)
         if document is None or not document["metadata"].get("deletionTimestamp"):
             return
         spec = document.get("spec") or {}
         if "kubernetes" not in (spec.get("finalizers") or ()):
             return
-        left = self._left(name)
+        left = self._remaining_content(name)
         if not left:
-            self._finish(table, document)
+            self._remove_finalizer(table, document)
             return
         status = document.get("status") or {}
-        conditions = _conditions(left, status, stamp(self._plane.clock()))
+        conditions = _conditions(left, status, format_time(self._server.clock()))
         if conditions != status.get("conditions"):
             new = {
                 **document,
                 "metadata": {**document["metadata"]},
                 "status": {**status, "conditions": conditions},
             }
-            self._plane.store.put(table, "", name, new)
+            self._server.store.put(table, "", name, new)
 
-    def _left(self, namespace: str) -> list[tuple[Kind, list[Document]]]:
+    def _remaining_content(self, namespace: str) -> list[tuple[Kind, list[Document]]]:
         found = []
-        for table in self._plane.store.tables():
-            kind = self._plane.registry.in_table(table.name)
+        for table in self._server.store.tables():
+            kind = self._server.registry.in_table(table.name)
             objects = list(table.content(namespace).values())
             if kind is not None and kind.namespaced and objects:
                 found.append((kind, objects))
         return found
 
-    def _finish(self, table: Table, document: Document) -> None:
-        store, meta = self._plane.store, document["metadata"]
+    def _remove_finalizer(self, table: Table, document: Document) -> None:
+        store, meta = self._server.store, document["metadata"]
         spec = document.get("spec") or {}
         finalizers = [one for one in spec.get("finalizers") or () if one != "kubernetes"]
         if not finalizers and not meta.get("finalizers"):

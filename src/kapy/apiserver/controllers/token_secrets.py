@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from kapy.apiserver.audiences import API_AUDIENCES
-from kapy.apiserver.controllers.writing import changed, is_latest, removed
-from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.store.history import Happening
-from kapy.apiserver.tokens import FOREVER, Bound, ServiceTokens
+from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.tokens import FOREVER, BoundObject, ServiceAccountTokens
+from kapy.apiserver.resources.metadata import new_uid
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.direct_writes import delete_object, is_latest, update_object
 from kapy.kube import Document
 
 TYPE: Final = "kubernetes.io/service-account-token"
@@ -25,66 +25,66 @@ _ACCOUNTS: Final = "serviceaccounts"
 _SECRETS: Final = "secrets"
 
 
-class TokenSecrets:
+class TokenSecretController:
     """Fill and delete the token Secrets of a server for its lifetime.
 
     authority: PEM of the CA that signed the server's certificate, or "".
     """
 
-    def __init__(self, plane: Plane, tokens: ServiceTokens, authority: str) -> None:
-        self._plane = plane
+    def __init__(self, server: ServerContext, tokens: ServiceAccountTokens, authority: str) -> None:
+        self._server = server
         self._tokens = tokens
         self._authority = authority
-        plane.store.listeners.append(self._noticed)
+        server.store.listeners.append(self._on_write)
 
-    def _noticed(self, one: Happening) -> None:
+    def _on_write(self, one: WriteEvent) -> None:
         if one.table == _SECRETS:
             if one.change != "DELETED" and one.document.get("type") == TYPE:
-                self._complete(one.document)
+                self._reconcile(one.document)
         elif one.table == _ACCOUNTS and one.change == "DELETED":
-            for secret in list(self._plane.store.table(_SECRETS).scan(one.namespace)):
+            for secret in list(self._server.store.table(_SECRETS).scan(one.namespace)):
                 if secret.get("type") == TYPE and _account_of(secret) == one.name:
-                    self._complete(secret)
+                    self._reconcile(secret)
 
-    def _complete(self, secret: Document) -> None:
+    def _reconcile(self, secret: Document) -> None:
         meta = secret["metadata"]
-        kind = self._plane.registry.find("", "v1", _SECRETS)
+        kind = self._server.registry.find("", "v1", _SECRETS)
         assert kind is not None
-        if meta.get("deletionTimestamp") or not is_latest(self._plane, kind, secret):
+        if meta.get("deletionTimestamp") or not is_latest(self._server, kind, secret):
             return
         account = self._account(secret)
         if account is None:
             if not meta.get("finalizers"):
-                removed(self._plane, kind, secret)
+                delete_object(self._server, kind, secret)
             return
-        whole = self._with_token(secret, account)
+        whole = self._fill(secret, account)
         if whole != secret:
-            changed(self._plane, kind, secret, whole)
+            update_object(self._server, kind, secret, whole)
 
     def _account(self, secret: Document) -> Document | None:
         """Return the Secret's account, None if the account of that name has another uid."""
         meta = secret["metadata"]
-        table = self._plane.store.table(_ACCOUNTS)
+        table = self._server.store.table(_ACCOUNTS)
         account = table.latest(meta["namespace"], _account_of(secret))
         uid = (meta.get("annotations") or {}).get(_UID)
         if account is None or (uid and uid != account["metadata"]["uid"]):
             return None
         return account
 
-    def _with_token(self, secret: Document, account: Document) -> Document:
+    def _fill(self, secret: Document, account: Document) -> Document:
         meta, data = secret["metadata"], secret.get("data") or {}
-        wanted = {**data, "namespace": _encoded(meta["namespace"])}
+        wanted = {**data, "namespace": _base64(meta["namespace"])}
         if self._authority:
-            wanted["ca.crt"] = _encoded(self._authority)
+            wanted["ca.crt"] = _base64(self._authority)
         if not data.get("token"):
-            wanted["token"] = _encoded(self._token(secret, account))
+            wanted["token"] = _base64(self._issue_token(secret, account))
         uid = account["metadata"]["uid"]
         annotations = {**(meta.get("annotations") or {}), _UID: uid}
         return {**secret, "metadata": {**meta, "annotations": annotations}, "data": wanted}
 
-    def _token(self, secret: Document, account: Document) -> str:
-        bound = Bound("Secret", secret["metadata"]["name"], secret["metadata"]["uid"])
-        identity = new_uid(self._plane.rng)
+    def _issue_token(self, secret: Document, account: Document) -> str:
+        bound = BoundObject("Secret", secret["metadata"]["name"], secret["metadata"]["uid"])
+        identity = new_uid(self._server.rng)
         return self._tokens.issue(account, [bound], API_AUDIENCES, FOREVER, identity)
 
 
@@ -92,5 +92,5 @@ def _account_of(secret: Document) -> str:
     return str((secret["metadata"].get("annotations") or {}).get(_NAME, ""))
 
 
-def _encoded(text: str) -> str:
+def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()

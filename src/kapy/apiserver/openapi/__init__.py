@@ -7,8 +7,8 @@
 kubectl reads v3; v2 is there for programs that know nothing else, such as Argo CD.
 """
 
-from kapy.apiserver.openapi.documents import document, encoded, index
-from kapy.apiserver.openapi.gnostic import as_protobuf
+from kapy.apiserver.openapi.documents import document, encode_document, index
+from kapy.apiserver.openapi.gnostic import encode_protobuf
 from kapy.apiserver.openapi.swagger import swagger
 
-__all__ = ["as_protobuf", "document", "encoded", "index", "swagger"]
+__all__ = ["document", "encode_document", "encode_protobuf", "index", "swagger"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from kapy.apiserver.openapi.descriptions import FIELDS, KINDS, WORDS
 from kapy.apiserver.openapi.paths import META, add_paths, ref
-from kapy.apiserver.openapi.words import FIELDS, KINDS, WORDS
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.schemas import CustomSchema
@@ -119,7 +119,7 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
         _add_struct("meta.v1.ObjectMeta", schemas)
     elif kind.schema.struct:
         _add_struct(kind.schema.struct, schemas)
-        schemas[name] = _told(schemas[name], kind)
+        schemas[name] = _add_descriptions(schemas[name], kind)
         schemas[name]["x-kubernetes-group-version-kind"] = [identity]
     if "list" in kind.verbs:
         schemas[f"{name}List"] = _list(kind, name, identity)
@@ -131,7 +131,7 @@ def _add_schemas(kind: Kind, schemas: Document) -> None:
         _add_struct("autoscaling.v1.Scale", schemas)
 
 
-def _told(schema: Document, kind: Kind) -> Document:
+def _add_descriptions(schema: Document, kind: Kind) -> Document:
     """Return the schema of a built-in kind with descriptions of the kind and its fields."""
     words = {
         **FIELDS,
@@ -160,7 +160,7 @@ _LIST_META: Document = {
 
 def _custom(kind: Kind, identity: Document) -> Document:
     assert isinstance(kind.schema, CustomSchema)
-    schema: Document = _published(kind.schema.openapi)
+    schema: Document = _publish_extensions(kind.schema.openapi)
     meta = {
         "description": f"Standard object's metadata. More info: {_CONVENTIONS}#metadata",
         "allOf": [ref(f"{META}.ObjectMeta")],
@@ -196,17 +196,17 @@ _EMBEDDED: Document = {
 _EITHER: list[Document] = [{"type": "integer"}, {"type": "string"}]
 
 
-def _published(schema: Any) -> Any:
+def _publish_extensions(schema: Any) -> Any:
     """Return the schema of a definition with kubernetes extensions written out."""
     if not isinstance(schema, dict):
         return schema
     found = {**schema}
     if "properties" in schema:
         properties = schema["properties"].items()
-        found["properties"] = {key: _published(one) for key, one in properties}
+        found["properties"] = {key: _publish_extensions(one) for key, one in properties}
     for name in ("items", "additionalProperties"):
         if name in schema:
-            found[name] = _published(schema[name])
+            found[name] = _publish_extensions(schema[name])
     if schema.get("x-kubernetes-int-or-string") and not (
         schema.get("anyOf") or schema.get("allOf")
     ):
@@ -257,7 +257,7 @@ def _add_struct(struct: str, schemas: Document) -> None:
     schemas[name] = {"type": "object", "properties": properties}
     words = WORDS.get(struct, {})
     for field, fact in facts()["structs"].get(struct, {}).items():
-        properties[field] = _typed(fact["t"], schemas) | _merging(fact)
+        properties[field] = _add_type_fields(fact["t"], schemas) | _merging(fact)
         if field in words:
             properties[field]["description"] = words[field]
         if fact.get("r"):
@@ -266,11 +266,11 @@ def _add_struct(struct: str, schemas: Document) -> None:
         schemas[name]["required"] = required
 
 
-def _typed(kind: str, schemas: Document) -> Document:
+def _add_type_fields(kind: str, schemas: Document) -> Document:
     if kind.startswith("[]"):
-        return {"type": "array", "items": _typed(kind[2:], schemas)}
+        return {"type": "array", "items": _add_type_fields(kind[2:], schemas)}
     if kind.startswith("{}"):
-        return {"type": "object", "additionalProperties": _typed(kind[2:], schemas)}
+        return {"type": "object", "additionalProperties": _add_type_fields(kind[2:], schemas)}
     if kind in _LEAVES:
         return dict(_LEAVES[kind])
     _add_struct(kind, schemas)
@@ -292,6 +292,6 @@ def _merging(fact: Document) -> Document:
     return found
 
 
-def encoded(description: Document) -> bytes:
+def encode_document(description: Document) -> bytes:
     """Encode a document."""
     return msgspec.json.encode(description)

@@ -20,7 +20,7 @@ Message: TypeAlias = Mapping[str, tuple[int, Writer]]
 _VARINT, _DOUBLE, _BYTES = 0, 1, 2
 
 
-def as_protobuf(swagger: Document) -> bytes:
+def encode_protobuf(swagger: Document) -> bytes:
     """Encode the description as gnostic's `openapi.v2.Document`."""
     return _message(swagger, _DOCUMENT)
 

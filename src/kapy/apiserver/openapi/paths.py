@@ -135,7 +135,7 @@ def _operations(
             shown = f"{META}.Status"
         codes = (("200", "OK"), *_CODES.get(verb, ()))
         operation: Document = {
-            "tags": [f"{_joined(resource.group)}_{resource.version}"],
+            "tags": [f"{_group_id(resource.group)}_{resource.version}"],
             "description": sentence.format(kind=resource.kind, part=f"{part} of " if part else ""),
             "operationId": _operation_id(kind, verb, part, everywhere=everywhere),
             "parameters": [_parameter(one, _TYPED.get(one, "string")) for one in _PARAMETERS[verb]],
@@ -195,7 +195,7 @@ def _patches(kind: Kind) -> Document:
     return {f"application/{form}": {"schema": ref(f"{META}.Patch")} for form in forms}
 
 
-def _joined(group: str) -> str:
+def _group_id(group: str) -> str:
     """Return a group as in operation ids: `oracleExampleDev`, `core`, `rbacAuthorization`."""
     words = (group or "core").removesuffix(".k8s.io").replace("-", ".").split(".")
     return words[0] + "".join(word.capitalize() for word in words[1:])
@@ -204,7 +204,7 @@ def _joined(group: str) -> str:
 def _operation_id(kind: Kind, verb: str, part: str, *, everywhere: bool) -> str:
     """Return an operation id: `readOracleExampleDevV1NamespacedWidgetStatus`."""
     resource, begins = kind.resource, _ACTIONS[verb][2]
-    group = _joined(resource.group)
+    group = _group_id(resource.group)
     where = "Namespaced" if kind.namespaced and not everywhere else ""
     after = "ForAllNamespaces" if everywhere else part.capitalize()
     begins, collection = ("delete", "Collection") if verb == "deletecollection" else (begins, "")

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from functools import cache, partial
 
-from kapy.apiserver.metadata import finalizer_warnings
+from kapy.apiserver.resources.conversion_cache import ConversionCache
 from kapy.apiserver.resources.kind import Column, Kind
+from kapy.apiserver.resources.metadata import finalizer_warnings
 from kapy.apiserver.resources.schemas import CustomSchema
 from kapy.apiserver.resources.strategy import Strategy
-from kapy.apiserver.webhooks.foreseen import Conversions
 from kapy.kube import Document
 from kapy.kube.apply import ToVersion, Tracker, Types
 from kapy.kube.digits import whole
@@ -28,10 +28,10 @@ class CustomStrategy(Strategy):
     """Custom resources: generation is always maintained, status as the version declares."""
 
     generation = True
-    unconditional = False
-    status_alone = True
+    allow_unconditional_update = False
+    status_update_keeps_metadata = True
     qualified_finalizers = False
-    looks = (0, 1)
+    metadata_checks = (0, 1)
 
     def __init__(self, *, status: bool) -> None:
         self.status = status
@@ -60,7 +60,7 @@ def _tracker(definition: Document, convert: ToVersion | None) -> Tracker:
         for version in definition["spec"]["versions"]
     }
     if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-        return Tracker(types, Conversions())
+        return Tracker(types, ConversionCache())
     return Tracker(types, convert)
 
 
@@ -140,13 +140,15 @@ def _deprecation(spec: Document, version: Document, kind: str) -> str:
     better = [
         one["name"]
         for one in spec["versions"]
-        if one.get("served") and not one.get("deprecated") and rank(one["name"]) > rank(name)
+        if one.get("served")
+        and not one.get("deprecated")
+        and version_priority(one["name"]) > version_priority(name)
     ]
     advice = f"; use {group}/{better[0]} {kind}" if better else ""
     return f"{group}/{name} {kind} is deprecated{advice}"
 
 
-def rank(version: str) -> tuple[int, int, int]:
+def version_priority(version: str) -> tuple[int, int, int]:
     """Return Kubernetes' version priority: v2 over v1 over v1beta1 over v1alpha1 over others."""
     found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
     if found is None:

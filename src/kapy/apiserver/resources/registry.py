@@ -49,9 +49,9 @@ class Registry:
             yield from self._base
         yield from self._kinds.values()
 
-    def of_kind(self, group: str, version: str, kind: str) -> Kind | None:
+    def find_kind(self, group: str, version: str, kind: str) -> Kind | None:
         """Return the Kind of objects with this apiVersion and kind."""
-        found = self._base.of_kind(group, version, kind) if self._base is not None else None
+        found = self._base.find_kind(group, version, kind) if self._base is not None else None
         return found or self._of_kind.get((group, version, kind))
 
     def in_table(self, table: str) -> Kind | None:

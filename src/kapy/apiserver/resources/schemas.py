@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kapy.apiserver.resources.structs import (
-    Malformed,
-    Misfit,
+    MalformedValue,
+    WrongType,
     decoder,
     sorted_by_name,
 )
@@ -39,7 +39,7 @@ class ObjectSchema:
             self._tracker = self._make_tracker()
         return self._tracker
 
-    def decoded(
+    def decode(
         self,
         document: Document,
         unknown: list[str],
@@ -50,35 +50,35 @@ class ObjectSchema:
         """Return the object pruned and defaulted; add paths of unknown fields to `unknown`.
 
         live: an object decoded earlier with which `document` may share parts. keep_nulls: keep
-        invalid nulls for validation to report. Raises Misfit if a field has a wrong type.
+        invalid nulls for validation to report. Raises WrongType if a field has a wrong type.
         """
         del keep_nulls
         if not self.struct:
             return document
         if live is not None:
-            return _decoded_again(self.struct, document, unknown, live)
+            return _decode_derived(self.struct, document, unknown, live)
         decoded: Document = decoder(self.struct)(document, None, unknown)
         return decoded
 
-    def with_metadata(self, document: Document, unknown: list[str]) -> Document:
-        """Decode the metadata of the object as Go's struct. Raises Misfit."""
+    def decode_metadata(self, document: Document, unknown: list[str]) -> Document:
+        """Decode the metadata of the object as Go's struct. Raises WrongType."""
         found = document.get("metadata")
         if found is None:
             return document
         return {**document, "metadata": _read_metadata(found, {}, unknown)}
 
-    def filled(self, document: Document) -> Document:
+    def add_defaults(self, document: Document) -> Document:
         """Add missing defaults, as for an object read from the store."""
         return document
 
-    def defaulted(self, document: Document) -> Document:
-        """Return the object as the next webhook sees it. Raises Misfit.
+    def decode_for_webhook(self, document: Document) -> Document:
+        """Return the object as the next webhook sees it. Raises WrongType.
 
         A custom object has defaults, but its unknown fields are not pruned.
         """
-        return self.decoded(document, [])
+        return self.decode(document, [])
 
-    def pruned(self, document: Document) -> Document:
+    def prune(self, document: Document) -> Document:
         """Remove fields and nulls that this version does not allow, after a conversion."""
         return document
 
@@ -98,7 +98,7 @@ class ObjectSchema:
         return []
 
 
-def _decoded_again(struct: str, value: Document, unknown: list[str], live: Document) -> Document:
+def _decode_derived(struct: str, value: Document, unknown: list[str], live: Document) -> Document:
     """Decode an object derived from `live`, which was decoded before it was stored.
 
     Metadata values that are identical objects in both are not decoded again. Unchanged
@@ -147,7 +147,7 @@ class CustomSchema(ObjectSchema):
             made = self._made = self._compiled()
         return made
 
-    def decoded(
+    def decode(
         self,
         document: Document,
         unknown: list[str],
@@ -172,18 +172,18 @@ class CustomSchema(ObjectSchema):
             unknown.extend(dropped)
         return document
 
-    def defaulted(self, document: Document) -> Document:
+    def decode_for_webhook(self, document: Document) -> Document:
         found = document.get("metadata")
         if isinstance(found, dict):
             document = {**document, "metadata": _read_metadata(found, {}, [])}
         return self._structural.default(document)
 
-    def pruned(self, document: Document) -> Document:
+    def prune(self, document: Document) -> Document:
         if self._preserve:
             return document
         return self._structural.without_nulls(self._structural.prune(document)[0])
 
-    def filled(self, document: Document) -> Document:
+    def add_defaults(self, document: Document) -> Document:
         return self._structural.default(document, keep_nulls=True)
 
     def errors(
@@ -201,7 +201,7 @@ _metadata = decoder("meta.v1.ObjectMeta")
 
 
 def _check_embedded(path: Path, name: str, found: Any) -> None:
-    """Check that metadata and type of an embedded object have valid types. Raises Misfit."""
+    """Check that metadata and type of an embedded object have valid types. Raises WrongType."""
     why = "must be a string"
     if name != "metadata":
         if isinstance(found, str):
@@ -211,20 +211,22 @@ def _check_embedded(path: Path, name: str, found: Any) -> None:
     else:
         try:
             _metadata(found, None, [])
-        except Misfit as error:
+        except WrongType as error:
             why = str(error)
         else:
             return
-    raise Malformed(str(invalid(spelled((path, f".{name}")), found, why)))
+    raise MalformedValue(str(invalid(spelled((path, f".{name}")), found, why)))
 
 
-def with_fit_metadata(document: Document) -> Document:
+def drop_invalid_metadata(document: Document) -> Document:
     """Drop server-set metadata of a wrong type from an applied custom object.
 
     The server overwrites these fields anyway.
     """
     meta = document.get("metadata") or {}
-    wrong = [key for key in _WRITTEN if meta.get(key) is not None and not _fits(key, meta[key])]
+    wrong = [
+        key for key in _WRITTEN if meta.get(key) is not None and not _has_valid_type(key, meta[key])
+    ]
     if not wrong:
         return document
     return {**document, "metadata": {k: one for k, one in meta.items() if k not in wrong}}
@@ -233,10 +235,10 @@ def with_fit_metadata(document: Document) -> Document:
 _WRITTEN: Final = ("creationTimestamp", "deletionTimestamp", "generation")
 
 
-def _fits(field: str, value: Any) -> bool:
+def _has_valid_type(field: str, value: Any) -> bool:
     try:
         _metadata({field: value}, None, [])
-    except Misfit:
+    except WrongType:
         return False
     return True
 
@@ -249,7 +251,7 @@ def _read_metadata(found: Any, settled: Document, unknown: list[str]) -> Documen
     misplaced: list[str] = []
     try:
         metadata: Document = _metadata(found, None, misplaced)
-    except Misfit:
+    except WrongType:
         # kube-apiserver sorts metadata by name and reports the first error.
         _metadata(sorted_by_name(found), None, [])
         raise

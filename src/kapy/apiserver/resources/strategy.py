@@ -29,21 +29,21 @@ class Strategy:
 
     generation = False
     status = False
-    unconditional = True
-    status_at_birth = False
-    created_by_update = False
+    allow_unconditional_update = True
+    keep_status_on_create = False
+    allow_create_on_update = False
     qualified_finalizers = True
     metadata_last = False
-    nothing: tuple[tuple[str, ...], ...] = ()
-    status_alone = False
-    annotations_count = False
-    looks: tuple[int, int] = (1, 1)
-    looks_at_status: tuple[int, int] = (0, 1)
+    null_if_empty: tuple[tuple[str, ...], ...] = ()
+    status_update_keeps_metadata = False
+    generation_counts_annotations = False
+    metadata_checks: tuple[int, int] = (1, 1)
+    status_metadata_checks: tuple[int, int] = (0, 1)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         """Return the errors of a name; prefix: it is a generateName."""
         if prefix:
-            name = masked(name)
+            name = mask_generate_name(name)
         return dns_subdomain_errors(name)
 
     def default(self, document: Document) -> None:
@@ -69,10 +69,10 @@ class Strategy:
     def prepare_status(self, document: Document, old: Document) -> None:
         """Set such fields before an update of the status subresource."""
 
-    def stored(self, document: Document) -> Document:
+    def to_stored(self, document: Document) -> Document:
         """Return the object in its stored form."""
-        for path in self.nothing:
-            document = _emptied(document, path)
+        for path in self.null_if_empty:
+            document = _null_empty_lists(document, path)
         return document
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
@@ -86,17 +86,17 @@ class Strategy:
         return []
 
 
-def _emptied(document: Document, path: tuple[str, ...]) -> Document:
+def _null_empty_lists(document: Document, path: tuple[str, ...]) -> Document:
     key, *rest = path
     value = document.get(key)
     if not rest:
         return {**document, key: None} if value == [] else document
     if not isinstance(value, dict):
         return document
-    new = _emptied(value, tuple(rest))
+    new = _null_empty_lists(value, tuple(rest))
     return document if new is value else {**document, key: new}
 
 
-def masked(prefix: str) -> str:
+def mask_generate_name(prefix: str) -> str:
     """Return a generateName with its last separator replaced, so that it validates as a name."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from kapy.apiserver.sizes import MOST_SHOWN
+from kapy.apiserver.resources.sizes import MOST_SHOWN
 from kapy.kube import Document, quantity
 from kapy.kube.errors import KapyError, TooLarge
 
@@ -41,7 +41,7 @@ def _inline() -> dict[str, tuple[str, ...]]:
     return {"Volume": tuple(one for one in volume if one != "name"), "Probe": _HANDLERS}
 
 
-class Misfit(KapyError):
+class WrongType(KapyError):
     """A value has a wrong type; the message is that of Go's decoder."""
 
     def __init__(self, value: str, wanted: str) -> None:
@@ -64,7 +64,7 @@ class Misfit(KapyError):
         return f"json: cannot unmarshal {self._value} into {field} of type {self._wanted}"
 
 
-class Malformed(Misfit):
+class MalformedValue(WrongType):
     """A string is malformed for its type (a time, a quantity, base64)."""
 
     def __init__(self, text: str) -> None:
@@ -75,17 +75,17 @@ class Malformed(Misfit):
         return self._text
 
 
-def spelled(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Return a path as messages show it: `spec.containers[0].name`."""
     if path is None:
         return ""
-    before = spelled(path[0])
+    before = format_path(path[0])
     if isinstance(path[1], int):
         return f"{before}[{path[1]}]"
     return f"{before}.{path[1]}" if before else path[1]
 
 
-def described(value: Any) -> str:
+def json_type_name(value: Any) -> str:
     """Return the name of a JSON value's type in errors of Go's encoding/json."""
     if isinstance(value, bool):
         return "bool"
@@ -198,7 +198,7 @@ class _Struct:
         self._zeros: list[tuple[str, Callable[[], Any]]] = []
 
     @property
-    def least(self) -> int:
+    def minimum_size(self) -> int:
         """Return the size of an empty struct in bytes of JSON."""
         return len(msgspec.json.encode(self({}, None, [])))
 
@@ -212,17 +212,17 @@ class _Struct:
     def __call__(self, value: Any, path: Path, unknown: list[str]) -> Any:
         fields = self._fields or self._compile()
         if not isinstance(value, dict):
-            raise Misfit(described(value), self._wanted)
+            raise WrongType(json_type_name(value), self._wanted)
         out: dict[str, Any] = {}
         for key, item in value.items():
             field = fields.get(key)
             if field is None:
                 if len(unknown) < MOST_UNKNOWN:
-                    unknown.append(spelled((path, key)))
+                    unknown.append(format_path((path, key)))
             elif item is not None:
                 try:
                     decoded = field.decode(item, (path, key), unknown)
-                except Misfit as error:
+                except WrongType as error:
                     error.inside(self._short, key)
                     raise
                 if decoded or not (field.drop_empty or decoded is None):
@@ -235,23 +235,23 @@ class _Struct:
 
 def _field(fact: Document) -> Field:
     kind, flags = fact["t"], fact.get("f", "")
-    decode = _schema_or(fact["u"], kind) if "u" in fact else decoder(kind, fact.get("g", ""))
+    decode = _union_decoder(fact["u"], kind) if "u" in fact else decoder(kind, fact.get("g", ""))
     is_struct = "." in kind and not kind.startswith(("[]", "{}"))
     if "p" in flags:
-        return Field(decode, drop_empty=False, zero=None if "o" in flags else _nothing)
+        return Field(decode, drop_empty=False, zero=None if "o" in flags else _any_decoder)
     if "z" in flags:
         return Field(decode, drop_empty=True, zero=None)
     if is_struct:
         return Field(decode, drop_empty=False, zero=lambda: decode({}, None, []))
     if "o" in flags and kind not in ("time", "microtime", "quantity", "intstr"):
         return Field(decode, drop_empty=True, zero=None)
-    return Field(decode, drop_empty=False, zero=_ZEROS.get(kind, _nothing))
+    return Field(decode, drop_empty=False, zero=_ZEROS.get(kind, _any_decoder))
 
 
 _SCHEMA = "apiextensions.v1.JSONSchemaProps"
 
 
-def _schema_or(other: str, kind: str) -> Decode:
+def _union_decoder(other: str, kind: str) -> Decode:
     """Return the decoder of a JSON schema or an alternative type (`other`).
 
     Go uses an own unmarshaller here: unknown fields inside are dropped and not reported.
@@ -263,7 +263,7 @@ def _schema_or(other: str, kind: str) -> Decode:
             return schema(value, None, [])
         if other == "bool":
             if not isinstance(value, bool):
-                raise Malformed("boolean or JSON schema expected")
+                raise MalformedValue("boolean or JSON schema expected")
             return value
         return decoder(other)(value, None, []) if isinstance(value, list) and value else None
 
@@ -272,7 +272,7 @@ def _schema_or(other: str, kind: str) -> Decode:
     return lambda value, path, unknown: _map(decode, "", _SCHEMA)(value, path, unknown)
 
 
-def _nothing() -> None:
+def _any_decoder() -> None:
     return None
 
 
@@ -291,9 +291,9 @@ _ZEROS: dict[str, Callable[[], Any]] = {
 def _list(element: Decode, wanted: str, kind: str) -> Decode:
     def decode(value: Any, path: Path, unknown: list[str]) -> Any:
         if not isinstance(value, list):
-            raise Misfit(described(value), wanted)
+            raise WrongType(json_type_name(value), wanted)
         if len(value) > _MANY:
-            _check_room(element, len(value))
+            _check_item_size(element, len(value))
         return [
             element(item, (path, index), unknown) if item is not None else _null(element, kind)
             for index, item in enumerate(value)
@@ -305,12 +305,12 @@ def _list(element: Decode, wanted: str, kind: str) -> Decode:
 _MANY = 10_000
 
 
-def _check_room(element: Decode, count: int) -> None:
+def _check_item_size(element: Decode, count: int) -> None:
     """Refuse a list whose items would be too large even if empty. Raises TooLarge.
 
     Zero values can turn two bytes of a body into a hundred.
     """
-    if isinstance(element, _Struct) and count * element.least > MOST_SHOWN:
+    if isinstance(element, _Struct) and count * element.minimum_size > MOST_SHOWN:
         raise TooLarge(
             f"Request entity too large: {count} items would have more than {MOST_SHOWN} bytes "
             "of JSON"
@@ -319,7 +319,7 @@ def _check_room(element: Decode, count: int) -> None:
 
 def _null(element: Decode, kind: str) -> Any:
     """Return the value that Go decodes from a null in a list or a map."""
-    if element is _as_it_is or kind in ("time", "microtime"):
+    if element is _decode_any or kind in ("time", "microtime"):
         return None
     return _ZEROS.get(kind, str)() if kind in _LEAVES else element({}, None, [])
 
@@ -327,7 +327,7 @@ def _null(element: Decode, kind: str) -> Any:
 def _map(element: Decode, wanted: str, kind: str) -> Decode:
     def decode(value: Any, path: Path, unknown: list[str]) -> Any:
         if not isinstance(value, dict):
-            raise Misfit(described(value), wanted)
+            raise WrongType(json_type_name(value), wanted)
         return {
             key: element(item, (path, key), unknown) if item is not None else _null(element, kind)
             for key, item in value.items()
@@ -339,7 +339,7 @@ def _map(element: Decode, wanted: str, kind: str) -> Decode:
 def _exact(kind: type, wanted: str) -> Decode:
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
         if type(value) is not kind:
-            raise Misfit(described(value), wanted)
+            raise WrongType(json_type_name(value), wanted)
         return value
 
     return decode
@@ -351,9 +351,9 @@ def _integer(bits: int) -> Callable[[str], Decode]:
     def make(wanted: str) -> Decode:
         def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
             if type(value) is not int:
-                raise Misfit(_not_whole(value), wanted)
+                raise WrongType(_describe_non_integer(value), wanted)
             if not -limit <= value < limit:
-                raise Misfit(f"number {value}", wanted)
+                raise WrongType(f"number {value}", wanted)
             return value
 
         return decode
@@ -361,28 +361,28 @@ def _integer(bits: int) -> Callable[[str], Decode]:
     return make
 
 
-def _not_whole(value: Any) -> str:
+def _describe_non_integer(value: Any) -> str:
     """Return Go's description of a value that is not an integer; it shows numbers."""
     if not isinstance(value, float):
-        return described(value)
+        return json_type_name(value)
     return f"number {value:g}" if value != int(value) else f"number {value}"
 
 
 def _float(wanted: str) -> Decode:
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
         if type(value) not in (int, float):
-            raise Misfit(described(value), wanted)
+            raise WrongType(json_type_name(value), wanted)
         return value
 
     return decode
 
 
-def _as_it_is(value: Any, _path: Path, _unknown: list[str]) -> Any:
+def _decode_any(value: Any, _path: Path, _unknown: list[str]) -> Any:
     return value
 
 
 def _anything(_wanted: str) -> Decode:
-    return _as_it_is
+    return _decode_any
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -394,13 +394,13 @@ def _time(fraction: bool) -> Callable[[str], Decode]:  # noqa: FBT001
     def make(_wanted: str) -> Decode:
         def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
             if not isinstance(value, str):
-                raise Misfit(described(value), "string")
+                raise WrongType(json_type_name(value), "string")
             if not _TIME.fullmatch(value):
-                raise Malformed(
+                raise MalformedValue(
                     f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
                 )
             if fraction and (rest := _not_microseconds(value)):
-                raise Malformed(
+                raise MalformedValue(
                     f'parsing time "{value}" as "{layout}": cannot parse "{rest[0]}" as "{rest[1]}"'
                 )
             return _utc(value, fraction=fraction)
@@ -440,7 +440,7 @@ def _quantity(wanted: str) -> Decode:
         try:
             return quantity.canonical(value if shown else "{}")
         except quantity.InvalidQuantity as error:
-            raise Malformed(str(error)) from None
+            raise MalformedValue(str(error)) from None
 
     return decode
 
@@ -450,13 +450,13 @@ def _bytes(wanted: str) -> Decode:
         if isinstance(value, list):
             return _of_numbers(value)
         if not isinstance(value, str):
-            raise Misfit(described(value), wanted)
+            raise WrongType(json_type_name(value), wanted)
         try:
             base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
             found = re.search(r"[^A-Za-z0-9+/]", value)
             at = found.start() if found else len(value) - len(value) % 4
-            raise Malformed(f"illegal base64 data at input byte {at}") from None
+            raise MalformedValue(f"illegal base64 data at input byte {at}") from None
         return value
 
     return decode
@@ -466,9 +466,9 @@ def _of_numbers(values: list[Any]) -> str:
     """Decode bytes from a list of numbers, which Go accepts, too."""
     for one in values:
         if type(one) is not int and one is not None:
-            raise Misfit(described(one), "uint8")
+            raise WrongType(json_type_name(one), "uint8")
         if not 0 <= (one or 0) < 256:
-            raise Misfit(f"number {one}", "uint8")
+            raise WrongType(f"number {one}", "uint8")
     return base64.b64encode(bytes(one or 0 for one in values)).decode()
 
 
@@ -477,7 +477,7 @@ def _int_or_string(wanted: str) -> Decode:
 
     def decode(value: Any, _path: Path, _unknown: list[str]) -> Any:
         if type(value) not in (int, str):
-            raise Misfit(_not_whole(value), "int32")
+            raise WrongType(_describe_non_integer(value), "int32")
         return value
 
     return decode

@@ -8,24 +8,25 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from kapy.apiserver.authentication import Authentication
-from kapy.apiserver.failures import failure
-from kapy.apiserver.impersonation import wish_of
-from kapy.apiserver.metadata import new_uid
+from kapy.apiserver.auth.authentication import Authenticator
+from kapy.apiserver.auth.impersonation import parse_impersonation
+from kapy.apiserver.flow_control.in_flight import RETRY_AFTER, InFlightRequests, is_probe
+from kapy.apiserver.flow_control.large_requests import LARGE_YAML
+from kapy.apiserver.kubelet import exec, port_forward
+from kapy.apiserver.kubelet.exec import CommandConnection, Execution
+from kapy.apiserver.kubelet.port_forward import PortForward, PortForwardConnection
+from kapy.apiserver.resources.metadata import new_uid
+from kapy.apiserver.resources.sizes import is_longer
 from kapy.apiserver.server import Server
-from kapy.apiserver.serving import executing, forwarding, request_log, wire
-from kapy.apiserver.serving.executing import CommandConnection, Execution
-from kapy.apiserver.serving.forwarding import PortForward, Ports
-from kapy.apiserver.serving.lasting import Lasting
-from kapy.apiserver.serving.wire import Receive, Scope, Send
-from kapy.apiserver.sizes import is_longer
-from kapy.apiserver.traffic.inflight import RETRY_AFTER, Room, is_probe
-from kapy.apiserver.traffic.large import LARGE_YAML
+from kapy.apiserver.server.error_replies import error_reply
+from kapy.apiserver.serving import asgi_messages, request_log
+from kapy.apiserver.serving.asgi_messages import Receive, Scope, Send
+from kapy.apiserver.serving.streaming import StreamingResponse
 from kapy.kube.errors import TooManyRequests, Unauthorized
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
-    from kapy.apiserver.audit.auditor import Trail
+    from kapy.apiserver.audit.auditor import AuditedRequest
 
 _YAML: Final = "application/yaml"
 CUT_SECONDS: Final = 5.0
@@ -40,52 +41,60 @@ class Application:
     `stop` ends all streams, so that open watches do not delay the shutdown.
     """
 
-    def __init__(self, server: Server, authentication: Authentication | None = None) -> None:
+    def __init__(self, server: Server, authentication: Authenticator | None = None) -> None:
         self._server = server
-        self._authentication = authentication or Authentication()
+        self._authentication = authentication or Authenticator()
         server.access.authenticate_by(self._authentication)
-        self._streams: set[Lasting | Ports | CommandConnection] = set()
+        self._streams: set[StreamingResponse | PortForwardConnection | CommandConnection] = set()
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
-        headers = wire.headers_of(scope)
-        name = headers.get("audit-id") or new_uid(self._server.plane.rng)
-        arrival = wire.arrival_of(scope, name, perf_counter())
+        headers = asgi_messages.parse_headers(scope)
+        name = headers.get("audit-id") or new_uid(self._server.context.rng)
+        arrival = asgi_messages.parse_arrival(scope, name, perf_counter())
         request = Request(
-            scope["method"], scope["path"], wire.query_of(scope), headers, None, None, arrival
+            scope["method"],
+            scope["path"],
+            asgi_messages.parse_query(scope),
+            headers,
+            None,
+            None,
+            arrival,
         )
         try:
             reply = await self._answer(scope, request, arrival, receive)
         except Exception as error:  # the audit log itself failed
-            reply = failure(error, request)
+            reply = error_reply(error, request)
         if reply is None:
             return
         if isinstance(reply, (PortForward, Execution)):
-            await self._handed_over(reply, scope)
+            await self._hand_over(reply, scope)
             return
         stream = not isinstance(reply.body, dict | bytes)
         if stream:
             await self._stream(reply, name, scope, receive, send)
         else:
-            if isinstance(reply.body, dict) and wire.wants_yaml(headers, reply):
-                reply = await self._as_yaml(reply, request)
+            if isinstance(reply.body, dict) and asgi_messages.wants_yaml(headers, reply):
+                reply = await self._encode_yaml(reply, request)
             size = await self._send(send, scope, reply, request)
             if reply.sent is not None:
                 reply.sent(size)
         seconds = perf_counter() - arrival.received
-        request_log.answered(request, reply.status, seconds, stream=stream)
+        request_log.log_request(request, reply.status, seconds, stream=stream)
 
-    async def _as_yaml(self, reply: Reply, request: Request) -> Reply:
+    async def _encode_yaml(self, reply: Reply, request: Request) -> Reply:
         """Convert a reply to YAML, outside the event loop if it is large."""
         user = request.user or ANONYMOUS
         try:
             if is_longer(reply.body, LARGE_YAML):
-                made = await self._server.plane.large.run(user, partial(wire.yaml_of, reply.body))
+                made = await self._server.context.large_work.run(
+                    user, partial(asgi_messages.encode_yaml, reply.body)
+                )
             else:
-                made = wire.yaml_of(reply.body)
+                made = asgi_messages.encode_yaml(reply.body)
         except Exception as error:  # too many large requests, or encoding failed
-            return failure(error, request)
+            return error_reply(error, request)
         return replace(reply, body=made, headers={**reply.headers, "content-type": _YAML})
 
     async def _answer(
@@ -94,65 +103,72 @@ class Application:
         """Return the reply, None if the client disconnected. Writes audit events if enabled."""
         audit = self._server.audit
         try:
-            user = self._authentication.user(
+            user = self._authentication.authenticate(
                 request.headers.get("authorization", ""), scope.get("state", {}).get("peer")
             )
         except Exception as error:
-            return self._unknown(request, error)
+            return self._unauthenticated_reply(request, error)
         arrival.user = request.user = user
         introduce = scope.get("state", {}).get("introduce")
         if introduce is not None and not introduce(user):
             return _CROWDED
         trail = None if audit is None else audit.begin(request)
         try:
-            found = await self._admitted(scope, request, user, receive, trail)
+            found = await self._limited_reply(scope, request, user, receive, trail)
         except BaseException:  # the task was cancelled: every request must end in the log
             if audit is not None and trail is not None:
-                audit.cut_off(trail)
+                audit.record_disconnect(trail)
             raise
         if audit is not None and trail is not None:
             if found is None:
-                audit.cut_off(trail)
+                audit.record_disconnect(trail)
             else:
-                audit.answered(trail, found)
+                audit.record_response(trail, found)
         return found
 
-    def _unknown(self, request: Request, error: Exception) -> Reply:
+    def _unauthenticated_reply(self, request: Request, error: Exception) -> Reply:
         """Return the reply to a request that could not be authenticated. Writes an audit event."""
-        reply, audit = failure(error, request), self._server.audit
+        reply, audit = error_reply(error, request), self._server.audit
         if audit is not None and (trail := audit.begin(request)) is not None:
             if isinstance(error, Unauthorized):
-                audit.refused(trail, reply, "Authentication failed, attempted: bearer")
+                audit.record_unauthenticated(
+                    trail, reply, "Authentication failed, attempted: bearer"
+                )
             else:
-                audit.answered(trail, reply)
+                audit.record_response(trail, reply)
         return reply
 
-    async def _admitted(
-        self, scope: Scope, request: Request, user: User, receive: Receive, trail: Trail | None
+    async def _limited_reply(
+        self,
+        scope: Scope,
+        request: Request,
+        user: User,
+        receive: Receive,
+        trail: AuditedRequest | None,
     ) -> Reply | None:
         """Return the reply to an authenticated request, if the limits allow it."""
         server = self._server
-        room: Room | None = None
+        room: InFlightRequests | None = None
         try:
-            wish = wish_of(scope["headers"])
+            wish = parse_impersonation(scope["headers"])
             if wish is not None:
-                user = request.user = server.access.impersonated(request, user, wish)
+                user = request.user = server.access.impersonate(request, user, wish)
                 if trail is not None:
-                    trail.impersonated(user)
-            if (self._stopping or server.health.stopping) and not is_probe(request):
+                    trail.set_impersonated_user(user)
+            if (self._stopping or server.health.is_shutting_down) and not is_probe(request):
                 return _STOPPING
             try:
-                room = server.inflight.enter(request, user)
+                room = server.max_in_flight.enter(request, user)
             except TooManyRequests:
-                server.refused(request)
+                server.count_refused(request)
                 raise
-            body = await wire.body_of(request.headers, receive)
+            body = await asgi_messages.read_body(request.headers, receive)
             if body is None:
                 return None
             request.body = body
             return await server(request)
         except Exception as error:
-            return failure(error, request)
+            return error_reply(error, request)
         finally:
             if room is not None:
                 room.leave()
@@ -161,18 +177,18 @@ class Application:
         """Send a whole reply; return the size of its body."""
         name = "" if request.arrival is None else request.arrival.audit_id
         try:
-            if wire.is_long_list(reply):
-                parts = await wire.encoded_in_parts(reply.body)
-                begin, content = wire.start_of_parts(reply, name, parts), b""
+            if asgi_messages.is_long_list(reply):
+                parts = await asgi_messages.encode_in_parts(reply.body)
+                begin, content = asgi_messages.start_of_parts(reply, name, parts), b""
             else:
-                begin, content = wire.messages_of(scope, reply, name)
-                parts = [content] if len(content) > wire.PIECE else []
+                begin, content = asgi_messages.encode_reply(scope, reply, name)
+                parts = [content] if len(content) > asgi_messages.PIECE else []
         except Exception as error:  # encoding failed: nothing was sent yet
-            begin, content = wire.messages_of(scope, failure(error, request), name)
+            begin, content = asgi_messages.encode_reply(scope, error_reply(error, request), name)
             parts = []
         await send(begin)
         if parts and scope["method"] != "HEAD":
-            return await wire.send_in_pieces(send, parts)
+            return await asgi_messages.send_in_pieces(send, parts)
         await send({"type": "http.response.body", "body": content})
         return len(content)
 
@@ -180,29 +196,29 @@ class Application:
         self, reply: Reply, name: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         stream: Any = reply.body
-        kind = reply.headers.get("content-type", "").encode() or wire.JSON
-        await send(wire.start(reply, kind, name, None))
-        if isinstance(stream, Lasting):
+        kind = reply.headers.get("content-type", "").encode() or asgi_messages.JSON
+        await send(asgi_messages.start_message(reply, kind, name, None))
+        if isinstance(stream, StreamingResponse):
             await self._watch(stream, scope, receive, send)
             return
         async for event in stream:
-            line = wire.line_of(event)
+            line = asgi_messages.encode_event(event)
             await send({"type": "http.response.body", "body": line, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _handed_over(self, reply: PortForward | Execution, scope: Scope) -> None:
+    async def _hand_over(self, reply: PortForward | Execution, scope: Scope) -> None:
         """Turn the request's connection into streams (exec, port-forward) until either side
         ends it.
         """
-        connection: Ports | CommandConnection
+        connection: PortForwardConnection | CommandConnection
         if isinstance(reply, PortForward):
             assert reply.connect is not None
-            connection, head = Ports(), forwarding.head()
+            connection, head = PortForwardConnection(), port_forward.response_head()
             serving = partial(connection.serve, reply.connect)
         else:
             assert reply.run is not None
             assert reply.wanted is not None
-            connection, head = CommandConnection(reply.wanted), executing.head()
+            connection, head = CommandConnection(reply.wanted), exec.response_head()
             serving = partial(connection.serve, reply.run)
         self._streams.add(connection)
         try:
@@ -212,13 +228,15 @@ class Application:
             self._streams.discard(connection)
             connection.close()
 
-    async def _watch(self, stream: Lasting, scope: Scope, receive: Receive, send: Send) -> None:
-        abandon = _Abandonment(scope)
+    async def _watch(
+        self, stream: StreamingResponse, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        abandon = _SendTimeout(scope)
         stream.when_closed(abandon.begin)
         self._streams.add(stream)
         try:
             async with asyncio.TaskGroup() as group:
-                leaving = group.create_task(_until_gone(receive, stream))
+                leaving = group.create_task(_close_on_disconnect(receive, stream))
                 async for lines in stream.lines():
                     await send({"type": "http.response.body", "body": lines, "more_body": True})
                 await send({"type": "http.response.body", "body": b""})
@@ -266,7 +284,7 @@ _STOPPING: Final = Reply(
 )
 
 
-class _Abandonment:
+class _SendTimeout:
     """Closes the connection of a client that does not read to the end."""
 
     def __init__(self, scope: Scope) -> None:
@@ -282,7 +300,7 @@ class _Abandonment:
             self._timer.cancel()
 
 
-async def _until_gone(receive: Receive, stream: Lasting) -> None:
+async def _close_on_disconnect(receive: Receive, stream: StreamingResponse) -> None:
     """End a watch when its client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 from kapy._aio.descriptors import raise_descriptor_limit
-from kapy.apiserver.authorization import SUPERUSERS
+from kapy.apiserver.auth.authorization import SUPERUSERS
 from kapy.kube.http import ANONYMOUS, User
 
 _log = logging.getLogger(__name__)
@@ -30,11 +30,11 @@ TELL_SECONDS: Final = 60.0
 
 
 @runtime_checkable
-class Occupied(Protocol):
+class ConnectionState(Protocol):
     """A protocol that knows the state of its connection."""
 
     @property
-    def was_asked(self) -> bool:
+    def has_received_request(self) -> bool:
         """Report whether a complete request has ever arrived."""
 
     @property
@@ -42,7 +42,7 @@ class Occupied(Protocol):
         """Report whether a request is in progress."""
 
 
-class Visit:
+class Connection:
     """One connection from its accept to its end. source: the client's address without port."""
 
     __slots__ = ("_limit", "protocol", "source", "task", "transport", "user")
@@ -55,44 +55,44 @@ class Visit:
         self.transport: asyncio.Transport | None = None
         self.protocol: Any = None
 
-    def introduce(self, user: User) -> bool:
+    def set_user(self, user: User) -> bool:
         """Record the authenticated user; return False if the limit for users is reached."""
         if user is self.user or user is ANONYMOUS or user.name == ANONYMOUS.name:
             return True
-        return self._limit.know(self, user)
+        return self._limit.set_user(self, user)
 
-    def leave(self) -> None:
+    def on_closed(self) -> None:
         """Record that the connection is closed."""
-        self._limit.leave(self)
+        self._limit.remove(self)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Close the connection at once."""
-        self.leave()
+        self.on_closed()
         if self.transport is not None:
             self.transport.abort()
         elif self.task is not None:
             self.task.cancel()
 
     @property
-    def was_asked(self) -> bool:
+    def has_received_request(self) -> bool:
         """Report whether a complete request has ever arrived."""
-        return isinstance(self.protocol, Occupied) and self.protocol.was_asked
+        return isinstance(self.protocol, ConnectionState) and self.protocol.has_received_request
 
     @property
     def is_busy(self) -> bool:
         """Report whether a request is in progress."""
-        return isinstance(self.protocol, Occupied) and self.protocol.is_busy
+        return isinstance(self.protocol, ConnectionState) and self.protocol.is_busy
 
 
 class ConnectionLimit:
     """The connections of a process or of some of its listeners. most: the limit."""
 
     def __init__(self, most: int) -> None:
-        self.most = most
+        self.limit = most
         self._strangers = min(STRANGERS, most // 2)
         self._others = most - max(most // 8, 2)
-        self._unknown: dict[str, dict[Visit, None]] = {}
-        self._known: dict[Visit, User] = {}
+        self._unknown: dict[str, dict[Connection, None]] = {}
+        self._known: dict[Connection, User] = {}
         self._users: Counter[str] = Counter()
         self._count = 0
         self._ended = 0
@@ -103,15 +103,15 @@ class ConnectionLimit:
         """Return the number of open connections."""
         return self._count + len(self._known)
 
-    def enter(self, source: str) -> Visit | None:
+    def add(self, source: str) -> Connection | None:
         """Count a new connection, closing another one if needed; return None if none can be
         closed.
         """
-        if self._count >= self._strangers and not self._end_one(self._idle_strangers()):
-            self._end_one(self._busy_strangers())
-        if self.open >= self.most and not self.make_room():
+        if self._count >= self._strangers and not self._close_one(self._idle_unauthenticated()):
+            self._close_one(self._busy_unauthenticated())
+        if self.open >= self.limit and not self.make_room():
             return None
-        visit = Visit(self, source)
+        visit = Connection(self, source)
         self._unknown.setdefault(source, {})[visit] = None
         self._count += 1
         return visit
@@ -119,12 +119,12 @@ class ConnectionLimit:
     def make_room(self) -> bool:
         """Close the least useful connection; return False if all are in use."""
         return (
-            self._end_one(self._idle_strangers())
-            or self._end_one(self._idle_users())
-            or self._end_one(self._busy_strangers())
+            self._close_one(self._idle_unauthenticated())
+            or self._close_one(self._idle_users())
+            or self._close_one(self._busy_unauthenticated())
         )
 
-    def know(self, visit: Visit, user: User) -> bool:
+    def set_user(self, visit: Connection, user: User) -> bool:
         """Record the user of a connection; return False if the limit for users is reached."""
         admin = SUPERUSERS in user.groups
         known = self._known.get(visit)
@@ -134,13 +134,13 @@ class ConnectionLimit:
             self._users.total() >= self._others or self._users[user.name] >= self._others // 2
         ):
             return False
-        self.leave(visit)
+        self.remove(visit)
         visit.user = self._known[visit] = user
         if not admin:
             self._users[user.name] += 1
         return True
 
-    def leave(self, visit: Visit) -> None:
+    def remove(self, visit: Connection) -> None:
         """Remove a closed connection from the count."""
         user = self._known.pop(visit, None)
         if user is not None:
@@ -156,12 +156,12 @@ class ConnectionLimit:
             if not same:
                 del self._unknown[visit.source]
 
-    def _end_one(self, visits: Iterable[Visit]) -> bool:
+    def _close_one(self, visits: Iterable[Connection]) -> bool:
         visit = next(iter(visits), None)
         if visit is None:
             return False
         self._ended += 1
-        visit.end()
+        visit.close()
         now = asyncio.get_running_loop().time()
         if now - self._told >= TELL_SECONDS:
             _log.warning(
@@ -169,28 +169,28 @@ class ConnectionLimit:
                 "most of them idle and from %s",
                 self._ended,
                 self.open,
-                self.most,
+                self.limit,
                 visit.source,
             )
             self._told, self._ended = now, 0
         return True
 
-    def _sources(self) -> list[dict[Visit, None]]:
+    def _unauthenticated_by_source(self) -> list[dict[Connection, None]]:
         """Return the unauthenticated connections by address, the address with most of them
         first.
         """
         return sorted(self._unknown.values(), key=len, reverse=True)
 
-    def _idle_strangers(self) -> Iterable[Visit]:
-        for visits in self._sources():
-            yield from (one for one in visits if not one.was_asked)
+    def _idle_unauthenticated(self) -> Iterable[Connection]:
+        for visits in self._unauthenticated_by_source():
+            yield from (one for one in visits if not one.has_received_request)
             yield from (one for one in visits if not one.is_busy)
 
-    def _busy_strangers(self) -> Iterable[Visit]:
-        for visits in self._sources():
+    def _busy_unauthenticated(self) -> Iterable[Connection]:
+        for visits in self._unauthenticated_by_source():
             yield from visits
 
-    def _idle_users(self) -> Iterable[Visit]:
+    def _idle_users(self) -> Iterable[Connection]:
         admins = [SUPERUSERS in user.groups for user in self._known.values()]
         for wanted in (False, True):
             for visit, admin in zip(self._known, admins, strict=True):

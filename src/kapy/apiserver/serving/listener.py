@@ -13,9 +13,9 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from kapy._aio.services import run_services
-from kapy.apiserver.serving.accepting import BACKLOG, Acceptor, bound, connect
-from kapy.apiserver.serving.connection_limit import ConnectionLimit, Visit
-from kapy.apiserver.serving.protocol import PeerProtocol
+from kapy.apiserver.serving.acceptor import BACKLOG, Acceptor, bind_sockets, connect
+from kapy.apiserver.serving.connection_limit import Connection, ConnectionLimit
+from kapy.apiserver.serving.protocol import HTTPProtocol
 
 KEEP_ALIVE = 120
 """Seconds after which an idle connection is closed."""
@@ -42,9 +42,9 @@ class Listener:
         self._state = ServerState()
         self._config = _config(application)
 
-    def protocol(self, visit: Visit | None = None) -> PeerProtocol:
+    def protocol(self, visit: Connection | None = None) -> HTTPProtocol:
         """Return a protocol for one connection."""
-        return PeerProtocol(self._config, self._state, {}, visit=visit)
+        return HTTPProtocol(self._config, self._state, {}, visit=visit)
 
     async def stop(self) -> None:
         """Drain, then close the connections."""
@@ -72,7 +72,7 @@ class Listener:
 def _config(application: Any) -> Config:
     config = Config(
         application,
-        http=PeerProtocol,
+        http=HTTPProtocol,
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -105,10 +105,10 @@ async def listen(
     listener = Listener(application)
     acceptor = Acceptor(limit)
 
-    async def admit(accepted: socket.socket, visit: Visit) -> None:
+    async def admit(accepted: socket.socket, visit: Connection) -> None:
         await serve_connection(accepted, tls, listener, visit)
 
-    listening = await bound(host, port) if sock is None else [_begun(sock)]
+    listening = await bind_sockets(host, port) if sock is None else [_start_listening(sock)]
     address = listening[0].getsockname()
     services = {
         f"accept {number}": partial(acceptor.accept, one, admit)
@@ -126,14 +126,14 @@ async def listen(
         await listener.abort()
 
 
-def _begun(sock: socket.socket) -> socket.socket:
+def _start_listening(sock: socket.socket) -> socket.socket:
     sock.listen(BACKLOG)
     sock.settimeout(0)
     return sock
 
 
 async def serve_connection(
-    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, visit: Visit
+    sock: socket.socket, tls: ssl.SSLContext | None, listener: Listener, visit: Connection
 ) -> None:
     """Serve one accepted connection; several servers can share one listening socket.
 

@@ -14,8 +14,8 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from kapy.apiserver.authentication import certificate_user
-from kapy.apiserver.serving.connection_limit import Visit
+from kapy.apiserver.auth.authentication import certificate_user
+from kapy.apiserver.serving.connection_limit import Connection
 from kapy.kube import Document
 from kapy.kube.http import User
 
@@ -35,7 +35,7 @@ _NO_ESCAPE: Final = re.compile(rb"%(?![0-9a-fA-F]{2})")
 _VERSIONS: Final = ("1.0", "1.1")
 
 
-class PeerProtocol(HttpToolsProtocol):
+class HTTPProtocol(HttpToolsProtocol):
     """HTTP/1.1 that passes the user of the client certificate to the application."""
 
     _refusal: tuple[int, str] | None = None
@@ -44,7 +44,7 @@ class PeerProtocol(HttpToolsProtocol):
     _watchdog: asyncio.TimerHandle | None = None
     _watched = ""
 
-    def __init__(self, *given: Any, visit: Visit | None = None, **named: Any) -> None:
+    def __init__(self, *given: Any, visit: Connection | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
         self._visit = visit
 
@@ -54,23 +54,23 @@ class PeerProtocol(HttpToolsProtocol):
         shown = None if tls is None else tls.getpeercert(binary_form=True)
         peer = None if shown is None else certificate_user(tls.getpeercert(), shown)
         if peer is not None:
-            self.introduce(peer)
+            self.set_user(peer)
         self.app_state = {
             "peer": peer,
             "abort": transport.abort,
             "hand_over": self.hand_over,
-            "introduce": self.introduce,
+            "introduce": self.set_user,
         }
-        self._watch("head", HEAD_SECONDS if peer is not None else FIRST_SECONDS)
+        self._start_timeout("head", HEAD_SECONDS if peer is not None else FIRST_SECONDS)
 
-    def introduce(self, user: User) -> bool:
+    def set_user(self, user: User) -> bool:
         """Record the authenticated user; return False if the connection limit for users is
         reached.
         """
-        return self._visit is None or self._visit.introduce(user)
+        return self._visit is None or self._visit.set_user(user)
 
     @property
-    def was_asked(self) -> bool:
+    def has_received_request(self) -> bool:
         """Report whether a complete request has ever arrived."""
         return self.cycle is not None and (self.cycle.response_complete or not self.cycle.more_body)
 
@@ -80,12 +80,12 @@ class PeerProtocol(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._unwatch()
+        self._stop_timeout()
         super().connection_lost(exc)
 
     def hand_over(self, protocol: asyncio.Protocol, head: bytes) -> None:
         """Send this response head and hand the connection to another protocol."""
-        self._unwatch()
+        self._stop_timeout()
         self._unset_keepalive_if_required()
         self.connections.discard(self)
         self.cycle.disconnected = True
@@ -103,20 +103,20 @@ class PeerProtocol(HttpToolsProtocol):
             self._refuse(*self._refusal or (400, "the request is not well-formed HTTP/1.1"))
             return
         if self._begun:
-            self._unfinished(len(data))
+            self._check_incomplete(len(data))
         elif self._watchdog is not None:
-            self._unwatch()
+            self._stop_timeout()
 
-    def _unfinished(self, size: int) -> None:
+    def _check_incomplete(self, size: int) -> None:
         """Check the size of an incomplete request and start its timeout."""
         if self._headed:
-            self._watch("body", BODY_SECONDS)
+            self._start_timeout("body", BODY_SECONDS)
             return
         self._received += size
         if self._received > HEAD_LIMIT:
             self._refuse(431, f"the request's head is larger than {HEAD_LIMIT} bytes")
         else:
-            self._watch("head", HEAD_SECONDS)
+            self._start_timeout("head", HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -125,28 +125,28 @@ class PeerProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
         if len(self.url) > URL_LIMIT:
-            raise self._wrong(f"the URL is longer than {URL_LIMIT} bytes", 414)
+            raise self._parse_error(f"the URL is longer than {URL_LIMIT} bytes", 414)
 
     def on_headers_complete(self) -> None:
         self._headed = True
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
-            raise self._wrong(f"HTTP/{version} is not spoken here, but HTTP/1.1 is")
+            raise self._parse_error(f"HTTP/{version} is not spoken here, but HTTP/1.1 is")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts != 1 and (hosts or version == "1.1"):
             many = "more than one" if hosts else "no"
-            raise self._wrong(f"the request has {many} Host header")
+            raise self._parse_error(f"the request has {many} Host header")
         if b"%" in self.url and _NO_ESCAPE.search(self.url.partition(b"?")[0]):
-            raise self._wrong("the URL has a % that two hexadecimal digits do not follow")
+            raise self._parse_error("the URL has a % that two hexadecimal digits do not follow")
         super().on_headers_complete()
         if self.scope["method"] != "HEAD":
-            self.cycle.transport = _Joined(self.transport)
+            self.cycle.transport = _HeadBuffer(self.transport)
 
     def on_message_complete(self) -> None:
         self._begun = False
         super().on_message_complete()
 
-    def _wrong(self, why: str, code: int = 400) -> ValueError:
+    def _parse_error(self, why: str, code: int = 400) -> ValueError:
         """Record the refusal and return the exception that stops the parser.
 
         The parser does not pass on the exception itself.
@@ -156,7 +156,7 @@ class PeerProtocol(HttpToolsProtocol):
 
     def _refuse(self, code: int, why: str) -> None:
         """Send an error, unless another response is in progress, and close the connection."""
-        self._unwatch()
+        self._stop_timeout()
         busy = self.cycle is not None and not self.cycle.response_complete
         if not busy or (self._headed and not self.cycle.response_started):
             content = msgspec.json.encode(_status(code, why))
@@ -170,27 +170,27 @@ class PeerProtocol(HttpToolsProtocol):
             self.cycle.message_event.set()
         self.transport.close()
 
-    def _watch(self, what: str, seconds: float) -> None:
+    def _start_timeout(self, what: str, seconds: float) -> None:
         """Start the timeout of a part of the request, counted from its beginning."""
         if self._watchdog is not None:
             if self._watched == what:
                 return
             self._watchdog.cancel()
         self._watched = what
-        self._watchdog = self.loop.call_later(seconds, self._too_slow)
+        self._watchdog = self.loop.call_later(seconds, self._on_timeout)
 
-    def _unwatch(self) -> None:
+    def _stop_timeout(self) -> None:
         if self._watchdog is not None:
             self._watchdog.cancel()
             self._watchdog = None
 
-    def _too_slow(self) -> None:
+    def _on_timeout(self) -> None:
         self._watchdog = None
         if not self.transport.is_closing():
             self._refuse(408, f"the request's {self._watched} did not come in time")
 
 
-class _Joined(asyncio.Transport):
+class _HeadBuffer(asyncio.Transport):
     """A transport that sends a response's head together with its body.
 
     One packet and system call instead of two save a third of the cost of a GET. A response of

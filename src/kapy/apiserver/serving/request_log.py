@@ -21,7 +21,7 @@ _AUDIT_ID_LIMIT: Final = 64
 _SECRET: Final = re.compile(r"token|password|passwd|secret|credential|api_?key", re.IGNORECASE)
 
 
-def answered(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
+def log_request(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
     """Log an answered request. stream: a watch ended, which is never slow."""
     slow = seconds > SLOW and not stream
     level = logging.WARNING if slow else logging.INFO
@@ -38,7 +38,7 @@ def _fields(request: Request, status: int, seconds: float) -> dict[str, str | in
     assert arrival is not None
     return {
         "verb": request.method,
-        "URI": without_secrets(arrival.uri),
+        "URI": redact_uri(arrival.uri),
         "latency": f"{1000 * seconds:.3f}ms",
         "userAgent": request.headers.get("user-agent", ""),
         "user": request.user.name if request.user is not None else "",
@@ -48,12 +48,12 @@ def _fields(request: Request, status: int, seconds: float) -> dict[str, str | in
     }
 
 
-def without_secrets(uri: str) -> str:
+def redact_uri(uri: str) -> str:
     """Return a request's URI with the values of sensitive parameters replaced by `***`."""
     path, mark, query = uri.partition("?")
-    return f"{path}{mark}{'&'.join(map(_shown, query.split('&')))}"
+    return f"{path}{mark}{'&'.join(map(_redact_parameter, query.split('&')))}"
 
 
-def _shown(parameter: str) -> str:
+def _redact_parameter(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
     return f"{name}=***" if equals and _SECRET.search(name) else parameter

@@ -19,14 +19,14 @@ def server_context(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
-    show(context, certificate, key)
+    load_certificate(context, certificate, key)
     if client_ca is not None:
         context.load_verify_locations(cadata=client_ca.decode("ascii"))
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
-def show(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+def load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     """Use this certificate for new connections. Raises ssl.SSLError."""
     with _file(certificate + b"\n" + key) as path:
         context.load_cert_chain(path)

@@ -41,7 +41,7 @@ def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> 
     log = path.with_name(f"{path.name}-wal")
     there = [*sorted(path.parent.glob("*.key")), *(one for one in keys if one.exists())]
     if mark is not None and mark.revision:
-        left = f"{NAME} tells of {_tell(mark)}"
+        left = f"{NAME} tells of {_describe(mark)}"
     elif log.exists() and log.stat().st_size:
         left = f"its write-ahead log {log.name} is there"
     elif there:
@@ -60,8 +60,8 @@ def check_format(path: Path, mark: Mark | None) -> None:
     if mark is not None and mark.revision:
         _keep_log(path)
         raise DataLost(
-            f"{path} is empty or of an older format, but {NAME} tells of {_tell(mark)}: another "
-            "file was put here, or the write-ahead log beside it is missing or damaged. "
+            f"{path} is empty or of an older format, but {NAME} tells of {_describe(mark)}: "
+            "another file was put here, or the write-ahead log beside it is missing or damaged. "
             f"{_REMEDY}"
         )
 
@@ -92,7 +92,7 @@ def check_revision(path: Path, mark: Mark | None, store: bytes, revision: int, b
     _keep_log(path)
     raise DataLost(
         f"{path} lacks acknowledged writes: it ends with revision {revision}, and {NAME} tells of "
-        f"{_tell(mark)}. The write-ahead log {path.name}-wal is missing or damaged. {_REMEDY}"
+        f"{_describe(mark)}. The write-ahead log {path.name}-wal is missing or damaged. {_REMEDY}"
     )
 
 
@@ -105,7 +105,7 @@ def check_digest(path: Path, found: int, stored: int) -> None:
         )
 
 
-def _tell(mark: Mark) -> str:
+def _describe(mark: Mark) -> str:
     return f"revision {mark.revision}, acknowledged at {mark.moment:%F %T} UTC"
 
 

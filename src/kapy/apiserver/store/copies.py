@@ -29,7 +29,7 @@ _PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FileState:
     """The content of a store's file. revision: the last revision that was given out."""
 
     schema: int
@@ -37,61 +37,61 @@ class State:
     objects: int
 
 
-def copied(source: Path, target: Path) -> State:
+def copy_store(source: Path, target: Path) -> FileState:
     """Copy a consistent snapshot of the file to `target` (mode 0600) and verify the copy.
 
     Raises StoreError, StoreDamaged, and DataLost if acknowledged writes are missing.
     """
     mark = read_mark(source.parent)  # read the mark before the copy: a server may write meanwhile
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    with _opened(source) as there, _opened(target) as here:
+    with _open(source) as there, _open(target) as here:
         there.backup(here)
         here.execute("PRAGMA journal_mode = DELETE")
         if not schema.has_tables(here):
             check_format(source, mark)
-        found = _proved(here, source)
+        found = _verify(here, source)
         if found.schema == schema.SCHEMA:
-            identity = bytes.fromhex(schema.meta(here, "store", ""))
+            identity = bytes.fromhex(schema.get_meta(here, "store", ""))
             boot = boot_number(boot_id())
             check_revision(source, mark, identity, found.revision, boot)
         return found
 
 
-def state_of(path: Path) -> State:
+def verify_store(path: Path) -> FileState:
     """Verify a file and return its content. Raises StoreError, StoreDamaged."""
-    with _opened(path) as db:
-        return _proved(db, path)
+    with _open(path) as db:
+        return _verify(db, path)
 
 
-def renewed(path: Path, above: int) -> State:
+def renumber_store(path: Path, above: int) -> FileState:
     """Prepare a copied file so that a server can start from it, whatever was served since the copy.
 
     Migrates the file to the current format. Renumbers all revisions, in their order, above `above`
     and above every revision that may have been given out after the copy. So no client mistakes a
     restored object for one that it knows from a later state. Raises StoreError, StoreDamaged.
     """
-    with _opened(path) as db:
+    with _open(path) as db:
         schema.prepare(db, path)
-        found = _proved(db, path)
+        found = _verify(db, path)
         revision = max(found.revision, above) + REVISION_JUMP
         db.execute("BEGIN IMMEDIATE")
-        for _, key in sorted(_order(db), key=itemgetter(0)):
+        for _, key in sorted(_keys_by_revision(db), key=itemgetter(0)):
             revision += 1
             _renumber(db, key, revision)
         schema.put_revision(db, revision, schema.digest_of(db))
         db.execute("DELETE FROM meta WHERE key = 'boot'")
         db.execute("COMMIT")
         _mark(db, path, revision)
-    return State(schema.SCHEMA, revision, found.objects)
+    return FileState(schema.SCHEMA, revision, found.objects)
 
 
 def _mark(db: sqlite3.Connection, path: Path, revision: int) -> None:
     """Write a mark beside a file, like the one that a clean shutdown leaves."""
-    identity = bytes.fromhex(schema.meta(db, "store", ""))
+    identity = bytes.fromhex(schema.get_meta(db, "store", ""))
     marks = MarkFile(path.parent, boot=0, flushed=True)
     try:
         marks.begin(revision, system_clock().timestamp(), identity)
-        marks.settle()
+        marks.flush()
     finally:
         marks.close()
 
@@ -104,9 +104,9 @@ class _Head(msgspec.Struct):
     metadata: _Metadata
 
 
-def _order(db: sqlite3.Connection) -> Iterator[tuple[int, tuple[str, str, str]]]:
+def _keys_by_revision(db: sqlite3.Connection) -> Iterator[tuple[int, tuple[str, str, str]]]:
     head = msgspec.json.Decoder(_Head).decode
-    for *key, document in schema.objects_of(db):
+    for *key, document in schema.read_objects(db):
         resource, namespace, name = key
         version = head(document).metadata.resource_version
         yield int(version), (str(resource), str(namespace), str(name))
@@ -121,24 +121,24 @@ def _renumber(db: sqlite3.Connection, key: tuple[str, str, str], revision: int) 
     db.execute(schema.PUT, (*key, encoded, schema.checksum(*key, encoded)))
 
 
-def _proved(db: sqlite3.Connection, path: Path) -> State:
+def _verify(db: sqlite3.Connection, path: Path) -> FileState:
     found = schema.schema_of(db, path)
-    problem = schema.check(db)
+    problem = schema.check_pages(db)
     if problem:
         raise StoreDamaged(f"{path} is damaged ({problem})")
     if found == schema.SCHEMA:
         objects, digest = 0, 0
-        for row in schema.proved(db):
+        for row in schema.read_verified(db):
             objects, digest = objects + 1, digest + row[-1]
         if str(digest) != schema.stored_digest(db):
             raise StoreDamaged(f"{path} is damaged (objects are missing or of an earlier revision)")
     else:
         (objects,) = db.execute("SELECT count(*) FROM objects").fetchone()
-    return State(found, int(schema.meta(db, "revision", "0")), objects)
+    return FileState(found, int(schema.get_meta(db, "revision", "0")), objects)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection to an existing file; database errors become StoreError."""
     try:
         with closing(

@@ -20,7 +20,7 @@ def boot_id() -> str:
 
 
 @contextmanager
-def held(directory: Path) -> Iterator[None]:
+def hold_lock(directory: Path) -> Iterator[None]:
     """Hold the lock of a data directory. Raises StoreInUse, StoreError."""
     handle = lock_directory(directory)
     try:

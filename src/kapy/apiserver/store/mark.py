@@ -111,7 +111,7 @@ class MarkFile:
             self.write(revision, written)
         self.close()
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Flush the file and its directory entry, so that they survive a loss of power."""
         os.fsync(self._handle)
         directory = os.open(self._directory, os.O_RDONLY)

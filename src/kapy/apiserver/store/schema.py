@@ -62,7 +62,7 @@ def checksum(resource: str, namespace: str, name: str, document: bytes) -> int:
 
 def digest_of(db: sqlite3.Connection) -> int:
     """Return the digest of all objects: the sum of their checksums. Raises StoreDamaged."""
-    return sum(row[-1] for row in proved(db))
+    return sum(row[-1] for row in read_verified(db))
 
 
 def stored_digest(db: sqlite3.Connection) -> str:
@@ -90,12 +90,12 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
         db.execute(_META)
         db.execute(_OBJECTS)
         put_meta(db, "schema", str(SCHEMA))
-        _identify(db)
+        _add_identity(db)
         db.execute("COMMIT")
         return
     found = schema_of(db, path)
     if found < SCHEMA:
-        _keep(db, path.with_name(f"{path.name}.schema-{found}"))
+        _copy_file(db, path.with_name(f"{path.name}.schema-{found}"))
         _migrate(db, found)
     if db.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -109,7 +109,7 @@ def has_tables(db: sqlite3.Connection) -> bool:
 
 def schema_of(db: sqlite3.Connection, path: Path) -> int:
     """Return the schema version of a file. Raises if this program cannot read or migrate it."""
-    text = meta(db, "schema", "0")
+    text = get_meta(db, "schema", "0")
     found = int(text) if text.isdigit() else 0
     if found > SCHEMA:
         raise StoreTooNew(
@@ -124,7 +124,7 @@ def schema_of(db: sqlite3.Connection, path: Path) -> int:
     return found
 
 
-def _keep(db: sqlite3.Connection, path: Path) -> None:
+def _copy_file(db: sqlite3.Connection, path: Path) -> None:
     """Copy the file atomically to `path`."""
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
@@ -162,27 +162,27 @@ def _add_checksums(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE objects_1")
 
 
-def _identify(db: sqlite3.Connection) -> None:
+def _add_identity(db: sqlite3.Connection) -> None:
     """Migrate schema 2 to 3."""
     db.execute("ALTER TABLE meta ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
     put_meta(db, "store", token_hex(16))
-    put_revision(db, int(meta(db, "revision", "0")), digest_of(db))
+    put_revision(db, int(get_meta(db, "revision", "0")), digest_of(db))
 
 
 MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
     1: _add_checksums,
-    2: _identify,
+    2: _add_identity,
 }
 """The migrations from schema N to N + 1, by N. All that a file needs run in one transaction."""
 
 
-def objects_of(db: sqlite3.Connection) -> Iterator[Found]:
+def read_objects(db: sqlite3.Connection) -> Iterator[Found]:
     """Yield all rows, each verified by its checksum. Raises StoreDamaged."""
-    for resource, namespace, name, document, _ in proved(db):
+    for resource, namespace, name, document, _ in read_verified(db):
         yield resource, namespace, name, document
 
 
-def proved(db: sqlite3.Connection) -> Iterator[tuple[str, str, str, bytes, int]]:
+def read_verified(db: sqlite3.Connection) -> Iterator[tuple[str, str, str, bytes, int]]:
     """Yield all rows with their checksums, each verified. Raises StoreDamaged."""
     for row in db.execute(_SELECT):
         resource, namespace, name, document, proof = row
@@ -202,13 +202,13 @@ def damaged_object(resource: str, namespace: str, name: str, why: str) -> StoreD
     )
 
 
-def check(db: sqlite3.Connection) -> str:
+def check_pages(db: sqlite3.Connection) -> str:
     """Check the pages of a file; return the problem, "" if there is none."""
     said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     return "" if said == "ok" else str(said)
 
 
-def meta(db: sqlite3.Connection, key: str, default: str) -> str:
+def get_meta(db: sqlite3.Connection, key: str, default: str) -> str:
     """One value of the table `meta`."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return default if row is None else str(row[0])

@@ -22,9 +22,9 @@ from typing import Final, Literal
 from kapy._aio.clock import Clock, system_clock
 from kapy.apiserver.store import completeness, schema
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
-from kapy.apiserver.store.failures import UNTRUSTED, name_of, not_opened, not_written
 from kapy.apiserver.store.lock import boot_id, lock_directory
 from kapy.apiserver.store.mark import NAME, MarkFile, read_mark
+from kapy.apiserver.store.sqlite_errors import UNTRUSTED, error_name, open_error, write_error
 
 _log = logging.getLogger(__name__)
 
@@ -93,14 +93,14 @@ class SqliteLog:
         self._lock = lock_directory(directory)
         try:
             self.mark = read_mark(directory)
-            self._db = self._opened()
+            self._db = self._open()
         except BaseException:
             os.close(self._lock)
             raise
         self._marks: MarkFile | None = None
 
-    def _opened(self) -> sqlite3.Connection:
-        with self._acceptable():
+    def _open(self) -> sqlite3.Connection:
+        with self._allow_loss():
             completeness.check_presence(self._path, self.mark)
         try:
             # SQLite creates the files beside it (WAL and shared memory) with the same mode.
@@ -118,7 +118,7 @@ class SqliteLog:
                 db.close()
                 raise
         except (sqlite3.Error, OSError) as error:
-            raise not_opened(self._path, error) from error
+            raise open_error(self._path, error) from error
         return db
 
     def _set_synchronous(self, db: sqlite3.Connection) -> None:
@@ -140,18 +140,18 @@ class SqliteLog:
         known = schema.has_tables(db)
         if known and schema.schema_of(db, self._path) == schema.SCHEMA:
             return
-        with self._acceptable():
+        with self._allow_loss():
             completeness.check_format(self._path, self.mark)
         marks = self._open_marks()
         marks.begin(0, self._now(), bytes(16))
-        marks.settle()
+        marks.flush()
         marks.close()
         if not self._lost:
             self.mark = read_mark(self._directory)
         schema.prepare(db, self._path)
 
     @contextmanager
-    def _acceptable(self) -> Iterator[None]:
+    def _allow_loss(self) -> Iterator[None]:
         """Accept a loss of data in this block if the user allowed it. Raises DataLost if not."""
         try:
             yield
@@ -171,7 +171,7 @@ class SqliteLog:
                 flushed=self.synchronous == "FULL",
             )
         except OSError as error:
-            raise not_opened(self._directory / NAME, error) from error
+            raise open_error(self._directory / NAME, error) from error
 
     def _now(self) -> float:
         return self._clock().timestamp()
@@ -183,19 +183,19 @@ class SqliteLog:
         """
         digest = 0
         try:
-            problem = schema.check(self._db)
+            problem = schema.check_pages(self._db)
             if problem:
-                raise self._damaged(problem)
-            for row in schema.proved(self._db):
+                raise self._damage_error(problem)
+            for row in schema.read_verified(self._db):
                 digest += row[-1]
                 yield row
             stored = int(schema.stored_digest(self._db))
         except sqlite3.Error as error:
-            raise not_opened(self._path, error) from error
+            raise open_error(self._path, error) from error
         except ValueError as error:
-            raise self._damaged(str(error)) from error
+            raise self._damage_error(str(error)) from error
         self._digest = digest
-        with self._acceptable():
+        with self._allow_loss():
             completeness.check_digest(self._path, digest, stored)
 
     def begin(self) -> int:
@@ -205,25 +205,25 @@ class SqliteLog:
         are lost. They are skipped, so that none is given out twice. Raises StoreDamaged.
         """
         try:
-            return self._begun()
+            return self._begin()
         except (sqlite3.Error, OSError) as error:
-            raise not_opened(self._path, error) from error
+            raise open_error(self._path, error) from error
         except ValueError as error:
-            raise self._damaged(str(error)) from error
+            raise self._damage_error(str(error)) from error
 
-    def _begun(self) -> int:
-        revision = int(schema.meta(self._db, "revision", "0"))
-        store = bytes.fromhex(schema.meta(self._db, "store", ""))
-        before, now = schema.meta(self._db, "boot", ""), boot_id()
+    def _begin(self) -> int:
+        revision = int(schema.get_meta(self._db, "revision", "0"))
+        store = bytes.fromhex(schema.get_meta(self._db, "store", ""))
+        before, now = schema.get_meta(self._db, "boot", ""), boot_id()
         mark, boot = self.mark, completeness.boot_number(now)
         last = revision
-        with self._acceptable():
+        with self._allow_loss():
             last = completeness.check_revision(self._path, mark, store, revision, boot)
         if mark is not None:
             last = max(last, mark.revision)
         if self._lost or last > revision or (before and before != now):
             last += REVISION_JUMP
-        self._note_begin(last, before, now)
+        self._record_start(last, before, now)
         self._marks = self._open_marks()
         self._marks.begin(last, self._now(), store)
         self._revision = last
@@ -231,7 +231,7 @@ class SqliteLog:
         self._files = self._identity()
         return last
 
-    def _note_begin(self, revision: int, before: str, now: str) -> None:
+    def _record_start(self, revision: int, before: str, now: str) -> None:
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         if self.synchronous == "NORMAL":
@@ -241,7 +241,7 @@ class SqliteLog:
         schema.put_revision(db, revision, self._digest)
         db.execute("COMMIT")
 
-    def _damaged(self, what: str) -> StoreDamaged:
+    def _damage_error(self, what: str) -> StoreDamaged:
         return StoreDamaged(
             f"{self._path} is damaged ({what}); restore a backup (`kapy restore`) or use another "
             "data directory"
@@ -257,8 +257,8 @@ class SqliteLog:
             try:
                 self._commit(rows, revision)
             except sqlite3.Error as error:
-                if not self._has_written(revision, error):
-                    raise not_written(self._path, error) from error
+                if not self._roll_back(revision, error):
+                    raise write_error(self._path, error) from error
             self._revision, self._digest = revision, self._next_digest
             self._write_mark(revision)
 
@@ -301,7 +301,7 @@ class SqliteLog:
         db.execute("COMMIT")
         self._transactions += 1
         if self._transactions % _TIDY_EVERY == 0:
-            self._tidy()
+            self._vacuum()
 
     def _is_foreign(self) -> bool:
         """Report whether another program has written to the file; checked every `_LOOK_EVERY`
@@ -311,7 +311,7 @@ class SqliteLog:
             return False
         return self._data_version() != self._version
 
-    def _tidy(self) -> None:
+    def _vacuum(self) -> None:
         """Return some free pages to the file system if they are over a quarter of the file."""
         (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
@@ -345,7 +345,7 @@ class SqliteLog:
                 "need (`kubectl get -o yaml`), stop the plane and restore a backup"
             )
 
-    def _has_written(self, revision: int, error: sqlite3.Error) -> bool:
+    def _roll_back(self, revision: int, error: sqlite3.Error) -> bool:
         """Roll back a failed write; return whether it was committed in spite of the error.
 
         Raises StoreDamaged if that is unknown.
@@ -353,28 +353,28 @@ class SqliteLog:
         try:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            stored = int(schema.meta(self._db, "revision", "0"))
+            stored = int(schema.get_meta(self._db, "revision", "0"))
         except (sqlite3.Error, ValueError) as second:
-            raise self._damaged(f"{error}; then {second}") from error
-        if name_of(error) in UNTRUSTED or stored not in (self._revision, revision):
-            raise self._damaged(str(error)) from error
+            raise self._damage_error(f"{error}; then {second}") from error
+        if error_name(error) in UNTRUSTED or stored not in (self._revision, revision):
+            raise self._damage_error(str(error)) from error
         return stored == revision and revision != self._revision
 
-    def note(self, key: str, value: str) -> None:
+    def put_meta(self, key: str, value: str) -> None:
         """Store a value in the table `meta`. Raises StoreError."""
         with self._one_at_a_time:
             try:
                 schema.put_meta(self._db, f"note/{key}", value)
             except sqlite3.Error as error:
-                raise not_written(self._path, error) from error
+                raise write_error(self._path, error) from error
 
-    def noted(self, key: str) -> str:
+    def get_meta(self, key: str) -> str:
         """Return a value stored by `note`, "" if there is none. Raises StoreError."""
         with self._one_at_a_time:
             try:
-                return schema.meta(self._db, f"note/{key}", "")
+                return schema.get_meta(self._db, f"note/{key}", "")
             except sqlite3.Error as error:
-                raise not_written(self._path, error) from error
+                raise write_error(self._path, error) from error
 
     def close(self) -> None:
         """Close the file and release the lock of the directory."""

@@ -15,11 +15,11 @@ import msgspec
 from kapy._aio.clock import Clock, system_clock
 from kapy.apiserver.store.commit import Commit
 from kapy.apiserver.store.errors import ObjectTooLarge, StoreDamaged, StoreError
-from kapy.apiserver.store.feed import Feed, Matcher, Notice
-from kapy.apiserver.store.history import Happening, History
 from kapy.apiserver.store.schema import checksum
-from kapy.apiserver.store.stored import Stored, with_shared_fields
+from kapy.apiserver.store.stored_object import StoredObject, share_field_sets
 from kapy.apiserver.store.table import Table
+from kapy.apiserver.store.watch_cache import WatchCache, WriteEvent
+from kapy.apiserver.store.watcher import Matcher, Watcher, WatchEvent
 from kapy.kube import Document
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class Store:
     def __init__(self, log: SqliteLog | None = None, *, history: int | None = None) -> None:
         self._log = log
         self._tables: dict[str, Table] = {}
-        self.listeners: list[Callable[[Happening], None]] = []
-        self._batch: list[Happening] = []
+        self.listeners: list[Callable[[WriteEvent], None]] = []
+        self._batch: list[WriteEvent] = []
         self._flight: Commit | None = None  # the commit being written
         self._done: Commit | None = None  # the commit that collects writes
         self._broken = ""  # why the store refuses writes for good
@@ -85,7 +85,7 @@ class Store:
             self._load(log)
         self._next = self.revision
         limit = history or (MEMORY_HISTORY if log is None else DURABLE_HISTORY)
-        self.history = History(limit, self.revision)
+        self.history = WatchCache(limit, self.revision)
 
     @classmethod
     def open(
@@ -116,11 +116,11 @@ class Store:
             self.last_written = log.mark.moment
         with closing(log.rows()) as rows:
             for table, namespace, name, document, proof in rows:
-                self.table(table).put(namespace, name, Stored(None, document, proof))
-                self.table(table).measure(namespace, name, len(document))
+                self.table(table).put(namespace, name, StoredObject(None, document, proof))
+                self.table(table).set_size(namespace, name, len(document))
         self.revision = max(log.begin(), FIRST_REVISION)
 
-    def begin_at(self, revision: int) -> None:
+    def set_revision(self, revision: int) -> None:
         """Set the revision of an empty store."""
         self.revision = self._next = revision
         self.history.floor = revision
@@ -154,13 +154,13 @@ class Store:
 
         most: the limit of its JSON in bytes, 0 for none. Raises StoreError, ObjectTooLarge.
         """
-        before = table.newest(namespace, name)
+        before = table.latest_stored(namespace, name)
         revision = self._advance()
         document["metadata"]["resourceVersion"] = str(revision)
-        with_shared_fields(document, None if before is None else before.document)
+        share_field_sets(document, None if before is None else before.document)
         change: Literal["ADDED", "MODIFIED"] = "ADDED" if before is None else "MODIFIED"
-        after = Stored(document)
-        one = Happening(revision, change, table.name, namespace, name, after, before)
+        after = StoredObject(document)
+        one = WriteEvent(revision, change, table.name, namespace, name, after, before)
         if most:
             encoded = _encode(document)
             one.size = len(encoded)
@@ -174,12 +174,12 @@ class Store:
 
     def delete(self, table: Table, namespace: str, name: str, last: Document) -> Document:
         """Stage a deletion; return the last state with the deletion's resourceVersion."""
-        before = table.newest(namespace, name)
+        before = table.latest_stored(namespace, name)
         revision = self._advance()
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(revision)}}
-        after = Stored(gone)
+        after = StoredObject(gone)
         self._stage(
-            table, Happening(revision, "DELETED", table.name, namespace, name, after, before)
+            table, WriteEvent(revision, "DELETED", table.name, namespace, name, after, before)
         )
         return gone
 
@@ -189,7 +189,7 @@ class Store:
         self._next += 1
         return self._next
 
-    def _stage(self, table: Table, one: Happening) -> None:
+    def _stage(self, table: Table, one: WriteEvent) -> None:
         if self._log is None:
             self.revision = one.revision
             self._publish(table, one)
@@ -201,7 +201,7 @@ class Store:
             if self._flight is None:
                 asyncio.get_running_loop().call_soon(self._flush)
 
-    def _publish(self, table: Table, one: Happening) -> None:
+    def _publish(self, table: Table, one: WriteEvent) -> None:
         """Make a committed write visible to readers, then send it to all watchers."""
         if one.change == "DELETED":
             table.remove(one.namespace, one.name)
@@ -209,17 +209,17 @@ class Store:
             table.put(one.namespace, one.name, one.after)
         if not one.size:
             one.size = len(_encode(one.document))
-        table.measure(one.namespace, one.name, 0 if one.change == "DELETED" else one.size)
+        table.set_size(one.namespace, one.name, 0 if one.change == "DELETED" else one.size)
         self.history.add(one)
-        for feed in table.feeds:
-            feed.offer(one)
+        for feed in table.watchers:
+            feed.dispatch(one)
         for listener in list(self.listeners):
             try:
                 listener(one)
             except Exception:  # an error in one controller must not undo a write
                 _log.exception("a listener of the store failed")
         if one.before is not None:
-            one.before.cool()
+            one.before.drop_document()
 
     async def committed(self) -> None:
         """Wait until all staged writes are on disk. Raises StoreError if they could not be
@@ -242,35 +242,37 @@ class Store:
                 None, log.write, rows, batch[-1].revision
             )
             future.add_done_callback(
-                lambda written: self._written(batch, done, written.exception())
+                lambda written: self._on_flushed(batch, done, written.exception())
             )
             return
         try:
             log.write(rows, batch[-1].revision)
         except StoreError as error:
-            self._settle(batch, done, error)
+            self._complete(batch, done, error)
         else:
-            self._settle(batch, done, None)
+            self._complete(batch, done, None)
 
     @staticmethod
-    def _row(one: Happening) -> Row:
+    def _row(one: WriteEvent) -> Row:
         encoded = one.after.encoded = one.after.encoded or _encode(one.document)
         one.size = len(encoded)
-        before = None if one.before is None else one.before.proof
+        before = None if one.before is None else one.before.checksum
         if one.change == "DELETED":
             return one.table, one.namespace, one.name, None, 0, before
-        proof = one.after.proof = checksum(one.table, one.namespace, one.name, encoded)
+        proof = one.after.checksum = checksum(one.table, one.namespace, one.name, encoded)
         return one.table, one.namespace, one.name, encoded, proof, before
 
-    def _written(self, batch: list[Happening], done: Commit, error: BaseException | None) -> None:
+    def _on_flushed(
+        self, batch: list[WriteEvent], done: Commit, error: BaseException | None
+    ) -> None:
         self._flight = None
-        self._settle(batch, done, error)
+        self._complete(batch, done, error)
         if self._done is not None:
             self._flush()
 
-    def _settle(self, batch: list[Happening], done: Commit, error: BaseException | None) -> None:
+    def _complete(self, batch: list[WriteEvent], done: Commit, error: BaseException | None) -> None:
         if error is not None:
-            self._refuse(done, error)
+            self._drop_staged(done, error)
             return
         self._trouble = ""
         for one in batch:
@@ -282,10 +284,10 @@ class Store:
             self._publish(table, one)
         done.settle()
 
-    def _refuse(self, done: Commit, error: BaseException) -> None:
+    def _drop_staged(self, done: Commit, error: BaseException) -> None:
         """Drop a failed batch and all writes that were staged after it."""
         failure = error if isinstance(error, StoreError) else StoreError(str(error))
-        self._note(failure)
+        self._set_failure(failure)
         waiting = self._done
         self._batch, self._done = [], None
         for table in self._tables.values():
@@ -294,7 +296,7 @@ class Store:
         if waiting is not None:
             waiting.settle(failure)
 
-    def _note(self, failure: StoreError) -> None:
+    def _set_failure(self, failure: StoreError) -> None:
         if not self._trouble:
             _log.error("%s", failure)
         self._trouble = str(failure)
@@ -312,50 +314,50 @@ class Store:
         try:
             self._log.write([], self.revision)
         except StoreError as error:
-            self._note(error)
+            self._set_failure(error)
         else:
             self._trouble = ""
             _log.warning("the store can be written to again")
 
     # beside the objects
 
-    def note(self, key: str, value: str) -> None:
+    def put_meta(self, key: str, value: str) -> None:
         """Store a value at once. A store in memory drops it. Raises StoreError."""
         if self._log is not None:
-            self._log.note(key, value)
+            self._log.put_meta(key, value)
 
-    def noted(self, key: str) -> str:
+    def get_meta(self, key: str) -> str:
         """Return a value stored on disk by `note`, "" if there is none. Raises StoreError."""
-        return "" if self._log is None else self._log.noted(key)
+        return "" if self._log is None else self._log.get_meta(key)
 
     # watching
 
-    def follow(
+    def watch(
         self, table: Table, namespace: str, name: str, match: Matcher | None, since: int
-    ) -> Feed:
+    ) -> Watcher:
         """Open a feed with the events after `since` (not below `history.floor`) and all later
         ones.
         """
-        feed = Feed(namespace, name, match)
+        feed = Watcher(namespace, name, match)
         for happening in self.history.since(table.name, since):
-            feed.offer(happening)
-        table.feeds.append(feed)
+            feed.dispatch(happening)
+        table.watchers.append(feed)
         return feed
 
-    def leave(self, table: Table, feed: Feed) -> None:
+    def unwatch(self, table: Table, feed: Watcher) -> None:
         """Close a feed."""
         feed.close()
-        if feed in table.feeds:
-            table.feeds.remove(feed)
+        if feed in table.watchers:
+            table.watchers.remove(feed)
 
     def bookmark(self, revision: int) -> None:
         """Send a bookmark to every feed; the reader fills in kind and apiVersion."""
         for table in self._tables.values():
-            for feed in table.feeds:
+            for feed in table.watchers:
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
-                feed.push(Notice("BOOKMARK", document, revision))
+                feed.push(WatchEvent("BOOKMARK", document, revision))
 
-    async def compacting(self) -> None:
+    async def run_compaction(self) -> None:
         """Drop history that is 5 to 10 minutes old, like kube-apiserver's compaction of etcd.
 
         This runs on a timer, because the purpose is a limit on age.
@@ -372,8 +374,8 @@ class Store:
             self._finish(self._log)
             self._log = None
         for table in self._tables.values():
-            for feed in list(table.feeds):
-                self.leave(table, feed)
+            for feed in list(table.watchers):
+                self.unwatch(table, feed)
         if self._retry is not None:
             self._retry.cancel()
 
@@ -384,7 +386,7 @@ class Store:
             try:
                 log.write([self._row(one) for one in batch], batch[-1].revision)
             except StoreError as error:
-                self._refuse(done, error)
+                self._drop_staged(done, error)
             else:
-                self._settle(batch, done, None)
+                self._complete(batch, done, None)
         log.close()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kapy.apiserver.store.stored import Stored
+from kapy.apiserver.store.stored_object import StoredObject
 from kapy.kube import Document
 
 if TYPE_CHECKING:
-    from kapy.apiserver.store.feed import Feed
+    from kapy.apiserver.store.watcher import Watcher
 
 LARGE: Final = 64 * 1024
 """The size in bytes of JSON above which an object counts as large."""
@@ -43,13 +43,13 @@ class Table:
     its first read. large: the keys of large objects.
     """
 
-    __slots__ = ("_order", "feeds", "large", "name", "namespaces", "reader", "staged")
+    __slots__ = ("_order", "large", "name", "namespaces", "reader", "staged", "watchers")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.namespaces: dict[str, dict[str, Stored]] = {}
-        self.staged: dict[tuple[str, str], Stored | None] = {}
-        self.feeds: list[Feed] = []
+        self.namespaces: dict[str, dict[str, StoredObject]] = {}
+        self.staged: dict[tuple[str, str], StoredObject | None] = {}
+        self.watchers: list[Watcher] = []
         self.reader: Reader | None = None
         self.large: set[tuple[str, str]] = set()
         self._order: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ class Table:
         """Report whether an object is so large that its work should yield to other requests."""
         return (namespace, name) in self.large
 
-    def measure(self, namespace: str, name: str, size: int) -> None:
+    def set_size(self, namespace: str, name: str, size: int) -> None:
         """Record the size of an object's JSON in bytes; 0 if the object is gone."""
         if size > LARGE:
             self.large.add((namespace, name))
@@ -69,18 +69,18 @@ class Table:
         """Return the committed object."""
         objects = self.namespaces.get(namespace)
         stored = None if objects is None else objects.get(name)
-        return None if stored is None else stored.document or self._thawed(stored)
+        return None if stored is None else stored.document or self._decode(stored)
 
     def decode(self, namespace: str, name: str) -> bool:
         """Decode an object; report whether that was still to be done."""
         stored = self.namespaces.get(namespace, {}).get(name)
         if stored is None or stored.document is not None:
             return False
-        self._thawed(stored)
+        self._decode(stored)
         return True
 
-    def _thawed(self, stored: Stored) -> Document:
-        document = stored.read()
+    def _decode(self, stored: StoredObject) -> Document:
+        document = stored.decode()
         if self.reader is not None:
             seen = self.reader(document)
             if seen is not document and seen != document:
@@ -91,18 +91,18 @@ class Table:
     def latest(self, namespace: str, name: str) -> Document | None:
         """Return the object that the next write builds on, including staged writes."""
         if self.staged:
-            stored = self.newest(namespace, name)
-            return None if stored is None else stored.document or self._thawed(stored)
+            stored = self.latest_stored(namespace, name)
+            return None if stored is None else stored.document or self._decode(stored)
         return self.get(namespace, name)
 
-    def newest(self, namespace: str, name: str) -> Stored | None:
+    def latest_stored(self, namespace: str, name: str) -> StoredObject | None:
         """Return the same as `latest` without decoding it."""
         if self.staged and (namespace, name) in self.staged:
             return self.staged[namespace, name]
         objects = self.namespaces.get(namespace)
         return None if objects is None else objects.get(name)
 
-    def put(self, namespace: str, name: str, stored: Stored) -> None:
+    def put(self, namespace: str, name: str, stored: StoredObject) -> None:
         """Make `stored` the current object."""
         objects = self.namespaces.get(namespace)
         if objects is None:
@@ -119,7 +119,7 @@ class Table:
             if not objects:
                 del self.namespaces[namespace]
 
-    def read_again(self, reader: Reader | None) -> None:
+    def set_reader(self, reader: Reader | None) -> None:
         """Set the reader, and apply it at once to all objects that were already decoded."""
         self.reader = reader
         if reader is None:
@@ -129,19 +129,19 @@ class Table:
                 if stored.document is not None:
                     seen = reader(stored.document)
                     if seen is not stored.document and seen != stored.document:
-                        objects[name] = Stored(seen, proof=stored.proof)
+                        objects[name] = StoredObject(seen, proof=stored.checksum)
 
     def scan(self, namespace: str) -> Iterator[Document]:
         """Yield all objects of a namespace ("" = all), ordered by namespace and name like in
         etcd.
         """
         if namespace or list(self.namespaces) == [""]:
-            yield from self._of(namespace)
+            yield from self._in_namespace(namespace)
             return
         for each in sorted(self.namespaces, key=lambda one: one + "/"):
-            yield from self._of(each)
+            yield from self._in_namespace(each)
 
-    def _of(self, namespace: str) -> Iterator[Document]:
+    def _in_namespace(self, namespace: str) -> Iterator[Document]:
         objects = self.namespaces.get(namespace)
         if objects is None:
             return
@@ -150,13 +150,13 @@ class Table:
             order = self._order[namespace] = sorted(objects)
         for name in order:
             stored = objects[name]
-            yield stored.document or self._thawed(stored)
+            yield stored.document or self._decode(stored)
 
     def content(self, namespace: str) -> dict[tuple[str, str], Document]:
         """Return all objects of a namespace ("" = all) by namespace and name."""
         wanted = [namespace] if namespace else list(self.namespaces)
         return {
-            (each, name): stored.document or self._thawed(stored)
+            (each, name): stored.document or self._decode(stored)
             for each in wanted
             for name, stored in self.namespaces.get(each, {}).items()
         }

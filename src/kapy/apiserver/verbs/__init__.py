@@ -1,5 +1,5 @@
 """Request handlers, one module for each group of API verbs.
 
-Each handler is an async function. It takes the server's parts (`Plane`) and one request (`Ask`),
-and returns a Reply or raises an ApiError.
+Each handler is an async function. It takes the server's parts (`ServerContext`) and one request
+(`RequestContext`), and returns a Reply or raises an ApiError.
 """

@@ -7,15 +7,19 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from kapy.apiserver import body
-from kapy.apiserver.ask import Ask
-from kapy.apiserver.controllers.writing import changed
-from kapy.apiserver.metadata import stamp
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, not_found, plain_failure
-from kapy.apiserver.verbs import deletion
-from kapy.apiserver.verbs.budgets import budgets_of, is_ready, with_judgement
-from kapy.apiserver.verbs.checks import judged
+from kapy.apiserver.errors import StorageFailure, failure_status, not_found
+from kapy.apiserver.request import body
+from kapy.apiserver.request.context import RequestContext
+from kapy.apiserver.resources.metadata import format_time
+from kapy.apiserver.verbs import delete
+from kapy.apiserver.verbs.checks import run_admission
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.direct_writes import update_object
+from kapy.apiserver.verbs.disruption_budgets import (
+    is_ready,
+    matching_budgets,
+    with_computed_condition,
+)
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Conflict, TooManyRequests
 from kapy.kube.http import Reply, Request
@@ -36,49 +40,53 @@ _EVICTED: Final[Document] = {
 _PATIENCE: Final = 10  # seconds to wait, sent to the client while the budget's status is outdated
 
 
-async def evict(plane: Plane, ask: Ask) -> Reply:
+async def evict(server: ServerContext, context: RequestContext) -> Reply:
     """Delete a pod if its budget allows a disruption. Raises TooManyRequests."""
-    content = await ask.compute(partial(_content, ask))
+    content = await context.compute(partial(_parse_body, context))
     options = {"kind": "DeleteOptions", "apiVersion": "v1", **(content.get("deleteOptions") or {})}
-    if ask.dry_run("CreateOptions"):
+    if context.dry_run("CreateOptions"):
         options["dryRun"] = ["All"]
     dry_run = bool(options.get("dryRun"))
-    await judged(plane, ask, content, dry_run=dry_run)
-    pod = plane.table(ask.kind).latest(ask.namespace, ask.name)
+    await run_admission(server, context, content, dry_run=dry_run)
+    pod = server.table(context.kind).latest(context.namespace, context.name)
     if pod is None:
-        raise not_found(ask.kind, ask.name)
-    guarded = None if _ends_anyway(pod) else _guard(plane, ask, pod, dry_run=dry_run)
+        raise not_found(context.kind, context.name)
+    guarded = (
+        None if _needs_no_budget(pod) else _check_budget(server, context, pod, dry_run=dry_run)
+    )
     if guarded is not None:
-        options = _only_as_it_is(options, pod)
+        options = _require_resource_version(options, pod)
     if not dry_run:
-        options = _marked(plane, ask, pod, options)
+        options = _set_disruption_target(server, context, pod, options)
     try:
-        await _delete(plane, ask, options)
+        await _delete(server, context, options)
     except Conflict:
-        if guarded is None or _says_version(content):
+        if guarded is None or _has_version(content):
             raise
-        raise _unsettled(guarded) from None
+        raise _outdated_budget_error(guarded) from None
     return Reply(
         201,
         {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201},
     )
 
 
-def _content(ask: Ask) -> Document:
+def _parse_body(context: RequestContext) -> Document:
     """Return the Eviction in the body. Raises BadRequest."""
     try:
-        content: Any = body.read(ask) or {}
-    except body.NotJson as error:
+        content: Any = body.decode_body(context) or {}
+    except body.InvalidJson as error:
         raise BadRequest(str(error)) from None
     if not isinstance(content, dict):
         raise BadRequest("the body is no Eviction")
     name = (content.get("metadata") or {}).get("name")
-    if name != ask.name:
+    if name != context.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return content
 
 
-def _marked(plane: Plane, ask: Ask, pod: Document, options: Document) -> Document:
+def _set_disruption_target(
+    server: ServerContext, context: RequestContext, pod: Document, options: Document
+) -> Document:
     """Set the pod's condition DisruptionTarget and return DeleteOptions that match the new state.
 
     If the preconditions do not match the pod, nothing is changed: the deletion refuses it later.
@@ -87,47 +95,49 @@ def _marked(plane: Plane, ask: Ask, pod: Document, options: Document) -> Documen
     if any(value != meta.get(field) for field, value in wanted.items() if value):
         return options
     said = {**_EVICTED, "observedGeneration": meta.get("generation", 0)}
-    said["lastTransitionTime"] = stamp(plane.clock())
+    said["lastTransitionTime"] = format_time(server.clock())
     status = pod.get("status") or {}
     others = [one for one in status.get("conditions") or () if one.get("type") != said["type"]]
     document = {**pod, "metadata": {**meta}, "status": {**status, "conditions": [*others, said]}}
-    stored = plane.store.put(plane.table(ask.kind), ask.namespace, ask.name, document)
+    stored = server.store.put(server.table(context.kind), context.namespace, context.name, document)
     if not wanted.get("resourceVersion"):
         return options
     version = stored["metadata"]["resourceVersion"]
     return {**options, "preconditions": {**wanted, "resourceVersion": version}}
 
 
-async def _delete(plane: Plane, ask: Ask, options: Document) -> None:
-    request = Request("DELETE", ask.request.path, {}, {}, options, ask.user)
-    ending = structs.replace(ask, request=request, verb="delete", subresource="")
-    await deletion.delete(plane, ending, admission=False)
+async def _delete(server: ServerContext, context: RequestContext, options: Document) -> None:
+    request = Request("DELETE", context.request.path, {}, {}, options, context.user)
+    ending = structs.replace(context, request=request, verb="delete", subresource="")
+    await delete.delete(server, ending, admission=False)
 
 
-def _ends_anyway(pod: Document) -> bool:
+def _needs_no_budget(pod: Document) -> bool:
     """Report whether the pod has finished or is being deleted, so that no budget is consulted."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in _OVER or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-def _guard(plane: Plane, ask: Ask, pod: Document, *, dry_run: bool) -> str | None:
+def _check_budget(
+    server: ServerContext, context: RequestContext, pod: Document, *, dry_run: bool
+) -> str | None:
     """Spend one disruption of the pod's budget. Raises TooManyRequests.
 
     Returns the budget's name if the pod may go only because it is not ready, else None.
     """
-    budgets = budgets_of(plane, ask.namespace, pod)
+    budgets = matching_budgets(server, context.namespace, pod)
     if not budgets:
         return None
     if len(budgets) > 1:
-        raise StorageFailure(_TOO_MANY, status=plain_failure(_TOO_MANY))
+        raise StorageFailure(_TOO_MANY, status=failure_status(_TOO_MANY))
     (budget,) = budgets
-    if not is_ready(pod) and _lets_unready_go(budget):
+    if not is_ready(pod) and _allows_unready(budget):
         return str(budget["metadata"]["name"])
-    _spend(plane, ask, budget, dry_run=dry_run)
+    _decrement(server, context, budget, dry_run=dry_run)
     return None
 
 
-def _lets_unready_go(budget: Document) -> bool:
+def _allows_unready(budget: Document) -> bool:
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
     status = budget.get("status") or {}
@@ -135,51 +145,53 @@ def _lets_unready_go(budget: Document) -> bool:
     return wanted > 0 and status.get("currentHealthy", 0) >= wanted
 
 
-def _spend(plane: Plane, ask: Ask, budget: Document, *, dry_run: bool) -> None:
+def _decrement(
+    server: ServerContext, context: RequestContext, budget: Document, *, dry_run: bool
+) -> None:
     """Decrement disruptionsAllowed and record the pod in the budget. Raises TooManyRequests."""
-    allowed = _allowed(budget)
+    allowed = _disruptions_allowed(budget)
     if dry_run:
         return
-    kind = plane.registry.find("policy", "v1", "poddisruptionbudgets")
+    kind = server.registry.find("policy", "v1", "poddisruptionbudgets")
     assert kind is not None
-    now, status = stamp(plane.clock()), budget["status"]
-    noted = {**(status.get("disruptedPods") or {}), ask.name: now}
+    now, status = format_time(server.clock()), budget["status"]
+    noted = {**(status.get("disruptedPods") or {}), context.name: now}
     left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
-    after = {**budget, "status": with_judgement(left, now) if allowed == 1 else left}
-    changed(plane, kind, budget, after, "status", manager="kube-apiserver")
+    after = {**budget, "status": with_computed_condition(left, now) if allowed == 1 else left}
+    update_object(server, kind, budget, after, "status", manager="kube-apiserver")
 
 
-def _allowed(budget: Document) -> int:
+def _disruptions_allowed(budget: Document) -> int:
     """Return disruptionsAllowed, at least 1. Raises TooManyRequests if it is 0 or outdated."""
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
-        raise _unsettled(name)
+        raise _outdated_budget_error(name)
     allowed: int = status.get("disruptionsAllowed", 0)
     if allowed <= 0:
         healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
         why = f"needs {wanted} healthy pods and has {healthy} currently"
-        raise _blocked(f"The disruption budget {name} {why}")
+        raise _too_many_disruptions(f"The disruption budget {name} {why}")
     return allowed
 
 
-def _only_as_it_is(options: Document, pod: Document) -> Document:
+def _require_resource_version(options: Document, pod: Document) -> Document:
     """Return options that delete the pod only if its resourceVersion has not changed."""
     conditions = options.get("preconditions") or {}
     version = pod["metadata"]["resourceVersion"]
     return {**options, "preconditions": {"resourceVersion": version, **conditions}}
 
 
-def _says_version(content: Document) -> bool:
+def _has_version(content: Document) -> bool:
     options = content.get("deleteOptions") or {}
     return bool((options.get("preconditions") or {}).get("resourceVersion"))
 
 
-def _unsettled(name: str) -> ApiError:
+def _outdated_budget_error(name: str) -> ApiError:
     why = f"The disruption budget {name} is still being processed by the server."
-    return _blocked(why, retry_after=_PATIENCE)
+    return _too_many_disruptions(why, retry_after=_PATIENCE)
 
 
-def _blocked(why: str, retry_after: int | None = None) -> ApiError:
+def _too_many_disruptions(why: str, retry_after: int | None = None) -> ApiError:
     causes = [{"reason": "DisruptionBudget", "message": why}]
     details: Document = {"causes": causes}
     if retry_after:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from kapy.apiserver.ask import Ask
-from kapy.apiserver.parameters import dry_run_error, dry_run_values
-from kapy.apiserver.refusals import invalid_options
+from kapy.apiserver.errors import invalid_parameters
+from kapy.apiserver.request.context import RequestContext
+from kapy.apiserver.request.parameters import dry_run_error, dry_run_values
 from kapy.apiserver.resources.structs import MOST_UNKNOWN
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest
@@ -19,7 +19,7 @@ _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Del
 _LEVELS = ("Ignore", "Strict", "Warn")
 
 
-class Validation(Struct):
+class FieldValidation(Struct):
     """The fieldValidation of a write.
 
     duplicates: paths of duplicate fields; None if they are not collected.
@@ -29,7 +29,10 @@ class Validation(Struct):
     duplicates: list[str] | None = None
 
     def report(
-        self, ask: Ask, unknown: list[str], patched: Callable[[str], ApiError] | None = None
+        self,
+        context: RequestContext,
+        unknown: list[str],
+        patched: Callable[[str], ApiError] | None = None,
     ) -> None:
         """Warn about unknown and duplicate fields, or refuse them. Raises BadRequest, Invalid.
 
@@ -37,9 +40,9 @@ class Validation(Struct):
         """
         if self.level == "Ignore":
             return
-        repeated = [_repeated(one) for one in self.duplicates or ()]
+        repeated = [_duplicate_message(one) for one in self.duplicates or ()]
         sentences = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
-        if not ask.kind.custom:
+        if not context.kind.custom:
             sentences = sentences[:MOST_UNKNOWN]
         if not sentences:
             return
@@ -48,31 +51,31 @@ class Validation(Struct):
                 sentences[0] = f"yaml: unmarshal errors:\n  {sentences[0]}"
             if patched is not None:
                 raise patched(f"strict decoding error: {', '.join(sentences)}")
-            resource = ask.kind.resource
+            resource = context.kind.resource
             raise BadRequest(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
                 f"{resource.kind}: strict decoding error: {', '.join(sentences)}"
             )
-        ask.warnings.extend(sentences)
+        context.warnings.extend(sentences)
 
 
-def _repeated(what: str) -> str:
+def _duplicate_message(what: str) -> str:
     """Return the message about a duplicate field; some entries are complete messages already."""
     own = what.startswith(("line ", "json patch "))
     return what if own else f'duplicate field "{what}"'
 
 
-def write_options(
-    ask: Ask, options: str, errors: Sequence[FieldError] = ()
-) -> tuple[bool, Validation]:
+def parse_write_options(
+    context: RequestContext, options: str, errors: Sequence[FieldError] = ()
+) -> tuple[bool, FieldValidation]:
     """Return whether the write is a dry run, and its field validation (by default Warn).
 
     options: the kind of options that an error names. errors: errors found earlier, reported
     together with the new ones. Raises Invalid.
     """
-    query = ask.request.query
+    query = context.request.query
     if not query and not errors:
-        return False, Validation("Warn", [])
+        return False, FieldValidation("Warn", [])
     found = [*errors, *_manager_errors(query.get("fieldManager", ""))]
     values = dry_run_values(query)
     if values and (error := dry_run_error(values)) is not None:
@@ -81,11 +84,11 @@ def write_options(
     if level not in _LEVELS:
         found.append(not_supported("fieldValidation", level, ["", *_LEVELS]))
     if found:
-        raise invalid_options(options, found)
-    return bool(values), Validation(level, None if level == "Ignore" else [])
+        raise invalid_parameters(options, found)
+    return bool(values), FieldValidation(level, None if level == "Ignore" else [])
 
 
-def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
+def webhook_options(context: RequestContext, operation: str, *, dry_run: bool) -> Document:
     """Return the options of a write as they are sent to admission webhooks.
 
     A patch is sent with UpdateOptions.
@@ -94,8 +97,8 @@ def options_of(ask: Ask, operation: str, *, dry_run: bool) -> Document:
     if dry_run:
         found["dryRun"] = ["All"]
     for name in ("fieldManager", "fieldValidation"):
-        if ask.request.query.get(name):
-            found[name] = ask.request.query[name]
+        if context.request.query.get(name):
+            found[name] = context.request.query[name]
     return found
 
 

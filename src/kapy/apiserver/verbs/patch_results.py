@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
-from kapy.apiserver.resources.first_misfit import first_misfit
-from kapy.apiserver.resources.restoring import restored
-from kapy.apiserver.resources.structs import Misfit, decoder, in_go_order
+from kapy.apiserver.resources.first_decoding_error import first_decoding_error
+from kapy.apiserver.resources.from_unstructured import from_unstructured
+from kapy.apiserver.resources.structs import WrongType, decoder, in_go_order
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
 from kapy.kube.field_errors import Shown, invalid
@@ -17,7 +17,7 @@ from kapy.kube.patch import field_order
 from kapy.kube.patch.go_text import text
 
 
-class Patched(ABC):
+class PatchResult(ABC):
     """The result of a patch.
 
     live: the object before the patch. struct: the name of the Go struct, "" for a custom kind.
@@ -29,26 +29,26 @@ class Patched(ABC):
         self._struct = struct
 
     @abstractmethod
-    def shown(self) -> str:
+    def describe(self) -> str:
         """Return the text of the result that an error message contains."""
 
-    def refusal(self, why: str) -> Invalid:
+    def invalid_error(self, why: str) -> Invalid:
         """Return the error that the result is not a valid object of the kind."""
-        error = invalid("patch", self.shown(), why)
+        error = invalid("patch", self.describe(), why)
         return Invalid(f' "" is invalid: {error}', details={"causes": [error.cause()]})
 
     @abstractmethod
-    def repaired(self, document: Document, error: Misfit) -> Document:
+    def repair(self, document: Document, error: WrongType) -> Document:
         """Return the result with invalid values that kube-apiserver accepts corrected. Raises
         Invalid.
         """
 
     @abstractmethod
-    def in_order(self, unknown: list[str]) -> list[str]:
+    def sort_paths(self, unknown: list[str]) -> list[str]:
         """Sort the paths of unknown fields in the order in which kube-apiserver reports them."""
 
 
-class PatchedText(Patched):
+class JSONPatchResult(PatchResult):
     """The result of a JSON patch or a merge patch, which kube-apiserver decodes from JSON text.
 
     media: the media type of the patch.
@@ -65,16 +65,16 @@ class PatchedText(Patched):
             return field_order.json_patched(live, self._patch)
         return field_order.merge_patched(live, self._patch)
 
-    def shown(self) -> str:
+    def describe(self) -> str:
         return str(Shown.of(self._document))
 
-    def repaired(self, document: Document, error: Misfit) -> Document:
+    def repair(self, document: Document, error: WrongType) -> Document:
         del document
         if self._struct:
-            error = first_misfit(self._document, self._struct) or error
-        raise self.refusal(str(error))
+            error = first_decoding_error(self._document, self._struct) or error
+        raise self.invalid_error(str(error))
 
-    def in_order(self, unknown: list[str]) -> list[str]:
+    def sort_paths(self, unknown: list[str]) -> list[str]:
         if len(unknown) < 2 or not self._struct:
             return unknown
         found: list[str] = []
@@ -82,20 +82,20 @@ class PatchedText(Patched):
         return found
 
 
-class PatchedMap(Patched):
+class StrategicPatchResult(PatchResult):
     """The result of a strategic merge patch, which kube-apiserver converts without JSON text."""
 
-    def shown(self) -> str:
+    def describe(self) -> str:
         return text(self._patch)
 
-    def repaired(self, document: Document, error: Misfit) -> Document:
+    def repair(self, document: Document, error: WrongType) -> Document:
         del error
         try:
-            made: Document = restored(document, self._struct)
+            made: Document = from_unstructured(document, self._struct)
             decoder(self._struct)(made, None, [])
-        except Misfit as wrong:
-            raise self.refusal(str(wrong)) from None
+        except WrongType as wrong:
+            raise self.invalid_error(str(wrong)) from None
         return made
 
-    def in_order(self, unknown: list[str]) -> list[str]:
+    def sort_paths(self, unknown: list[str]) -> list[str]:
         return sorted(unknown, key=lambda path: f'unknown field "{path}"')

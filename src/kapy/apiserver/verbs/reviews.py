@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kapy.apiserver.ask import Ask
-from kapy.apiserver.audiences import API_AUDIENCES
-from kapy.apiserver.authentication import Identity, NotAccepted
-from kapy.apiserver.authorization import Attributes
-from kapy.apiserver.metadata import stamp, wiped
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.rbac.grants import Grants
-from kapy.apiserver.verbs.access_reviews import evaluation_error, question, question_errors
-from kapy.apiserver.verbs.checks import judged, read_typed, tracked
-from kapy.apiserver.verbs.creation import settle_namespace
-from kapy.apiserver.verbs.options import write_options
+from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.authentication import Identity, InvalidToken
+from kapy.apiserver.auth.authorization import Attributes
+from kapy.apiserver.auth.rbac.grants import RBACAuthorizer
+from kapy.apiserver.request.context import RequestContext
+from kapy.apiserver.resources.metadata import format_time, strip_system_fields
+from kapy.apiserver.verbs.checks import read_object, run_admission, track_ownership
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.create import set_namespace
+from kapy.apiserver.verbs.options import parse_write_options
+from kapy.apiserver.verbs.review_validation import (
+    evaluation_error,
+    review_attributes,
+    review_errors,
+)
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, Invalid
 from kapy.kube.field_errors import FieldError
@@ -27,40 +31,42 @@ Authorize = Callable[[Attributes], str]
 
 
 @dataclass(slots=True)
-class Answering:
+class ReviewAuthorizer:
     """The authorizer that answers reviews.
 
     grants: the RBAC rules; None if another authorizer decides.
     """
 
     authorize: Authorize
-    grants: Grants | None
+    grants: RBACAuthorizer | None
     identity_of: Callable[[str, Sequence[str]], Identity]
 
 
-Answer = Callable[[Ask, Document, Answering], Document]
+Answer = Callable[[RequestContext, Document, ReviewAuthorizer], Document]
 
 
-async def review(plane: Plane, ask: Ask, answering: Answering) -> Reply:
+async def answer_review(
+    server: ServerContext, context: RequestContext, answering: ReviewAuthorizer
+) -> Reply:
     """Return the review with its `status` filled in."""
-    dry_run, checks = write_options(ask, "CreateOptions")
-    document = await ask.compute(partial(read_typed, ask, checks))
-    name = ask.kind.resource.kind
-    wiped(document)
-    settle_namespace(ask, document)
-    document = await ask.compute(partial(tracked, plane, ask, None, document))
-    document = await judged(plane, ask, document, dry_run=dry_run)
+    dry_run, checks = parse_write_options(context, "CreateOptions")
+    document = await context.compute(partial(read_object, context, checks))
+    name = context.kind.resource.kind
+    strip_system_fields(document)
+    set_namespace(context, document)
+    document = await context.compute(partial(track_ownership, server, context, None, document))
+    document = await run_admission(server, context, document, dry_run=dry_run)
     answer = _ANSWERS[name]
     meta = document["metadata"]
     if name == "SelfSubjectReview":
-        meta = {**meta, "creationTimestamp": stamp(plane.clock())}
-    status = answer(ask, document, answering)
+        meta = {**meta, "creationTimestamp": format_time(server.clock())}
+    status = answer(context, document, answering)
     if name == "SelfSubjectRulesReview":  # SelfSubjectRulesReview is answered with a new object
         document, meta = {**document, "spec": {}}, {}
     return Reply(201, {**document, "metadata": meta, "status": status})
 
 
-def _info(user: User) -> Document:
+def _user_info(user: User) -> Document:
     info: Document = {"username": user.name}
     if user.uid:
         info["uid"] = user.uid
@@ -71,53 +77,64 @@ def _info(user: User) -> Document:
     return info
 
 
-def _who(ask: Ask, document: Document, answering: Answering) -> Document:
+def _self_review(
+    context: RequestContext, document: Document, answering: ReviewAuthorizer
+) -> Document:
     del document, answering
-    return {"userInfo": _info(ask.user)}
+    return {"userInfo": _user_info(context.user)}
 
 
-def _token(ask: Ask, document: Document, answering: Answering) -> Document:
-    del ask
+def _token_review(
+    context: RequestContext, document: Document, answering: ReviewAuthorizer
+) -> Document:
+    del context
     spec = document.get("spec") or {}
     token = spec.get("token")
     if not token:
         raise BadRequest("token is required for TokenReview in authentication")
     try:
         found = answering.identity_of(token, spec.get("audiences") or API_AUDIENCES)
-    except NotAccepted as error:
+    except InvalidToken as error:
         return {"user": {}, "error": str(error)}
     audiences = list(found.audiences)
-    return {"authenticated": True, "user": _info(found.user), "audiences": audiences}
+    return {"authenticated": True, "user": _user_info(found.user), "audiences": audiences}
 
 
-def _access(ask: Ask, document: Document, answering: Answering) -> Document:
+def _access_review(
+    context: RequestContext, document: Document, answering: ReviewAuthorizer
+) -> Document:
     """Decide whether the reviewed user has access; by default the user of the request.
 
     Raises Invalid.
     """
-    kind, spec = ask.kind.resource.kind, document.get("spec") or {}
-    errors = question_errors(document, kind)
+    kind, spec = context.kind.resource.kind, document.get("spec") or {}
+    errors = review_errors(document, kind)
     if errors:
-        raise _invalid(ask, errors)
-    if kind == "LocalSubjectAccessReview" and document["metadata"]["namespace"] != ask.namespace:
-        raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {ask.namespace}")
-    user = ask.user
+        raise _invalid(context, errors)
+    if (
+        kind == "LocalSubjectAccessReview"
+        and document["metadata"]["namespace"] != context.namespace
+    ):
+        raise BadRequest(
+            f"spec.resourceAttributes.namespace must match namespace: {context.namespace}"
+        )
+    user = context.user
     if kind != "SelfSubjectAccessReview":
         extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
         groups = tuple(spec.get("groups") or ())
         user = User(spec.get("user", ""), groups, spec.get("uid", ""), extra)
-    return _decided(question(user, spec), spec, answering)
+    return _decide(review_attributes(user, spec), spec, answering)
 
 
-def _invalid(ask: Ask, errors: list[FieldError]) -> Invalid:
+def _invalid(context: RequestContext, errors: list[FieldError]) -> Invalid:
     """Return the error of an invalid review; its details name no kind."""
-    found = Invalid.of("", ask.kind.resource.group, "", errors)
+    found = Invalid.of("", context.kind.resource.group, "", errors)
     details: dict[str, Any] = dict(found.details or {})
     details.pop("kind")
     return Invalid(found.message, details=details)
 
 
-def _decided(asked: Attributes, spec: Document, answering: Answering) -> Document:
+def _decide(asked: Attributes, spec: Document, answering: ReviewAuthorizer) -> Document:
     status: Document = {"allowed": True}
     try:
         why = answering.authorize(asked)
@@ -136,29 +153,31 @@ _RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
 _PATH_FIELDS = ("verbs", "nonResourceURLs")
 
 
-def _rules(ask: Ask, document: Document, answering: Answering) -> Document:
+def _rules_review(
+    context: RequestContext, document: Document, answering: ReviewAuthorizer
+) -> Document:
     """Return all rules of the user in a namespace (SelfSubjectRulesReview)."""
     space = (document.get("spec") or {}).get("namespace", "")
     if not space:
         raise BadRequest("no namespace on request")
     if answering.grants is None:
-        rules, problems = _rules_elsewhere(ask, answering), ""
+        rules, problems = _superuser_rules(context, answering), ""
     else:
-        rules, problems = answering.grants.rules_for(ask.user, space)
+        rules, problems = answering.grants.rules_of_user(context.user, space)
     paths = [rule for rule in rules if rule.get("nonResourceURLs")]
     others = [rule for rule in rules if rule.get("resources")]
     status: Document = {
-        "resourceRules": [_only(rule, _RESOURCE_FIELDS) for rule in others],
-        "nonResourceRules": [_only(rule, _PATH_FIELDS) for rule in paths],
+        "resourceRules": [_select_fields(rule, _RESOURCE_FIELDS) for rule in others],
+        "nonResourceRules": [_select_fields(rule, _PATH_FIELDS) for rule in paths],
         "incomplete": answering.grants is None,
     }
     return {**status, "evaluationError": problems} if problems else status
 
 
-def _rules_elsewhere(ask: Ask, answering: Answering) -> list[Document]:
+def _superuser_rules(context: RequestContext, answering: ReviewAuthorizer) -> list[Document]:
     """Return the user's rules if another authorizer than RBAC decides: those of superusers only."""
     try:
-        answering.authorize(Attributes(ask.user, "*", "*", "*", "*"))
+        answering.authorize(Attributes(context.user, "*", "*", "*", "*"))
     except Forbidden:
         return []
     return [
@@ -167,15 +186,15 @@ def _rules_elsewhere(ask: Ask, answering: Answering) -> list[Document]:
     ]
 
 
-def _only(rule: Document, fields: tuple[str, ...]) -> Document:
+def _select_fields(rule: Document, fields: tuple[str, ...]) -> Document:
     return {field: rule[field] for field in fields if rule.get(field)}
 
 
 _ANSWERS: dict[str, Answer] = {
-    "SelfSubjectReview": _who,
-    "TokenReview": _token,
-    "SelfSubjectAccessReview": _access,
-    "SubjectAccessReview": _access,
-    "LocalSubjectAccessReview": _access,
-    "SelfSubjectRulesReview": _rules,
+    "SelfSubjectReview": _self_review,
+    "TokenReview": _token_review,
+    "SelfSubjectAccessReview": _access_review,
+    "SubjectAccessReview": _access_review,
+    "LocalSubjectAccessReview": _access_review,
+    "SelfSubjectRulesReview": _rules_review,
 }

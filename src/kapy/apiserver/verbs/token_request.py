@@ -9,16 +9,16 @@ from typing import Final
 
 from msgspec import structs
 
-from kapy.apiserver import body
-from kapy.apiserver.ask import Ask
-from kapy.apiserver.audiences import API_AUDIENCES
-from kapy.apiserver.metadata import new_uid, stamp
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import not_found
+from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.tokens import BoundObject, ServiceAccountTokens
+from kapy.apiserver.errors import not_found
+from kapy.apiserver.request import body
+from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.tokens import Bound, ServiceTokens
-from kapy.apiserver.verbs.checks import judged
-from kapy.apiserver.verbs.creation import check_namespace_of
+from kapy.apiserver.resources.metadata import format_time, new_uid
+from kapy.apiserver.verbs.checks import run_admission
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.create import check_namespace_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Invalid
 from kapy.kube.field_errors import FieldError, invalid
@@ -39,20 +39,26 @@ _GROUP: Final = "authentication.k8s.io"
 _REQUEST: Final = Resource(_GROUP, "v1", "tokenrequests", "TokenRequest")
 
 
-async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
+async def request_token(
+    server: ServerContext, context: RequestContext, tokens: ServiceAccountTokens
+) -> Reply:
     """Return the TokenRequest with a token in its status. Raises NotFound, Conflict, Invalid."""
-    document = await ask.compute(partial(_read, structs.replace(ask, kind=_kind(ask.kind))))
+    document = await context.compute(
+        partial(_read, structs.replace(context, kind=_kind(context.kind)))
+    )
     meta = dict(document.get("metadata") or {})
-    _check_place(ask, meta)
-    account = plane.table(ask.kind).get(ask.namespace, ask.name)
+    _check_place(context, meta)
+    account = server.table(context.kind).get(context.namespace, context.name)
     if account is None:
-        raise not_found(ask.kind, ask.name)
-    document = _completed(plane, ask, document, meta, account)
+        raise not_found(context.kind, context.name)
+    document = _complete(server, context, document, meta, account)
     spec = document["spec"]
-    document = await judged(plane, ask, document, dry_run=ask.dry_run("CreateOptions"))
+    document = await run_admission(
+        server, context, document, dry_run=context.dry_run("CreateOptions")
+    )
     seconds, audiences = spec["expirationSeconds"], spec["audiences"]
-    bound = _bound(plane, ask, spec.get("boundObjectRef"))
-    ends = stamp(plane.clock() + timedelta(seconds=seconds))
+    bound = _bound_object(server, context, spec.get("boundObjectRef"))
+    ends = format_time(server.clock() + timedelta(seconds=seconds))
     of_pod = any(one.kind == "Pod" for one in bound)
     extended = of_pod and seconds == _OF_PODS and all(one in API_AUDIENCES for one in audiences)
     token = tokens.issue(
@@ -60,15 +66,15 @@ async def request_token(plane: Plane, ask: Ask, tokens: ServiceTokens) -> Reply:
         bound,
         audiences,
         _EXTENDED if extended else seconds,
-        new_uid(plane.rng),
+        new_uid(server.rng),
         warn_after=seconds if extended else 0,
     )
     status = {"token": token, "expirationTimestamp": ends}
     return Reply(201, {**document, "status": status})
 
 
-def _read(ask: Ask) -> Document:
-    return body.fitted(body.read_object(ask), "authentication.v1.TokenRequest")
+def _read(context: RequestContext) -> Document:
+    return body.decode_struct(body.read_object(context), "authentication.v1.TokenRequest")
 
 
 def _kind(account: Kind) -> Kind:
@@ -76,21 +82,25 @@ def _kind(account: Kind) -> Kind:
     return replace(account, resource=_REQUEST)
 
 
-def _check_place(ask: Ask, meta: Document) -> None:
+def _check_place(context: RequestContext, meta: Document) -> None:
     """Check that name and namespace of the body, if set, are those of the path.
 
     Raises Invalid, BadRequest.
     """
-    check_namespace_of(ask, meta)
+    check_namespace_of(context, meta)
     name = meta.get("name")
-    if name and name != ask.name:
+    if name and name != context.name:
         text = "must match the service account name if specified"
         error = invalid("metadata.name", name, text)
-        raise Invalid.of("TokenRequest", _GROUP, ask.name, [error])
+        raise Invalid.of("TokenRequest", _GROUP, context.name, [error])
 
 
-def _completed(
-    plane: Plane, ask: Ask, document: Document, meta: Document, account: Document
+def _complete(
+    server: ServerContext,
+    context: RequestContext,
+    document: Document,
+    meta: Document,
+    account: Document,
 ) -> Document:
     """Return the request with defaults. Raises Conflict, Invalid."""
     uid = account["metadata"]["uid"]
@@ -99,7 +109,9 @@ def _completed(
             f"the UID in the token request ({meta['uid']}) does not match the UID of the service "
             f"account ({uid})"
         )
-        raise _conflict(f"TokenRequest.{_GROUP}", ask.name, text, group=_GROUP, kind="TokenRequest")
+        raise _conflict(
+            f"TokenRequest.{_GROUP}", context.name, text, group=_GROUP, kind="TokenRequest"
+        )
     spec = dict(document.get("spec") or {})
     seconds = spec.get("expirationSeconds")
     spec["expirationSeconds"] = _HOUR if seconds is None else seconds
@@ -107,8 +119,8 @@ def _completed(
     errors = _errors(spec["expirationSeconds"])
     if errors:
         raise Invalid.of("TokenRequest", _GROUP, "", errors)
-    meta |= {"name": ask.name, "namespace": ask.namespace, "uid": uid}
-    meta["creationTimestamp"] = stamp(plane.clock())
+    meta |= {"name": context.name, "namespace": context.namespace, "uid": uid}
+    meta["creationTimestamp"] = format_time(server.clock())
     return {
         "kind": "TokenRequest",
         "apiVersion": f"{_GROUP}/v1",
@@ -127,7 +139,9 @@ def _errors(seconds: int) -> list[FieldError]:
     return []
 
 
-def _bound(plane: Plane, ask: Ask, reference: Document | None) -> list[Bound]:
+def _bound_object(
+    server: ServerContext, context: RequestContext, reference: Document | None
+) -> list[BoundObject]:
     """Return the object that the token is bound to, and for a Pod also its Node.
 
     Raises BadRequest, NotFound, Conflict.
@@ -141,12 +155,12 @@ def _bound(plane: Plane, ask: Ask, reference: Document | None) -> list[Bound]:
         raise BadRequest(f"cannot bind token to object of type {shown}")
     if not name:
         raise BadRequest("Name parameter required.")
-    found = _object(plane, kind, "" if kind == "Node" else ask.namespace, name)
+    found = _object(server, kind, "" if kind == "Node" else context.namespace, name)
     if found is None:
-        raise not_found(_kind_of(plane, kind), name)
-    bound = [Bound(kind, name, found["metadata"]["uid"])]
+        raise not_found(_kind_of(server, kind), name)
+    bound = [BoundObject(kind, name, found["metadata"]["uid"])]
     if kind == "Pod":
-        bound += _node(plane, ask, found)
+        bound += _node(server, context, found)
     if uid and uid != bound[0].uid:
         text = (
             f"the UID in the bound object reference ({uid}) does not match the UID in record. The "
@@ -156,26 +170,26 @@ def _bound(plane: Plane, ask: Ask, reference: Document | None) -> list[Bound]:
     return bound
 
 
-def _node(plane: Plane, ask: Ask, pod: Document) -> list[Bound]:
+def _node(server: ServerContext, context: RequestContext, pod: Document) -> list[BoundObject]:
     spec = pod.get("spec") or {}
-    if spec.get("serviceAccountName", "") != ask.name:
+    if spec.get("serviceAccountName", "") != context.name:
         raise BadRequest(
-            f"cannot bind token for serviceaccount {go_quoted(ask.name)} to pod running with "
+            f"cannot bind token for serviceaccount {go_quoted(context.name)} to pod running with "
             "different serviceaccount name."
         )
     name = spec.get("nodeName")
     if not name:
         return []
-    node = _object(plane, "Node", "", name)
-    return [Bound("Node", name, node["metadata"]["uid"] if node else "")]
+    node = _object(server, "Node", "", name)
+    return [BoundObject("Node", name, node["metadata"]["uid"] if node else "")]
 
 
-def _object(plane: Plane, kind: str, namespace: str, name: str) -> Document | None:
-    return plane.table(_kind_of(plane, kind)).get(namespace, name)
+def _object(server: ServerContext, kind: str, namespace: str, name: str) -> Document | None:
+    return server.table(_kind_of(server, kind)).get(namespace, name)
 
 
-def _kind_of(plane: Plane, kind: str) -> Kind:
-    known = plane.registry.find("", "v1", _OBJECTS[kind])
+def _kind_of(server: ServerContext, kind: str) -> Kind:
+    known = server.registry.find("", "v1", _OBJECTS[kind])
     assert known is not None
     return known
 

@@ -17,31 +17,31 @@ from typing import Any
 
 from msgspec import structs
 
-from kapy.apiserver.admission import Review
-from kapy.apiserver.metadata import new_uid
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import StorageFailure, details, no_such_resource
+from kapy.apiserver.admission.plugin import Review
+from kapy.apiserver.errors import StorageFailure, no_such_resource, status_details
+from kapy.apiserver.metrics.counters import ON_WEBHOOKS
+from kapy.apiserver.metrics.webhook_counters import WebhookCounters
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.resources.structs import Misfit
-from kapy.apiserver.traffic.counts import ON_WEBHOOKS
-from kapy.apiserver.traffic.hooks import HookCounts
-from kapy.apiserver.verbs.scaling import replicas_set, scale_seen
-from kapy.apiserver.webhooks.calls import CallFailed, Calls
-from kapy.apiserver.webhooks.configuration import Hook
-from kapy.apiserver.webhooks.matching import concerns, matching
-from kapy.apiserver.webhooks.patching import CannotPatch, patched
-from kapy.apiserver.webhooks.review import (
+from kapy.apiserver.resources.metadata import new_uid
+from kapy.apiserver.resources.review_versions import KNOWN
+from kapy.apiserver.resources.structs import WrongType
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.scale import scale_of, set_replicas
+from kapy.apiserver.webhooks.admission_review import (
     GROUP,
     KIND,
     OTHER_KINDS,
-    Answer,
-    InvalidAnswer,
+    AdmissionResponse,
+    InvalidResponse,
     UndecodablePatch,
-    answer_of,
-    denial,
-    request_of,
+    build_request,
+    denial_error,
+    parse_response,
 )
-from kapy.apiserver.webhooks.review_versions import KNOWN
+from kapy.apiserver.webhooks.configuration import Webhook
+from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
+from kapy.apiserver.webhooks.matching import match_version, may_match
+from kapy.apiserver.webhooks.webhook_client import CallFailed, WebhookClient
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Forbidden
 from kapy.kube.names import Resource
@@ -49,150 +49,173 @@ from kapy.kube.names import Resource
 _log = logging.getLogger(__name__)
 
 
-class Webhooks:
+class AdmissionWebhooks:
     """The webhooks of one server, from one state of its configurations."""
 
-    __slots__ = ("_calls", "_mutating", "_plane", "_validating")
+    __slots__ = ("_calls", "_mutating", "_server", "_validating")
 
     def __init__(
-        self, plane: Plane, calls: Calls, mutating: tuple[Hook, ...], validating: tuple[Hook, ...]
+        self,
+        server: ServerContext,
+        calls: WebhookClient,
+        mutating: tuple[Webhook, ...],
+        validating: tuple[Webhook, ...],
     ) -> None:
-        self._plane = plane
+        self._server = server
         self._calls = calls
         self._mutating = mutating
         self._validating = validating
 
     def handles(self, resource: Resource, subresource: str) -> bool:
-        kinds = _versions(self._plane, resource)
+        kinds = _versions(self._server, resource)
         every = (*self._mutating, *self._validating)
-        return any(concerns(hook, kinds, subresource) for hook in every)
+        return any(may_match(hook, kinds, subresource) for hook in every)
 
     async def default(self, review: Review) -> Document:
         """Return the object after all mutating webhooks, defaulted and pruned again."""
         assert review.new is not None
-        with _waiting():
-            return await self._mutated(review) or review.new
+        with _measure_wait():
+            return await self._mutate(review) or review.new
 
     async def validate(self, review: Review) -> Sequence[str]:
         """Call validating webhooks (for a deletion the mutating ones first). Raises ApiError.
 
         Warnings are added to the review, because a refusal must carry them too.
         """
-        with _waiting():
+        with _measure_wait():
             await self._validate(review)
         return ()
 
     async def _validate(self, review: Review) -> None:
         if review.operation == "DELETE":
-            await self._mutated(review)
-        kinds = _versions(self._plane, review.resource)
-        seen = _Seen(self._plane, review, kinds[0])
-        wanted = [(hook, await self._wants(hook, kinds, review, seen)) for hook in self._validating]
-        refusals = await _together(
-            [self._validated(hook, kind, review, seen) for hook, kind in wanted if kind is not None]
+            await self._mutate(review)
+        kinds = _versions(self._server, review.resource)
+        seen = _VersionedObjects(self._server, review, kinds[0])
+        wanted = [(hook, await self._match(hook, kinds, review, seen)) for hook in self._validating]
+        refusals = await _await_all(
+            [
+                self._call_validating(hook, kind, review, seen)
+                for hook, kind in wanted
+                if kind is not None
+            ]
         )
         if refusals:
             raise refusals[0]
 
-    async def _wants(
-        self, hook: Hook, kinds: Sequence[Kind], review: Review, seen: _Seen
+    async def _match(
+        self, hook: Webhook, kinds: Sequence[Kind], review: Review, seen: _VersionedObjects
     ) -> Kind | None:
         """Return the version in which to call a webhook, None if it does not match. Raises
         ApiError.
         """
         new, old = await seen.in_version(kinds[0])
-        kind = matching(self._plane, hook, kinds, review, new, old)
+        kind = match_version(self._server, hook, kinds, review, new, old)
         if kind is None or not hook.conditions:
             return kind
-        from kapy.apiserver.webhooks.conditions import ConditionFailed, deciding, hold
+        from kapy.apiserver.webhooks.match_conditions import (
+            ConditionFailed,
+            cel_authorizer,
+            evaluate,
+        )
 
         new, old = await seen.in_version(kind)
-        request = request_of(review, kind, kinds[0], None, None, "")
+        request = build_request(review, kind, kinds[0], None, None, "")
         try:
-            decide = deciding(self._plane.authorize, review.user)
-            return kind if hold(hook.conditions, new, old, request, decide) else None
+            decide = cel_authorizer(self._server.authorize, review.user)
+            return kind if evaluate(hook.conditions, new, old, request, decide) else None
         except ConditionFailed as error:
             if hook.ignores_failures:
                 return None
             named = f' "{review.name}"' if review.name else ""
             raise Forbidden(
                 f"{kinds[0].group_resource}{named} is forbidden: {error}",
-                details=details(kinds[0], review.name),
+                details=status_details(kinds[0], review.name),
             ) from None
 
-    async def _validated(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> None:
-        answer = await self._asked(hook, kind, review, seen)
+    async def _call_validating(
+        self, hook: Webhook, kind: Kind, review: Review, seen: _VersionedObjects
+    ) -> None:
+        answer = await self._call(hook, kind, review, seen)
         if answer is not None and not answer.allowed:
-            raise denial(hook.name, answer.status)
+            raise denial_error(hook.name, answer.status)
 
-    async def _mutated(self, review: Review) -> Document | None:
+    async def _mutate(self, review: Review) -> Document | None:
         """Return the object after all mutating webhooks, None if they did not change it."""
-        changed, last, invoked = await self._round(review, self._mutating)
+        changed, last, invoked = await self._call_in_order(review, self._mutating)
         if changed is None:
             return None
-        current = await self._defaulted_again(structs.replace(review, new=changed))
+        current = await self._reinvoke_plugins(structs.replace(review, new=changed))
         if current != changed:
             last = len(invoked)
         again = tuple(hook for at, hook in enumerate(invoked) if hook.again and at < last)
         if again:
-            current = (await self._round(structs.replace(review, new=current), again))[0] or current
+            current = (await self._call_in_order(structs.replace(review, new=current), again))[
+                0
+            ] or current
         return current
 
-    async def _defaulted_again(self, review: Review) -> Document:
+    async def _reinvoke_plugins(self, review: Review) -> Document:
         """Run the in-process plug-ins again on an object that webhooks changed."""
-        kind = _versions(self._plane, review.resource)[0]
-        for plugin in self._plane.plugins(kind, review.subresource):
-            if not isinstance(plugin, Webhooks):  # skip webhooks of a later configuration, too
+        kind = _versions(self._server, review.resource)[0]
+        for plugin in self._server.admission_plugins(kind, review.subresource):
+            if not isinstance(
+                plugin, AdmissionWebhooks
+            ):  # skip webhooks of a later configuration, too
                 review = structs.replace(review, new=await plugin.default(review))
         assert review.new is not None
         return review.new
 
-    async def _round(
-        self, review: Review, hooks: Sequence[Hook]
-    ) -> tuple[Document | None, int, list[Hook]]:
+    async def _call_in_order(
+        self, review: Review, hooks: Sequence[Webhook]
+    ) -> tuple[Document | None, int, list[Webhook]]:
         """Call these webhooks in order.
 
         Returns the object (None: unchanged), the index of the last webhook that changed it among
         those called (-1: none), and the webhooks that were called.
         """
-        kinds = _versions(self._plane, review.resource)
+        kinds = _versions(self._server, review.resource)
         result: Document | None = None
-        last, invoked = -1, list[Hook]()
+        last, invoked = -1, list[Webhook]()
         for hook in hooks:
-            seen = _Seen(self._plane, review, kinds[0])
-            kind = await self._wants(hook, kinds, review, seen)
+            seen = _VersionedObjects(self._server, review, kinds[0])
+            kind = await self._match(hook, kinds, review, seen)
             if kind is None:
                 continue
-            answer = await self._asked(hook, kind, review, seen)
+            answer = await self._call(hook, kind, review, seen)
             invoked.append(hook)
             if answer is None:
                 continue
             if not answer.allowed:
-                raise denial(hook.name, answer.status)
+                raise denial_error(hook.name, answer.status)
             if operations := self._operations(hook, answer):
-                changed = await self._patched(hook, kind, review, seen, operations)
+                changed = await self._apply_patch(hook, kind, review, seen, operations)
                 if changed != review.new:
                     last, result = len(invoked) - 1, changed
                     review = structs.replace(review, new=changed)
         return result, last, invoked
 
-    def _operations(self, hook: Hook, answer: Answer) -> list[Any]:
+    def _operations(self, hook: Webhook, answer: AdmissionResponse) -> list[Any]:
         """Return the patch of a webhook; an undecodable patch counts as a failed call."""
         try:
             return answer.operations()
         except UndecodablePatch as error:
-            self._passed_over(hook, error)
+            self._ignore_failure(hook, error)
             return []
 
-    def _passed_over(self, hook: Hook, why: Exception) -> None:
+    def _ignore_failure(self, hook: Webhook, why: Exception) -> None:
         """Log a failed webhook if its failurePolicy is Ignore. Raises ApiError otherwise."""
         sentence = f'failed calling webhook "{hook.name}": {why}'
         if not hook.ignores_failures:
-            raise internal(sentence) from None
+            raise internal_error(sentence) from None
         _log.warning("%s; its failurePolicy lets the request pass", sentence)
 
-    async def _patched(
-        self, hook: Hook, kind: Kind, review: Review, seen: _Seen, operations: list[Any]
+    async def _apply_patch(
+        self,
+        hook: Webhook,
+        kind: Kind,
+        review: Review,
+        seen: _VersionedObjects,
+        operations: list[Any],
     ) -> Document:
         """Apply a webhook's patch and return the object in the request's version.
 
@@ -200,30 +223,32 @@ class Webhooks:
         """
         new, _ = await seen.in_version(kind)
         if new is None or review.new is None:
-            raise internal(
+            raise internal_error(
                 f'admission webhook "{hook.name}" attempted to modify the object, which is not '
                 "supported for this operation"
             )
         try:
-            changed = patched(new, operations)
+            changed = apply_patch(new, operations)
             if review.subresource == "scale":
-                return replicas_set(seen.asked, review.new, changed)
+                return set_replicas(seen.asked, review.new, changed)
             if review.subresource in OTHER_KINDS:
                 return changed
-            return await self._read_again(kind, seen.asked, changed)
-        except (CannotPatch, Misfit) as error:
-            raise internal(str(error)) from None
+            return await self._decode_patched(kind, seen.asked, changed)
+        except (PatchFailed, WrongType) as error:
+            raise internal_error(str(error)) from None
 
-    async def _read_again(self, kind: Kind, asked: Kind, document: Document) -> Document:
-        """Decode a patched object like one in a request. Raises Misfit, CannotPatch."""
-        document = kind.schema.defaulted(document)
+    async def _decode_patched(self, kind: Kind, asked: Kind, document: Document) -> Document:
+        """Decode a patched object like one in a request. Raises WrongType, PatchFailed."""
+        document = kind.schema.decode_for_webhook(document)
         if not isinstance(document.get("metadata"), dict):
-            raise CannotPatch("the patch takes the object's metadata away")
+            raise PatchFailed("the patch takes the object's metadata away")
         kind.strategy.default(document)
-        (document,) = await self._plane.in_version((document,), asked.resource)
+        (document,) = await self._server.to_version((document,), asked.resource)
         return document
 
-    async def _asked(self, hook: Hook, kind: Kind, review: Review, seen: _Seen) -> Answer | None:
+    async def _call(
+        self, hook: Webhook, kind: Kind, review: Review, seen: _VersionedObjects
+    ) -> AdmissionResponse | None:
         """Call a webhook; return None if it failed and its failurePolicy is Ignore.
 
         Raises ApiError.
@@ -231,21 +256,21 @@ class Webhooks:
         if review.dry_run and not hook.dry_runs:
             raise BadRequest(f'admission webhook "{hook.name}" does not support dry run')
         new, old = await seen.in_version(kind)
-        uid = new_uid(self._plane.rng)
-        request = request_of(review, kind, seen.asked, new, old, uid)
-        counted = _Counted(self._plane.traffic.hooks, hook, review.operation)
+        uid = new_uid(self._server.rng)
+        request = build_request(review, kind, seen.asked, new, old, uid)
+        counted = _CountedCall(self._server.metrics.hooks, hook, review.operation)
         try:
-            document = await self._called(hook, request)
-            answer = _verified(document, uid, hook)
+            document = await self._send(hook, request)
+            answer = _verify(document, uid, hook)
         except CallFailed as error:
-            counted.failed()
-            self._passed_over(hook, error)
+            counted.count_failure()
+            self._ignore_failure(hook, error)
             return None
-        counted.answered(answer)
+        counted.count_response(answer)
         review.warnings.extend(answer.warnings)
         return answer
 
-    async def _called(self, hook: Hook, request: Document) -> Document:
+    async def _send(self, hook: Webhook, request: Document) -> Document:
         if not hook.review_version:
             raise CallFailed(
                 "could not create admission objects: webhook does not accept known "
@@ -254,13 +279,13 @@ class Webhooks:
         version = f"{GROUP}/{hook.review_version}"
         review: Document = {"kind": KIND, "apiVersion": version, "request": request}
         try:
-            return await self._calls.ask(hook.client, review, hook.seconds)
+            return await self._calls.call(hook.client, review, hook.seconds)
         except CallFailed as error:
             raise CallFailed(f"failed to call webhook: {error}") from None
 
 
 @contextmanager
-def _waiting() -> Iterator[None]:
+def _measure_wait() -> Iterator[None]:
     """Exclude the time in this block from the server's own request duration."""
     began = perf_counter()
     try:
@@ -269,50 +294,50 @@ def _waiting() -> Iterator[None]:
         ON_WEBHOOKS.set(ON_WEBHOOKS.get() + perf_counter() - began)
 
 
-class _Counted:
+class _CountedCall:
     """One webhook call in the metrics of `/metrics`."""
 
-    def __init__(self, counts: HookCounts, hook: Hook, operation: str) -> None:
+    def __init__(self, counts: WebhookCounters, hook: Webhook, operation: str) -> None:
         self._counts = counts
         self._hook = hook
         self._what = hook.name, "admit" if hook.role == "mutating" else "validating", operation
         self._began = perf_counter()
 
-    def failed(self) -> None:
+    def count_failure(self) -> None:
         rejected = not self._hook.ignores_failures
-        self._told(400, rejected=rejected)
+        self._count(400, rejected=rejected)
         if rejected:
-            self._counts.rejected(*self._what, "calling_webhook_error", 400)
+            self._counts.count_rejection(*self._what, "calling_webhook_error", 400)
         else:
-            self._counts.passed(*self._what[:2])
+            self._counts.count_ignored_failure(*self._what[:2])
 
-    def answered(self, answer: Answer) -> None:
+    def count_response(self, answer: AdmissionResponse) -> None:
         if answer.allowed:
-            self._told(200, rejected=False)
+            self._count(200, rejected=False)
             return
-        code = denial(self._hook.name, answer.status).code
-        self._told(code, rejected=True)
-        self._counts.rejected(*self._what, "no_error", code)
+        code = denial_error(self._hook.name, answer.status).code
+        self._count(code, rejected=True)
+        self._counts.count_rejection(*self._what, "no_error", code)
 
-    def _told(self, code: int, *, rejected: bool) -> None:
+    def _count(self, code: int, *, rejected: bool) -> None:
         seconds = perf_counter() - self._began
-        self._counts.asked(*self._what, seconds, code=code, rejected=rejected)
+        self._counts.count_call(*self._what, seconds, code=code, rejected=rejected)
 
 
-def _verified(document: Document, uid: str, hook: Hook) -> Answer:
+def _verify(document: Document, uid: str, hook: Webhook) -> AdmissionResponse:
     try:
-        return answer_of(document, uid, hook.role, hook.review_version)
-    except InvalidAnswer as error:
+        return parse_response(document, uid, hook.role, hook.review_version)
+    except InvalidResponse as error:
         raise CallFailed(f"received invalid webhook response: {error}") from None
 
 
-class _Seen:
+class _VersionedObjects:
     """The objects of a request, converted at most once to each version that webhooks want."""
 
-    __slots__ = ("_made", "_plane", "_review", "asked")
+    __slots__ = ("_made", "_review", "_server", "asked")
 
-    def __init__(self, plane: Plane, review: Review, asked: Kind) -> None:
-        self._plane = plane
+    def __init__(self, server: ServerContext, review: Review, asked: Kind) -> None:
+        self._server = server
         self._review = review
         self._made: dict[str, tuple[Document | None, Document | None]] = {}
         self.asked = asked
@@ -323,30 +348,30 @@ class _Seen:
         found = self._made.get(key)
         if found is None:
             new, old = self._review.new, self._review.old
-            found = self._made[key] = await self._one(kind, new), await self._one(kind, old)
+            found = self._made[key] = await self._convert(kind, new), await self._convert(kind, old)
         return found
 
-    async def _one(self, kind: Kind, document: Document | None) -> Document | None:
+    async def _convert(self, kind: Kind, document: Document | None) -> Document | None:
         if document is None:
             return None
         if self._review.subresource == "scale":
-            return scale_seen(self.asked, document)
+            return scale_of(self.asked, document)
         if self._review.subresource in OTHER_KINDS:
             return document
-        (document,) = await self._plane.in_version((document,), kind.resource)
+        (document,) = await self._server.to_version((document,), kind.resource)
         return document
 
 
-def _versions(plane: Plane, resource: Resource) -> list[Kind]:
+def _versions(server: ServerContext, resource: Resource) -> list[Kind]:
     """Return the kind of a resource, followed by its other versions (and groups)."""
-    kind = plane.registry.find(resource.group, resource.version, resource.plural)
+    kind = server.registry.find(resource.group, resource.version, resource.plural)
     if kind is None:  # the CustomResourceDefinition was deleted during the request
         raise no_such_resource()
-    others = (one for one in plane.registry if one.table == kind.table and one is not kind)
+    others = (one for one in server.registry if one.table == kind.table and one is not kind)
     return [kind, *others]
 
 
-async def _together(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
+async def _await_all(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
     """Wait for all calls; return the refusals in the order in which they arrived."""
     refusals: list[ApiError] = []
 
@@ -365,6 +390,6 @@ async def _together(asked: Sequence[Awaitable[None]]) -> list[ApiError]:
     return refusals
 
 
-def internal(why: str) -> ApiError:
+def internal_error(why: str) -> ApiError:
     """Return the error "Internal error occurred" with this reason (500)."""
     return StorageFailure(f"Internal error occurred: {why}", details={"causes": [{"message": why}]})

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kapy.apiserver.webhooks.clients import ClientConfig
-from kapy.apiserver.webhooks.review_versions import first_known
+from kapy.apiserver.resources.review_versions import first_supported
+from kapy.apiserver.webhooks.client_config import ClientConfig
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.selectors import LabelSelector, selector_of
 
 if TYPE_CHECKING:
-    from kapy.apiserver.webhooks.conditions import Condition
+    from kapy.apiserver.webhooks.match_conditions import Condition
 
 Role = Literal["mutating", "validating"]
 
@@ -25,7 +25,7 @@ DEFAULT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hook:
+class Webhook:
     """One webhook.
 
     seconds: the timeout of a call. again: reinvocationPolicy is IfNeeded. review_version: the
@@ -47,31 +47,31 @@ class Hook:
     review_version: str
 
 
-def hooks_of(configurations: Iterable[Document], role: Role) -> tuple[Hook, ...]:
+def parse_webhooks(configurations: Iterable[Document], role: Role) -> tuple[Webhook, ...]:
     """Return the webhooks of all configurations of one role in the order of calls.
 
     The order is by the name of the configuration, then as listed in it.
     """
     ordered = sorted(configurations, key=lambda one: str(one["metadata"]["name"]))
-    return tuple(hook for one in ordered for hook in _hooks(one, role))
+    return tuple(hook for one in ordered for hook in _parse_configuration(one, role))
 
 
-def _hooks(configuration: Document, role: Role) -> Iterator[Hook]:
+def _parse_configuration(configuration: Document, role: Role) -> Iterator[Webhook]:
     """Yield the webhooks of a configuration; log and skip those that are invalid."""
     for one in configuration.get("webhooks") or ():
         try:
-            yield _hook(one, role)
+            yield _parse_webhook(one, role)
         except (KapyError, ValueError, LookupError) as error:
             where = f"{configuration['metadata']['name']}/{one.get('name')}"
             _log.error("the %s webhook %s is not asked: %s", role, where, error)
 
 
-def _hook(one: Document, role: Role) -> Hook:
-    return Hook(
+def _parse_webhook(one: Document, role: Role) -> Webhook:
+    return Webhook(
         name=one["name"],
         role=role,
-        client=ClientConfig.of(one["clientConfig"]),
-        rules=tuple(Rule.of(rule) for rule in one.get("rules") or ()),
+        client=ClientConfig.from_document(one["clientConfig"]),
+        rules=tuple(Rule.from_document(rule) for rule in one.get("rules") or ()),
         namespaces=selector_of(one.get("namespaceSelector") or {}),
         objects=selector_of(one.get("objectSelector") or {}),
         conditions=_conditions(one),
@@ -80,13 +80,13 @@ def _hook(one: Document, role: Role) -> Hook:
         seconds=one.get("timeoutSeconds") or DEFAULT_SECONDS,
         dry_runs=one.get("sideEffects") in ("None", "NoneOnDryRun"),
         again=one.get("reinvocationPolicy") == "IfNeeded",
-        review_version=first_known(one.get("admissionReviewVersions") or ()),
+        review_version=first_supported(one.get("admissionReviewVersions") or ()),
     )
 
 
 def _conditions(hook: Document) -> tuple[Condition, ...]:
     if not hook.get("matchConditions"):
         return ()
-    from kapy.apiserver.webhooks.conditions import Condition
+    from kapy.apiserver.webhooks.match_conditions import Condition
 
-    return tuple(Condition.of(one["expression"]) for one in hook["matchConditions"])
+    return tuple(Condition.compile(one["expression"]) for one in hook["matchConditions"])

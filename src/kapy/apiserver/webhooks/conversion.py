@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
-from kapy.apiserver.metadata import annotation_errors, label_errors
-from kapy.apiserver.refusals import StorageFailure, plain_failure
-from kapy.apiserver.resources.structs import described
-from kapy.apiserver.webhooks.calls import CallFailed, Calls
-from kapy.apiserver.webhooks.clients import ClientConfig
-from kapy.apiserver.webhooks.review_versions import V1, first_known, wrong_kind, wrong_uid
+from kapy.apiserver.errors import StorageFailure, failure_status
+from kapy.apiserver.resources.metadata import annotation_errors, label_errors
+from kapy.apiserver.resources.review_versions import V1, first_supported, kind_error, uid_error
+from kapy.apiserver.resources.structs import json_type_name
+from kapy.apiserver.webhooks.client_config import ClientConfig
+from kapy.apiserver.webhooks.webhook_client import CallFailed, WebhookClient
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.names import split_api_version
@@ -24,25 +24,29 @@ _SHOWN = 4096
 _text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-class WebhookFailed(StorageFailure):
+class ConversionWebhookFailed(StorageFailure):
     """Objects were not converted (500). kind: the failure type in metrics."""
 
     def __init__(self, message: str, kind: str) -> None:
-        super().__init__(message, status=plain_failure(message))
+        super().__init__(message, status=failure_status(message))
         self.kind = f"conversion_webhook_{kind}_failure"
 
 
-class _Wrong(Exception):
+class _InvalidResponse(Exception):
     """The response of a webhook is not a valid conversion of its input."""
 
 
-async def converted(
-    calls: Calls, conversion: Document, documents: Sequence[Document], version: str, uid: str
+async def convert_by_webhook(
+    calls: WebhookClient,
+    conversion: Document,
+    documents: Sequence[Document],
+    version: str,
+    uid: str,
 ) -> list[Document]:
     """Convert objects of one kind to another apiVersion by the webhook.
 
-    conversion: `spec.conversion` of the definition. Raises WebhookFailed with kube-apiserver's
-    message if the call fails or the webhook changes fields that it must not.
+    conversion: `spec.conversion` of the definition. Raises ConversionWebhookFailed with
+    kube-apiserver's message if the call fails or the webhook changes fields that it must not.
     """
     first = documents[0]
     if not first.keys() - {"apiVersion", "kind"}:
@@ -51,9 +55,9 @@ async def converted(
     group, source = split_api_version(first["apiVersion"])
     about = f"conversion webhook for {group}/{source}, Kind={first['kind']}"
     hook = conversion["webhook"]
-    spoken = first_known(hook.get("conversionReviewVersions") or ())
+    spoken = first_supported(hook.get("conversionReviewVersions") or ())
     if not spoken:
-        raise WebhookFailed("no supported conversion review versions", "call")
+        raise ConversionWebhookFailed("no supported conversion review versions", "call")
     request = {"uid": uid, "desiredAPIVersion": version, "objects": list(documents)}
     review: Document = {
         "kind": KIND,
@@ -62,64 +66,66 @@ async def converted(
         "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
     }
     try:
-        client = ClientConfig.of(hook["clientConfig"])
-        found = _objects(await calls.ask(client, review, SECONDS), uid, spoken)
-    except (CallFailed, _Wrong) as error:
+        client = ClientConfig.from_document(hook["clientConfig"])
+        found = _objects(await calls.call(client, review, SECONDS), uid, spoken)
+    except (CallFailed, _InvalidResponse) as error:
         kind = "call" if isinstance(error, CallFailed) else "malformed_response"
-        raise WebhookFailed(f"{about} failed: {error}", kind) from None
+        raise ConversionWebhookFailed(f"{about} failed: {error}", kind) from None
     if len(found) != len(documents):
         why = f"{about} returned {len(found)} objects, expected {len(documents)}"
-        raise WebhookFailed(why, "partial_response")
+        raise ConversionWebhookFailed(why, "partial_response")
     result = []
     for index, (one, other) in enumerate(zip(documents, found, strict=True)):
         _check_type(about, index, one, other, version)
         try:
             _check_identity(one, other)
-        except _Wrong as error:
+        except _InvalidResponse as error:
             raise _failure(f"{about} returned invalid object: {error}") from None
         try:
-            result.append(_restored(one, other))
-        except _Wrong as error:
+            result.append(_restore_metadata(one, other))
+        except _InvalidResponse as error:
             raise _failure(f"{about} returned invalid metadata: {error}") from None
     return result
 
 
-def _failure(message: str) -> WebhookFailed:
-    return WebhookFailed(message, "invalid_converted_object")
+def _failure(message: str) -> ConversionWebhookFailed:
+    return ConversionWebhookFailed(message, "invalid_converted_object")
 
 
 def _objects(document: Document, uid: str, version: str) -> list[Any]:
-    """Return the objects in the response to a review of this version. Raises _Wrong."""
-    if version == V1 and (why := wrong_kind(document, GROUP, KIND)):
-        raise _Wrong(why)
+    """Return the objects in the response to a review of this version. Raises _InvalidResponse."""
+    if version == V1 and (why := kind_error(document, GROUP, KIND)):
+        raise _InvalidResponse(why)
     response = document.get("response")
     if response is None:
-        raise _Wrong("no response provided")
+        raise _InvalidResponse("no response provided")
     if not isinstance(response, dict):
         field = f"ConversionReview.response of type {version}.ConversionResponse"
-        raise _Wrong(f"json: cannot unmarshal {described(response)} into Go struct field {field}")
-    if version == V1 and (why := wrong_uid(document, uid)):
-        raise _Wrong(why)
+        raise _InvalidResponse(
+            f"json: cannot unmarshal {json_type_name(response)} into Go struct field {field}"
+        )
+    if version == V1 and (why := uid_error(document, uid)):
+        raise _InvalidResponse(why)
     result = response.get("result") or {}
     if not isinstance(result, dict):
-        raise _Wrong(_member(result, "result", "v1.Status"))
+        raise _InvalidResponse(_member(result, "result", "v1.Status"))
     status = result.get("status") or ""
     if status != "Success":
-        raise _Wrong(
+        raise _InvalidResponse(
             result.get("message") or f"response.result.status was '{status}', not 'Success'"
         )
     found = response.get("convertedObjects")
     if found is None:
         return []
     if not isinstance(found, list):
-        raise _Wrong(_member(found, "convertedObjects", "[]runtime.RawExtension"))
+        raise _InvalidResponse(_member(found, "convertedObjects", "[]runtime.RawExtension"))
     return found
 
 
 def _member(value: Any, name: str, wanted: str) -> str:
     """Return the error for a member of the response with a wrong type."""
     field = f"ConversionResponse.response.{name} of type {wanted}"
-    return f"json: cannot unmarshal {described(value)} into Go struct field {field}"
+    return f"json: cannot unmarshal {json_type_name(value)} into Go struct field {field}"
 
 
 def _check_type(about: str, index: int, one: Document, other: Any, version: str) -> None:
@@ -128,7 +134,9 @@ def _check_type(about: str, index: int, one: Document, other: Any, version: str)
         raise _failure("unexpected end of JSON input")
     if not isinstance(other, dict):
         wanted = "map[string]interface {}"
-        raise _failure(f"json: cannot unmarshal {described(other)} into Go value of type {wanted}")
+        raise _failure(
+            f"json: cannot unmarshal {json_type_name(other)} into Go value of type {wanted}"
+        )
     if not (kind := other.get("kind")) or not isinstance(kind, str):
         shown = "".join(islice(_text.iterencode(other), _SHOWN))[:_SHOWN]
         raise _failure(f"Object 'Kind' is missing in '{shown}'")
@@ -165,16 +173,16 @@ def _check_identity(one: Document, other: Document) -> None:
         after = given.get(field)
         after = after if isinstance(after, str) else ""
         if before != after:
-            raise _Wrong(f"must have the same {shown}: {before} != {after}")
+            raise _InvalidResponse(f"must have the same {shown}: {before} != {after}")
 
 
-def _restored(one: Document, other: Document) -> Document:
+def _restore_metadata(one: Document, other: Document) -> Document:
     """Restore the metadata of the converted object except labels and annotations."""
     given = other.get("metadata")
     if "metadata" not in other:
-        raise _Wrong("missing metadata in converted object")
+        raise _InvalidResponse("missing metadata in converted object")
     if not isinstance(given, dict):
-        raise _Wrong(f"invalid metadata of type {go_type(given)} in converted object")
+        raise _InvalidResponse(f"invalid metadata of type {go_type(given)} in converted object")
     meta = {**(one.get("metadata") or {})}
     for field in ("labels", "annotations"):
         values = given.get(field)
@@ -182,14 +190,16 @@ def _restored(one: Document, other: Document) -> Document:
             meta.pop(field, None)
             continue
         if not isinstance(values, dict):
-            raise _Wrong(f"invalid metadata.{field} of type {go_type(values)} in converted object")
+            raise _InvalidResponse(
+                f"invalid metadata.{field} of type {go_type(values)} in converted object"
+            )
         for key, value in values.items():
             if not isinstance(value, str):
                 found = f"must be a string, but is {go_type(value)} in converted object"
-                raise _Wrong(f"metadata.{field}[{key}] {found}")
+                raise _InvalidResponse(f"metadata.{field}[{key}] {found}")
         if values != meta.get(field) and (errors := _errors(field, values)):
             lines = [str(error) for error in errors]
-            raise _Wrong(lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]")
+            raise _InvalidResponse(lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]")
         meta[field] = values
     return {**other, "metadata": meta}
 

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kapy.apiserver.admission import Review
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.refusals import not_found
+from kapy.apiserver.admission.plugin import Review
+from kapy.apiserver.errors import not_found
 from kapy.apiserver.resources.kind import Kind
-from kapy.apiserver.webhooks.configuration import Hook
-from kapy.apiserver.webhooks.review import namespace_of
-from kapy.apiserver.webhooks.rules import exempt
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.webhooks.admission_review import namespace_of
+from kapy.apiserver.webhooks.configuration import Webhook
+from kapy.apiserver.webhooks.rules import is_exempt
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
 from kapy.kube.selectors import LabelSelector
 
 
-def concerns(hook: Hook, kinds: Sequence[Kind], subresource: str) -> bool:
+def may_match(hook: Webhook, kinds: Sequence[Kind], subresource: str) -> bool:
     """Report whether a webhook may match writes of a resource.
 
     kinds: the resource's kind, then its other versions.
     """
-    if exempt(kinds[0].resource):
+    if is_exempt(kinds[0].resource):
         return False
     seen = kinds if hook.equivalent else kinds[:1]
     return any(rule.covers(one.resource, subresource) for rule in hook.rules for one in seen)
 
 
-def matching(
-    plane: Plane,
-    hook: Hook,
+def match_version(
+    server: ServerContext,
+    hook: Webhook,
     kinds: Sequence[Kind],
     review: Review,
     new: Document | None,
@@ -43,11 +43,11 @@ def matching(
     """
     refusal: ApiError | None = None
     try:
-        if not _in_namespace(plane, hook, review):
+        if not _matches_namespace(server, hook, review):
             return None
     except ApiError as error:
         refusal = error  # raised only if all else matches
-    if not _selected(hook.objects, new) and not _selected(hook.objects, old):
+    if not _matches_selector(hook.objects, new) and not _matches_selector(hook.objects, old):
         return None
     kind = _by_rules(hook, kinds, review.operation, review.subresource)
     if kind is not None and refusal is not None:
@@ -55,7 +55,7 @@ def matching(
     return kind
 
 
-def _by_rules(hook: Hook, kinds: Sequence[Kind], operation: str, part: str) -> Kind | None:
+def _by_rules(hook: Webhook, kinds: Sequence[Kind], operation: str, part: str) -> Kind | None:
     if any(rule.matches(operation, kinds[0].resource, part) for rule in hook.rules):
         return kinds[0]
     if not hook.equivalent:
@@ -71,7 +71,7 @@ def _by_rules(hook: Hook, kinds: Sequence[Kind], operation: str, part: str) -> K
     )
 
 
-def _selected(selector: LabelSelector, document: Document | None) -> bool:
+def _matches_selector(selector: LabelSelector, document: Document | None) -> bool:
     if selector.everything:
         return True
     return document is not None and selector.matches(document["metadata"].get("labels"))
@@ -81,7 +81,7 @@ def _is_namespace(resource: Resource) -> bool:
     return resource.plural == "namespaces" and not resource.group
 
 
-def _in_namespace(plane: Plane, hook: Hook, review: Review) -> bool:
+def _matches_namespace(server: ServerContext, hook: Webhook, review: Review) -> bool:
     if hook.namespaces.everything:
         return True
     name = namespace_of(review)
@@ -90,9 +90,9 @@ def _in_namespace(plane: Plane, hook: Hook, review: Review) -> bool:
     new = review.new
     if _is_namespace(review.resource) and not review.subresource and new is not None:
         return hook.namespaces.matches(new["metadata"].get("labels"))
-    found = plane.store.table("namespaces").latest("", name)
+    found = server.store.table("namespaces").latest("", name)
     if found is None:
-        kind = plane.registry.find("", "v1", "namespaces")
+        kind = server.registry.find("", "v1", "namespaces")
         assert kind is not None
         raise not_found(kind, name)
     return hook.namespaces.matches(found["metadata"].get("labels"))

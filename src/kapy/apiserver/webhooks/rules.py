@@ -22,7 +22,7 @@ class Rule:
     scope: str
 
     @classmethod
-    def of(cls, document: Document) -> Rule:
+    def from_document(cls, document: Document) -> Rule:
         """Parse a rule."""
         return cls(
             frozenset(document.get("operations") or ()),
@@ -67,7 +67,7 @@ def _has(items: frozenset[str], wanted: str) -> bool:
     return _EVERY in items or wanted in items
 
 
-def exempt(resource: Resource) -> bool:
+def is_exempt(resource: Resource) -> bool:
     """Report whether webhooks never receive this resource.
 
     Webhook configurations are exempt, so that a broken one can be repaired.

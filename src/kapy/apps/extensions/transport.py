@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapy.apiserver.webhooks.clients import Services
+from kapy.apiserver.webhooks.client_config import Services
 from kapy.apps.settings import ExtensionCalls
 from kapy.hooks.https import ClientCertificate, HttpsTransport
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.serving.tls import show
+from kapy.apiserver.serving.tls import load_certificate
 from kapy.apps.https.authorities import (
     CLOCK_SECONDS,
     ValidityPeriods,
@@ -265,7 +265,7 @@ def _context(folder: Path, pair: pki.KeyPair) -> ssl.SSLContext:
 
 def _load(context: ssl.SSLContext, folder: Path, pair: pki.KeyPair) -> None:
     try:
-        show(context, pair.certificate, pair.key)
+        load_certificate(context, pair.certificate, pair.key)
     except ssl.SSLError as error:
         raise _unreadable_pair(folder, error) from None
 

@@ -12,9 +12,9 @@ from typing import Final, Protocol
 from uvicorn import Config, Server
 
 from kapy._aio.asgi import Receive, Scope, Send
-from kapy.apiserver.serving.accepting import BACKLOG, Acceptor, connect
-from kapy.apiserver.serving.connection_limit import Visit
-from kapy.apiserver.serving.protocol import PeerProtocol
+from kapy.apiserver.serving.acceptor import BACKLOG, Acceptor, connect
+from kapy.apiserver.serving.connection_limit import Connection
+from kapy.apiserver.serving.protocol import HTTPProtocol
 from kapy.apps.https.certificate import Certificate, require_clients_of
 from kapy.kube.errors import KapyError
 
@@ -47,7 +47,7 @@ async def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     client_ca: Path | None = None,
-    protocol: Protocols = PeerProtocol,
+    protocol: Protocols = HTTPProtocol,
     flags: str = "--host and --port",
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve while the context is open; yields the host and the port.
@@ -93,7 +93,7 @@ class _Server(Server):
         await self.accepts.wait()
         await Acceptor().accept(listening, self.admit)
 
-    async def admit(self, sock: socket.socket, visit: Visit) -> None:
+    async def admit(self, sock: socket.socket, visit: Connection) -> None:
         """Serve an accepted socket."""
         await connect(sock, visit, self._protocol, self.config.ssl)
 

@@ -17,7 +17,7 @@ from functools import partial
 from random import Random
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.serving.tls import show
+from kapy.apiserver.serving.tls import load_certificate
 from kapy.apps.https.authorities import (
     CA,
     CLOCK_SECONDS,
@@ -263,6 +263,6 @@ def _load(context: ssl.SSLContext, pair: pki.KeyPair) -> None:
     if not pki.belongs_together(pair):  # half of a pair would spoil what is in use
         raise pki.InvalidPem(f"{_LEAF} and {_KEY} do not belong together")
     try:
-        show(context, pair.certificate, pair.key)
+        load_certificate(context, pair.certificate, pair.key)
     except ssl.SSLError as error:
         raise pki.InvalidPem(f"{_LEAF} or {_KEY} cannot be used: {error.reason}") from None

@@ -13,8 +13,8 @@ from typing import Final
 
 from kapy.api.features import FeatureGates
 from kapy.api.kinds import KINDS
-from kapy.apiserver.admission import Review, reason_of
-from kapy.apiserver.refusals import ConversionFailed
+from kapy.apiserver.admission.plugin import Review, denial_reason
+from kapy.apiserver.errors import ConversionFailed
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.conversion import convert_documents
 from kapy.client.client import Client
@@ -126,5 +126,5 @@ def _warnings(warnings: list[str]) -> Document:
 
 def _denial(error: ApiError, review: Review) -> Document:
     """The response of a denied request; the API server adds its own prefix to the message."""
-    status = {**error.status(), "message": reason_of(error.message), "code": error.code}
+    status = {**error.status(), "message": denial_reason(error.message), "code": error.code}
     return {"allowed": False, "status": status, **_warnings(review.warnings)}

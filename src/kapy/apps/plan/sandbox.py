@@ -73,19 +73,19 @@ class Sandbox:
 
         Raises Unknown.
         """
-        plane = self.server.plane
+        plane = self.server.context
         for document in documents:
             kind = self.kind_of(document)
             version = document["metadata"].get("resourceVersion", "")
             self.versions.setdefault(self.name_of(document), version)
-            (stored,) = await plane.converted([document], kind.resource, kind.storage)
+            (stored,) = await plane.convert_objects([document], kind.resource, kind.storage)
             key = Key.of(stored)
             plane.store.put(plane.table(kind), key.namespace, key.name, _with_metadata(stored))
         await plane.store.committed()
 
     async def remove(self, documents: Iterable[Document]) -> None:
         """Remove objects regardless of their finalizers."""
-        plane = self.server.plane
+        plane = self.server.context
         for document in documents:
             key = Key.of(document)
             table = plane.table(self.kind_of(document))
@@ -97,7 +97,7 @@ class Sandbox:
         """How the kind of an object is served. Raises Unknown."""
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
         group, version = split_api_version(api_version)
-        found = self.server.plane.registry.of_kind(group, version, kind)
+        found = self.server.context.registry.find_kind(group, version, kind)
         if found is None:
             raise UnknownSandboxKind(
                 f'no kind "{kind}" in {api_version}: its CustomResourceDefinition is not there; '
@@ -114,7 +114,7 @@ class Sandbox:
         """All objects of custom kinds, and the watched ones of others, as they are now."""
         found = {}
         wanted = {one.kind for one in self.watched}
-        for kind in self.server.plane.registry:
+        for kind in self.server.context.registry:
             name = GroupKind(kind.resource.group, kind.resource.kind)
             if kind.resource != kind.storage or not (kind.custom or name in wanted):
                 continue

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from kapy.apiserver.controllers.workloads.pod_conditions import trouble
+from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import PROVIDER_LABEL
@@ -113,7 +113,7 @@ class _Pods:
     def _look(self, pod: Document) -> None:
         if not self._selector.matches(pod["metadata"].get("labels") or {}):
             return
-        why = trouble(pod)
+        why = not_ready_reason(pod)
         if self._program and why.startswith(_NO_IMAGE):
             raise NotInTime(
                 f"{self._label} runs here as the program {self._program}, and the cluster cannot "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kapy.apiserver.authentication import authenticated
+from kapy.apiserver.auth.authentication import authenticated_user
 from kapy.kube.errors import Unauthorized, Unreachable
 from kapy.kube.http import ANONYMOUS, User
 from kapy.kube.pki import InvalidPem, KeyPair, belongs_together, facts, load
@@ -47,4 +47,4 @@ def _checked(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
     found = facts(kubeconfig.client_certificate)
     if not found.not_before <= now <= found.not_after:
         raise Unauthorized("Unauthorized")
-    return authenticated(found.common_name, found.organizations)
+    return authenticated_user(found.common_name, found.organizations)

@@ -23,8 +23,8 @@ import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.serving import Application, Listener, serve_connection, server_context
-from kapy.apiserver.serving.accepting import Acceptor
-from kapy.apiserver.serving.connection_limit import Visit
+from kapy.apiserver.serving.acceptor import Acceptor
+from kapy.apiserver.serving.connection_limit import Connection
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
 from kapy.providers.inmemory.addresses import ANY, PORTS, has_many_loopback_addresses
@@ -163,7 +163,7 @@ class Front:
         task = self._group.create_task(accepting, name=f"accept {door}")
         self._accepting[door] = task
 
-    async def _admit(self, connection: socket.socket, visit: Visit) -> None:
+    async def _admit(self, connection: socket.socket, visit: Connection) -> None:
         """Serve one connection; who asks for no cluster's address is not answered."""
         host, port = connection.getsockname()[:2]
         may = host == self._host or ip_address(host).is_loopback

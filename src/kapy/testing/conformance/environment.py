@@ -188,7 +188,7 @@ def _user(provider: ProviderUnderTest) -> User:
 async def _listening(server: RecordingServer, user: User) -> AsyncIterator[Kubeconfig]:
     """Serve TLS on a free port; the provider authenticates by token."""
     from kapy._aio.clock import system_clock
-    from kapy.apiserver.authentication import Authentication
+    from kapy.apiserver.auth.authentication import Authenticator
     from kapy.apiserver.serving import Application, listen, server_context
     from kapy.client.kubeconfig import Kubeconfig
     from kapy.kube.pki import issue, new_ca
@@ -199,7 +199,7 @@ async def _listening(server: RecordingServer, user: User) -> AsyncIterator[Kubec
     own = issue(authority, "kapy", now=now, names=names, usages=("server",), algorithm="ECDSA-P256")
     tls = server_context(own.certificate, own.key, client_ca=authority.certificate)
     token = secrets.token_urlsafe(24)
-    application = Application(server, Authentication({token: user}))
+    application = Application(server, Authenticator({token: user}))
     async with listen(application, tls=tls) as (host, port):
         yield Kubeconfig(
             f"https://{host}:{port}", certificate_authority=authority.certificate, token=token

@@ -12,7 +12,7 @@ from kapy.kube import Document
 from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
-    from kapy.apiserver.admission import Admission
+    from kapy.apiserver.admission.plugin import Admission
     from kapy.testing.conformance.environment import Environment
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.apiserver.request_info import request_info
-from kapy.apiserver.routes import resolve
+from kapy.apiserver.request.request_info import request_info
+from kapy.apiserver.request.routing import resolve
 from kapy.apiserver.server import Server
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
@@ -124,7 +124,7 @@ class RecordingServer(Server):
 
     def _record(self, request: Request, reply: Reply) -> None:
         try:
-            route = resolve(self.plane.registry, request_info(request))
+            route = resolve(self.context.registry, request_info(request))
         except ApiError:
             return
         if route is None or not route.kind.resource.plural:

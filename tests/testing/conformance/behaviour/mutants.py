@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from kapy.api.machine import Machine
-from kapy.apiserver.admission import Review
+from kapy.apiserver.admission.plugin import Review
 from kapy.contract.fields import Version
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Forbidden, NotFound

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from kapy.apiserver.controllers.workloads import endpoint_slices, endpoints
 from kapy.apiserver.controllers.workloads.workloads import TABLES, Workloads
 from kapy.apiserver.server import Server
-from kapy.apiserver.store.history import Happening
+from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.kube import Document
 
 
-class _OfServer(Workloads):
+class _ServerWorkloads(Workloads):
     """The workloads of a server. excluded: reports objects that another controller manages."""
 
     __slots__ = ("_excluded",)
@@ -33,36 +33,36 @@ class WorkloadControllers:
 
     def __init__(self, server: Server, excluded: Callable[[Document], bool]) -> None:
         self._store = server.store
-        self._workloads = _OfServer(server, excluded)
+        self._workloads = _ServerWorkloads(server, excluded)
         self._endpoints_changed = True
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
         """Reconcile after every write to a relevant table, until cancelled."""
-        self._workloads.begin()
-        self._store.listeners.append(self._noticed)
+        self._workloads.start()
+        self._store.listeners.append(self._on_write)
         try:
             while True:
                 self._wake.clear()
-                self._work()
+                self._reconcile()
                 if self._workloads.is_dirty:
                     await asyncio.sleep(0)
                 else:
-                    await self._woken()
+                    await self._wait_for_work()
         finally:
-            self._store.listeners.remove(self._noticed)
+            self._store.listeners.remove(self._on_write)
 
-    def _work(self) -> None:
+    def _reconcile(self) -> None:
         if self._workloads.is_dirty:
-            self._workloads.work()
+            self._workloads.reconcile()
         if self._endpoints_changed:
             self._endpoints_changed = False
             endpoint_slices.write_slices(self._workloads)
             endpoints.write_endpoints(self._workloads)
 
-    async def _woken(self) -> None:
+    async def _wait_for_work(self) -> None:
         """Wait for a write, or for the deadline of a rollout (which needs a timer)."""
-        due = self._workloads.next_look
+        due = self._workloads.next_reconcile
         if due is None:
             await self._wake.wait()
             return
@@ -73,7 +73,7 @@ class WorkloadControllers:
         except TimeoutError:
             self._workloads.is_dirty = True
 
-    def _noticed(self, one: Happening) -> None:
+    def _on_write(self, one: WriteEvent) -> None:
         if one.table in TABLES:
             self._workloads.is_dirty = True
             self._wake.set()

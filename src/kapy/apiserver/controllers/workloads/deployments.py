@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy.apiserver.controllers.workloads.pod_conditions import trouble
-from kapy.apiserver.controllers.workloads.statuses import conditions, hash_of, present
+from kapy.apiserver.controllers.workloads.pod_conditions import not_ready_reason
+from kapy.apiserver.controllers.workloads.statuses import hash_of, set_conditions, without_zeros
 from kapy.apiserver.controllers.workloads.workloads import Workloads, is_active
 from kapy.kube import Document
 from kapy.kube.digits import whole
@@ -20,7 +20,7 @@ DEADLINE: Final = 600
 """The default progressDeadlineSeconds of a Deployment."""
 
 
-def deployment(here: Workloads, document: Document) -> None:
+def reconcile_deployment(here: Workloads, document: Document) -> None:
     """Scale the newest ReplicaSet up and the old ones down as new Pods become ready."""
     spec = document["spec"]
     wanted, template = spec.get("replicas", 1), spec["template"]
@@ -51,7 +51,7 @@ def _roll_out(
     spec = document["spec"]
     wanted = spec.get("replicas", 1)
     sets = [*old, *([new] if new is not None else ())]
-    first_down = _shrinks_first(document)
+    first_down = _scales_down_first(document)
     if (spec.get("strategy") or {}).get("type") == "Recreate":
         _scale(here, old, 0)
     grown = wanted
@@ -59,28 +59,30 @@ def _roll_out(
         grown = max(wanted - sum(len(here.owned("pods", one)) for one in old), 0)
     if new is None:
         number = _last_revision(sets) + 1
-        new = _new_set(here, document, hash_of(spec["template"]), grown, number=number)
+        new = _create_replica_set(here, document, hash_of(spec["template"]), grown, number=number)
     else:
         grown = max(grown, min(new["spec"].get("replicas", 0), wanted))
-        new = _with_seconds(here, _made_newest(here, new, sets), spec)
+        new = _update_min_ready_seconds(here, _update_revision(here, new, sets), spec)
         _scale(here, [new], grown)
     ready = 0 if new is None else (new.get("status") or {}).get("availableReplicas", 0)
-    left = max(wanted - ready - (_share(document, wanted) if first_down else 0), 0)
+    left = max(
+        wanted - ready - (_resolve_max_unavailable(document, wanted) if first_down else 0), 0
+    )
     for one in reversed(old):
         keeps = min(one["spec"].get("replicas", 0), left)
         _scale(here, [one], keeps)
         left -= keeps
-    _forget(here, old, spec.get("revisionHistoryLimit", KEPT_SETS))
+    _clean_up_history(here, old, spec.get("revisionHistoryLimit", KEPT_SETS))
 
 
-def _shrinks_first(document: Document) -> bool:
+def _scales_down_first(document: Document) -> bool:
     """Report whether old Pods must end before new ones start (`Recreate`, or no surge)."""
     strategy = document["spec"].get("strategy") or {}
     surge = (strategy.get("rollingUpdate") or {}).get("maxSurge")
     return bool(strategy.get("type") == "Recreate" or surge in (0, "0%"))
 
 
-def _new_set(
+def _create_replica_set(
     here: Workloads, document: Document, digest: str, replicas: int, *, number: int
 ) -> Document | None:
     spec, template = document["spec"], document["spec"]["template"]
@@ -99,7 +101,7 @@ def _new_set(
             },
             "spec": {
                 "replicas": replicas,
-                **present(minReadySeconds=spec.get("minReadySeconds") or 0),
+                **without_zeros(minReadySeconds=spec.get("minReadySeconds") or 0),
                 "selector": own,
                 "template": {**template, "metadata": {**meta, "labels": labels}},
             },
@@ -107,7 +109,7 @@ def _new_set(
     )
 
 
-def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Document:
+def _update_revision(here: Workloads, new: Document, sets: Sequence[Document]) -> Document:
     """Give the newest ReplicaSet the highest revision, also when an old one is used again."""
     notes = new["metadata"].get("annotations") or {}
     highest = _last_revision([one for one in sets if one is not new])
@@ -118,7 +120,7 @@ def _made_newest(here: Workloads, new: Document, sets: Sequence[Document]) -> Do
     return here.latest("replicasets.apps", new) or new
 
 
-def _with_seconds(here: Workloads, new: Document, spec: Document) -> Document:
+def _update_min_ready_seconds(here: Workloads, new: Document, spec: Document) -> Document:
     """Set `minReadySeconds` of the Deployment in its newest ReplicaSet."""
     seconds = spec.get("minReadySeconds") or 0
     if (new["spec"].get("minReadySeconds") or 0) == seconds:
@@ -138,7 +140,7 @@ def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:
             here.write("replicasets.apps", one, spec={**one["spec"], "replicas": replicas})
 
 
-def _forget(here: Workloads, old: Sequence[Document], kept: int) -> None:
+def _clean_up_history(here: Workloads, old: Sequence[Document], kept: int) -> None:
     """Delete the oldest ReplicaSets without Pods, beyond the history limit."""
     empty = [
         one
@@ -160,16 +162,16 @@ def _deployment_status(
     )
     available_now = _sum(sets, "availableReplicas")
     before = document.get("status") or {}
-    available = available_now >= wanted - _unavailable(document, wanted)
+    available = available_now >= wanted - _max_unavailable(document, wanted)
     counts = {
-        **present(replicas=total, updatedReplicas=updated, readyReplicas=ready),
-        **present(availableReplicas=available_now),
-        **present(unavailableReplicas=max(wanted - available_now, 0)),
+        **without_zeros(replicas=total, updatedReplicas=updated, readyReplicas=ready),
+        **without_zeros(availableReplicas=available_now),
+        **without_zeros(unavailableReplicas=max(wanted - available_now, 0)),
     }
     return {
         "observedGeneration": document["metadata"].get("generation", 1),
         **counts,
-        "conditions": conditions(
+        "conditions": set_conditions(
             here,
             before,
             Available=(available, "MinimumReplicas" + ("Available" if available else "Unavailable"),
@@ -187,7 +189,7 @@ def _availability(here: Workloads, sets: Sequence[Document], *, available: bool)
     if available:
         return "Deployment has minimum availability."
     pods = (pod for one in reversed(sets) for pod in here.owned("pods", one) if is_active(pod))
-    why = next(filter(None, map(trouble, pods)), "")
+    why = next(filter(None, map(not_ready_reason, pods)), "")
     return "Deployment does not have minimum availability." + (f" {why}" if why else "")
 
 
@@ -215,22 +217,22 @@ def _progress(
     deadline = timedelta(seconds=spec.get("progressDeadlineSeconds") or DEADLINE)
     end = (here.plane.clock() if since is None else datetime.fromisoformat(since)) + deadline
     if known.get("status") != "False" and here.plane.clock() < end:
-        here.look_at(end)
+        here.requeue_at(end)
         return moving
     late = f'ReplicaSet "{name}" has timed out progressing.'
     return False, "ProgressDeadlineExceeded", late
 
 
-def _unavailable(document: Document, wanted: int) -> int:
+def _max_unavailable(document: Document, wanted: int) -> int:
     """Return the number of Pods that an available Deployment may lack.
 
     It is 0 for `Recreate`, as kube-controller-manager counts it.
     """
     strategy = document["spec"].get("strategy") or {}
-    return 0 if strategy.get("type") == "Recreate" else _share(document, wanted)
+    return 0 if strategy.get("type") == "Recreate" else _resolve_max_unavailable(document, wanted)
 
 
-def _share(document: Document, wanted: int) -> int:
+def _resolve_max_unavailable(document: Document, wanted: int) -> int:
     """The number of Pods that may be unavailable: `maxUnavailable`, rounded down."""
     strategy = document["spec"].get("strategy") or {}
     if strategy.get("type") == "Recreate":

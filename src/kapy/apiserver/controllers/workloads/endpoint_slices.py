@@ -117,16 +117,16 @@ def _endpoint(pod: Document, *, published: bool) -> Document:
 
 def _ports_of(wanted: Iterable[Mapping[str, Any]], pod: Document) -> Iterator[Port]:
     """Yield the ports of a Pod that the Service's ports target."""
-    moved = _moved_ports(pod)
+    moved = _port_mapping(pod)
     for one in wanted:
         protocol = one.get("protocol") or "TCP"
         target = one.get("targetPort") or one["port"]
-        number = target if isinstance(target, int) else _declared(pod, str(target), protocol)
+        number = target if isinstance(target, int) else _container_port(pod, str(target), protocol)
         if number:
             yield one.get("name") or "", protocol, moved.get(str(number), number)
 
 
-def _declared(pod: Document, name: str, protocol: str) -> int:
+def _container_port(pod: Document, name: str, protocol: str) -> int:
     """Return the container port with this name, 0 if no container has one."""
     for container in pod["spec"].get("containers") or ():
         for one in container.get("ports") or ():
@@ -135,7 +135,7 @@ def _declared(pod: Document, name: str, protocol: str) -> int:
     return 0
 
 
-def _moved_ports(pod: Document) -> Mapping[str, int]:
+def _port_mapping(pod: Document) -> Mapping[str, int]:
     text = (pod["metadata"].get("annotations") or {}).get(PORTS, "")
     try:
         found = decoded(text) if text else {}

@@ -38,7 +38,7 @@ def _write(here: Workloads, service: Document, found: Document | None) -> None:
     name = service["metadata"]["name"]
     if found is None:
         metadata = {"name": name, "labels": labels}
-        here.create_alone(
+        here.create_unowned(
             _TABLE, service["metadata"]["namespace"], {"metadata": metadata, "subsets": subsets}
         )
     elif "deletionTimestamp" not in found["metadata"]:

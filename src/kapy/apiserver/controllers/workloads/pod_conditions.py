@@ -30,7 +30,7 @@ def ready_since(pod: Document) -> datetime | None:
     return None
 
 
-def unschedulable(pod: Document, message: str, now: str) -> Document:
+def unschedulable_status(pod: Document, message: str, now: str) -> Document:
     """Return the status of a Pod that fits no Node. message: the reason."""
     before = pod.get("status") or {}
     conditions = before.get("conditions") or ()
@@ -45,7 +45,7 @@ def unschedulable(pod: Document, message: str, now: str) -> Document:
     return {**before, "phase": "Pending", "conditions": [condition]}
 
 
-def failed_scheduling(pod: Document, message: str, now: str) -> Document:
+def failed_scheduling_event(pod: Document, message: str, now: str) -> Document:
     """Return the Event of a Pod that fits no Node. Equal messages give the Event the same name."""
     metadata = pod["metadata"]
     digest = blake2b(f"{metadata['uid']} {message}".encode(), digest_size=8).hexdigest()
@@ -73,12 +73,12 @@ def failed_scheduling(pod: Document, message: str, now: str) -> Document:
     }
 
 
-def trouble(pod: Document) -> str:
+def not_ready_reason(pod: Document) -> str:
     """Return the reason why a Pod is not ready, in one sentence; "" if the status has none."""
-    return next(_troubles(pod), "")
+    return next(_not_ready_reasons(pod), "")
 
 
-def _troubles(pod: Document) -> Iterator[str]:
+def _not_ready_reasons(pod: Document) -> Iterator[str]:
     status = pod.get("status") or {}
     name = pod["metadata"]["name"]
     for field in ("initContainerStatuses", "containerStatuses"):

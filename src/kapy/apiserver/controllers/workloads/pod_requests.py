@@ -26,24 +26,24 @@ def requests_of(pod: Document) -> Amounts:
     for one in spec.get("initContainers") or ():
         if one.get("restartPolicy") == "Always":
             beside = _sum((beside, _requests(one)))
-            first = _larger(first, beside)
+            first = _maximum(first, beside)
         else:
-            first = _larger(first, _sum((beside, _requests(one))))
-    wanted = _larger(_sum((wanted, beside)), first)
+            first = _maximum(first, _sum((beside, _requests(one))))
+    wanted = _maximum(_sum((wanted, beside)), first)
     wanted |= {
         name: amount
         for name, amount in _requests(spec).items()
         if name in _OF_PODS or name.startswith("hugepages-")
     }
-    return _sum((wanted, amounts(spec.get("overhead"))))
+    return _sum((wanted, parse_quantities(spec.get("overhead"))))
 
 
-def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
+def parse_quantities(quantities: Mapping[str, Any] | None) -> Amounts:
     """Parse the quantities of a resource list."""
     return {name: _amount(str(text)) for name, text in (quantities or {}).items()}
 
 
-def lacking(allocatable: Amounts, used: Amounts, wanted: Amounts) -> list[str]:
+def insufficient_resources(allocatable: Amounts, used: Amounts, wanted: Amounts) -> list[str]:
     """Return the resources of which a Node has less left than a Pod requests."""
     return [
         name
@@ -59,7 +59,7 @@ def add(used: Amounts, more: Amounts) -> None:
 
 
 def _requests(holder: Mapping[str, Any]) -> Amounts:
-    return amounts((holder.get("resources") or {}).get("requests"))
+    return parse_quantities((holder.get("resources") or {}).get("requests"))
 
 
 def _sum(parts: Iterable[Amounts]) -> Amounts:
@@ -69,7 +69,7 @@ def _sum(parts: Iterable[Amounts]) -> Amounts:
     return found
 
 
-def _larger(one: Amounts, other: Amounts) -> Amounts:
+def _maximum(one: Amounts, other: Amounts) -> Amounts:
     names = one.keys() | other.keys()
     return {name: max(one.get(name, _NOTHING), other.get(name, _NOTHING)) for name in names}
 

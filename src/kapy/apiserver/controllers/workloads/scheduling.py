@@ -9,8 +9,8 @@ from typing import Any, Final
 from kapy.apiserver.controllers.workloads.pod_requests import (
     Amounts,
     add,
-    amounts,
-    lacking,
+    insufficient_resources,
+    parse_quantities,
     requests_of,
 )
 from kapy.kube import Document
@@ -28,12 +28,12 @@ _OF_DAEMONS: Final = tuple(
 )  # fmt: skip
 
 
-def accepts(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> bool:
+def is_feasible(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> bool:
     """Report whether a Pod with this spec may run on a Node. daemon: it belongs to a DaemonSet."""
-    return not refusal(node, spec, daemon=daemon)
+    return not filter_reason(node, spec, daemon=daemon)
 
 
-def refusal(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> str:
+def filter_reason(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> str:
     """Return kube-scheduler's reason why a Pod may not run on a Node, "" if it may."""
     own = node.get("spec") or {}
     if node["metadata"].get("deletionTimestamp"):
@@ -64,7 +64,7 @@ class _Node:
         self.document = document
         self.name: str = document["metadata"]["name"]
         self.pods: list[Document] = []
-        self._allocatable = amounts((document.get("status") or {}).get("allocatable"))
+        self._allocatable = parse_quantities((document.get("status") or {}).get("allocatable"))
         self._used: Amounts = {}
 
     def add(self, pod: Document, wanted: Amounts) -> None:
@@ -72,26 +72,26 @@ class _Node:
         self.pods.append(pod)
         add(self._used, wanted)
 
-    def refusals(
+    def filter_reasons(
         self, pod: Document, wanted: Amounts, apart: Callable[[Document], bool] | None
     ) -> list[str]:
         """Return the reasons why a Pod does not fit this Node.
 
         A Node without allocatable resources has enough of all.
         """
-        if why := refusal(self.document, pod["spec"]):
+        if why := filter_reason(self.document, pod["spec"]):
             return [why]
         most = self._allocatable.get("pods", MOST_PODS)
         reasons = ["Too many pods"] if len(self.pods) >= most else []
         if self._allocatable:
-            lacks = lacking(self._allocatable, self._used, wanted)
+            lacks = insufficient_resources(self._allocatable, self._used, wanted)
             reasons += [f"Insufficient {one}" for one in lacks]
         if not reasons and apart and any(map(apart, self.pods)):
             return ["node(s) didn't match pod anti-affinity rules"]
         return reasons
 
 
-class Room:
+class NodeSnapshot:
     """The free resources of all Nodes. pods: all existing Pods."""
 
     def __init__(self, nodes: Sequence[Document], pods: Iterable[Document]) -> None:
@@ -101,16 +101,16 @@ class Room:
             if node is not None and (one.get("status") or {}).get("phase") not in _ENDED:
                 node.add(one, requests_of(one))
 
-    def choose(self, pod: Document) -> tuple[str, str]:
+    def choose_node(self, pod: Document) -> tuple[str, str]:
         """Choose the fitting Node with the fewest Pods.
 
         Returns the Node's name and "", or "" and the reason.
         """
-        apart, wanted = _kept_apart(pod), requests_of(pod)
+        apart, wanted = _anti_affinity_predicate(pod), requests_of(pod)
         reasons = Counter[str]()
         fitting = []
         for one in self._nodes.values():
-            refusals = one.refusals(pod, wanted, apart)
+            refusals = one.filter_reasons(pod, wanted, apart)
             reasons.update(refusals)
             if not refusals:
                 fitting.append((len(one.pods), one.name))
@@ -159,10 +159,10 @@ def _has_affinity(node: Document, spec: Mapping[str, Any]) -> bool:
 
 def _matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     value, wanted = labels.get(requirement.get("key", "")), requirement.get("values") or ()
-    return _OPERATORS.get(requirement.get("operator", ""), _never)(value, wanted)
+    return _OPERATORS.get(requirement.get("operator", ""), _match_nothing)(value, wanted)
 
 
-def _never(_: str | None, __: Sequence[str]) -> bool:
+def _match_nothing(_: str | None, __: Sequence[str]) -> bool:
     return False
 
 
@@ -170,7 +170,7 @@ def _number(value: str | None) -> int | None:
     return int(value) if value is not None and value.lstrip("-").isdecimal() else None
 
 
-def _compared(value: str | None, wanted: Sequence[str], *, greater: bool) -> bool:
+def _compare_numbers(value: str | None, wanted: Sequence[str], *, greater: bool) -> bool:
     one, other = _number(value), _number(wanted[0] if wanted else None)
     if one is None or other is None:
         return False
@@ -182,12 +182,12 @@ _OPERATORS: Final[Mapping[str, Callable[[str | None, Sequence[str]], bool]]] = {
     "NotIn": lambda value, wanted: value not in wanted,
     "Exists": lambda value, _: value is not None,
     "DoesNotExist": lambda value, _: value is None,
-    "Gt": lambda value, wanted: _compared(value, wanted, greater=True),
-    "Lt": lambda value, wanted: _compared(value, wanted, greater=False),
+    "Gt": lambda value, wanted: _compare_numbers(value, wanted, greater=True),
+    "Lt": lambda value, wanted: _compare_numbers(value, wanted, greater=False),
 }
 
 
-def _kept_apart(pod: Document) -> Callable[[Document], bool] | None:
+def _anti_affinity_predicate(pod: Document) -> Callable[[Document], bool] | None:
     """Return a predicate for Pods that this Pod's anti-affinity keeps off its Node.
 
     Returns None if it has no such anti-affinity.

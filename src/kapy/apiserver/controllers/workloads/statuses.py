@@ -14,12 +14,12 @@ def hash_of(template: Document) -> str:
     return suffix(json.dumps(template, sort_keys=True), length=10)
 
 
-def present(**numbers: int) -> Document:
+def without_zeros(**numbers: int) -> Document:
     """Return the numbers other than 0, like Go's `omitempty`."""
     return {name: number for name, number in numbers.items() if number}
 
 
-def conditions(
+def set_conditions(
     here: Workloads, before: Document, **wanted: tuple[bool, str, str]
 ) -> list[Document]:
     """Return conditions (status, reason and message by type) with their transition times."""

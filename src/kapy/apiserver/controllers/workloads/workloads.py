@@ -13,19 +13,19 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from kapy.apiserver.controllers.workloads.pod_conditions import (
-    failed_scheduling,
+    failed_scheduling_event,
     is_ready,
     ready_since,
-    unschedulable,
+    unschedulable_status,
 )
-from kapy.apiserver.controllers.workloads.scheduling import Room
-from kapy.apiserver.controllers.writing import changed, made, removed
-from kapy.apiserver.metadata import stamp
-from kapy.apiserver.plane import Plane
+from kapy.apiserver.controllers.workloads.scheduling import NodeSnapshot
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.metadata import format_time
 from kapy.apiserver.server import Server
-from kapy.apiserver.store.history import Happening
-from kapy.apiserver.verbs.deletion import begin
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.apiserver.verbs.delete import stage_deletion
+from kapy.apiserver.verbs.direct_writes import create_object, delete_object, update_object
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
@@ -50,26 +50,35 @@ class Workloads:
     rollout), None if there is none.
     """
 
-    __slots__ = ("_budget", "_left", "_owned", "_room", "is_dirty", "is_used", "next_look", "plane")
+    __slots__ = (
+        "_budget",
+        "_left",
+        "_owned",
+        "_room",
+        "is_dirty",
+        "is_used",
+        "next_reconcile",
+        "plane",
+    )
 
     what = "this server"
     """The name of the server in log messages."""
 
     def __init__(self, server: Server) -> None:
-        self.plane: Plane = server.plane
+        self.plane: ServerContext = server.context
         self.is_used = False
         self.is_dirty = False
         self._budget = 0
         self._room = 0
         self._left: list[tuple[str, Key]] = []
-        self.next_look: datetime | None = None
+        self.next_reconcile: datetime | None = None
         self._owned: dict[tuple[str, str], dict[Key, Document]] = {}
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start to reconcile the existing objects."""
         self.is_used = self.is_dirty = True
 
-    def note(self, one: Happening) -> bool:
+    def on_write(self, one: WriteEvent) -> bool:
         """Record a write to one of TABLES; return whether a reconcile is needed."""
         if not self.is_used:
             made_by_somebody = one.change == "ADDED" and one.table not in ("pods", "nodes")
@@ -79,18 +88,18 @@ class Workloads:
         self.is_dirty = True
         return True
 
-    def work(self) -> None:
+    def reconcile(self) -> None:
         """Do part of the pending work; `is_dirty` reports whether more is left."""
-        from kapy.apiserver.controllers.workloads import controllers
+        from kapy.apiserver.controllers.workloads import pod_controllers
 
         self.is_dirty = False
-        self.next_look = None
+        self.next_reconcile = None
         self._budget = MOST_STEPS
         pods = list(self.all("pods"))
         self._room = MOST_PODS - len(pods)
-        self._learn("pods", pods)
-        self._learn("replicasets.apps", self.all("replicasets.apps"))
-        self.see_to_pods(pods)
+        self._index("pods", pods)
+        self._index("replicasets.apps", self.all("replicasets.apps"))
+        self.update_pods(pods)
         if not self._left:
             self._left = [
                 (table, Key.of(one)) for table in (*APPS, JOBS) for one in self.all(table)
@@ -98,13 +107,13 @@ class Workloads:
         now, self._left = self._left[:MOST_LOOKS], self._left[MOST_LOOKS:]
         for table, key in now:
             document = self.plane.table(self._kind(table)).latest(key.namespace, key.name)
-            if document is not None and self._is_ours(document):
-                self._look(controllers.BY_TABLE[table], document)
+            if document is not None and self._is_managed(document):
+                self._reconcile_one(pod_controllers.BY_TABLE[table], document)
         self.is_dirty = self.is_dirty or bool(self._left)
         self._schedule()
         self._owned.clear()
 
-    def see_to_pods(self, pods: Iterable[Document]) -> None:
+    def update_pods(self, pods: Iterable[Document]) -> None:
         """A hook for simulated kubelets to update Pods on Nodes; does nothing here."""
 
     def is_excluded(self, document: Document) -> bool:
@@ -117,7 +126,7 @@ class Workloads:
         waits = not (pod.get("spec") or {}).get("nodeName") and is_active(pod)
         return waits and not self.is_excluded(pod)
 
-    def available(self, pods: Iterable[Document], owner: Document) -> int:
+    def count_available(self, pods: Iterable[Document], owner: Document) -> int:
         """Return the number of Pods that have been ready for their owner's `minReadySeconds`."""
         ready = [one for one in pods if is_ready(one)]
         seconds = owner["spec"].get("minReadySeconds") or 0
@@ -129,18 +138,20 @@ class Workloads:
             if end <= now:
                 found += 1
             else:
-                self.look_at(end)
+                self.requeue_at(end)
         return found
 
-    def look_at(self, moment: datetime) -> None:
+    def requeue_at(self, moment: datetime) -> None:
         """Schedule a reconcile at this time, even without a write."""
-        if self.next_look is None or moment < self.next_look:
-            self.next_look = moment
+        if self.next_reconcile is None or moment < self.next_reconcile:
+            self.next_reconcile = moment
 
-    def _is_ours(self, document: Document) -> bool:
+    def _is_managed(self, document: Document) -> bool:
         return "deletionTimestamp" not in document["metadata"] and not self.is_excluded(document)
 
-    def _look(self, controller: Callable[[Workloads, Document], None], document: Document) -> None:
+    def _reconcile_one(
+        self, controller: Callable[[Workloads, Document], None], document: Document
+    ) -> None:
         try:
             controller(self, document)
         except (KeyError, TypeError, ValueError, AttributeError, KapyError) as error:
@@ -170,7 +181,7 @@ class Workloads:
         found = self._owned.get((table, owner["metadata"]["uid"]), {})
         return sorted(found.values(), key=lambda one: one["metadata"]["creationTimestamp"])
 
-    def _learn(self, table: str, documents: Iterable[Document]) -> None:
+    def _index(self, table: str, documents: Iterable[Document]) -> None:
         for one in documents:
             owner = controller_of(one)
             if owner:
@@ -201,7 +212,7 @@ class Workloads:
         if self.plane.table(kind).latest(namespace, name) is not None:
             return None  # owned by another object, or still being deleted
         resource = kind.resource
-        made(
+        create_object(
             self.plane,
             kind,
             namespace,
@@ -216,15 +227,15 @@ class Workloads:
             ),
         )
         stored = self.plane.table(kind).latest(namespace, name)
-        self._learn(table, [] if stored is None else [stored])
+        self._index(table, [] if stored is None else [stored])
         return stored
 
-    def create_alone(self, table: str, namespace: str, document: Document) -> None:
+    def create_unowned(self, table: str, namespace: str, document: Document) -> None:
         """Create an object without a controller."""
         kind = self._kind(table)
         resource = kind.resource
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
-        made(self.plane, kind, namespace, whole)
+        create_object(self.plane, kind, namespace, whole)
 
     def write(self, table: str, before: Document, **parts: Any) -> None:
         """Write parts of an object (`spec`, `status`, `metadata`) if they differ."""
@@ -235,20 +246,20 @@ class Workloads:
             generation = before["metadata"].get("generation", 1) + 1
             after["metadata"] = {**after["metadata"], "generation": generation}
         subresource = "status" if parts.keys() == {"status"} else ""
-        changed(self.plane, self._kind(table), before, after, subresource)
+        update_object(self.plane, self._kind(table), before, after, subresource)
         stored = self.latest(table, before)
-        self._learn(table, [] if stored is None else [stored])
+        self._index(table, [] if stored is None else [stored])
 
     def delete(self, table: str, document: Document) -> None:
         """Delete an object; finalizers and a Pod's kubelet may delay this."""
         metadata = document["metadata"]
-        if table == "pods" and self.plane.kubelets:
+        if table == "pods" and self.plane.has_kubelets:
             if "deletionTimestamp" not in metadata:
-                begin(self.plane, self._kind(table), document)
+                stage_deletion(self.plane, self._kind(table), document)
                 stored = self.latest(table, document)
-                self._learn(table, [] if stored is None else [stored])
+                self._index(table, [] if stored is None else [stored])
         elif not metadata.get("finalizers"):
-            removed(self.plane, self._kind(table), document)
+            delete_object(self.plane, self._kind(table), document)
             self._owned.get((table, controller_of(document)), {}).pop(Key.of(document), None)
         elif "deletionTimestamp" not in metadata:
             going = {"deletionTimestamp": self.now(), "deletionGracePeriodSeconds": 0}
@@ -263,9 +274,12 @@ class Workloads:
         metadata |= {"name": name, "labels": {**(given.get("labels") or {}), **labels}}
         return self.create("pods", owner, {"metadata": metadata, "spec": {**template["spec"]}})
 
-    def place(self, pod: Document, node: str) -> None:
-        """Bind a Pod to a Node. One without a ServiceAccount gets that of its namespace, as the
-        admission plugin of kube-apiserver gives it: a kubelet asks for a token of it."""
+    def bind(self, pod: Document, node: str) -> None:
+        """Bind a Pod to a Node.
+
+        A Pod without a ServiceAccount gets the default one of its namespace, as from
+        kube-apiserver's admission plug-in, because the kubelet requests a token of it.
+        """
         spec = pod["spec"]
         account = spec.get("serviceAccountName") or "default"
         named = {"serviceAccountName": account, "serviceAccount": account, "nodeName": node}
@@ -276,7 +290,7 @@ class Workloads:
         return f"{prefix}-{suffix(prefix, self.plane.rng.random())}"
 
     def now(self) -> str:
-        return stamp(self.plane.clock())
+        return format_time(self.plane.clock())
 
     def _schedule(self) -> None:
         """Bind pending Pods to Nodes."""
@@ -284,27 +298,27 @@ class Workloads:
         waiting = [one for one in pods if self.is_schedulable(one)]
         if not waiting:
             return
-        room = Room(list(self.all("nodes")), pods)
+        room = NodeSnapshot(list(self.all("nodes")), pods)
         refused: dict[str, str] = {}
         for pod in waiting:
             # The Pods of an owner are alike: if one does not fit, none does.
             owner = controller_of(pod) or pod["metadata"]["uid"]
-            node, why = ("", refused[owner]) if owner in refused else room.choose(pod)
+            node, why = ("", refused[owner]) if owner in refused else room.choose_node(pod)
             if node:
-                self.place(pod, node)
+                self.bind(pod, node)
             else:
                 refused[owner] = why
-                self._refuse(pod, why)
+                self._record_unschedulable(pod, why)
 
-    def _refuse(self, pod: Document, why: str) -> None:
+    def _record_unschedulable(self, pod: Document, why: str) -> None:
         """Record in a Pod's status and in an Event that no Node fits."""
-        status = unschedulable(pod, why, self.now())
+        status = unschedulable_status(pod, why, self.now())
         if status == pod.get("status"):
             return
         self.write("pods", pod, status=status)
-        event = failed_scheduling(pod, why, self.now())
+        event = failed_scheduling_event(pod, why, self.now())
         if self.latest("events", event) is None:
-            made(self.plane, self._kind("events"), pod["metadata"]["namespace"], event)
+            create_object(self.plane, self._kind("events"), pod["metadata"]["namespace"], event)
 
     def _kind(self, table: str) -> Kind:
         kind = self.plane.registry.in_table(table)

@@ -17,7 +17,7 @@ from kapy.apiserver.resources.builtin.definition_names import (
 from kapy.apiserver.resources.builtin.definition_schemas import (
     has_pruned_defaults,
     is_structural,
-    problems,
+    schema_errors,
 )
 from kapy.apiserver.resources.builtin.definition_versions import (
     Versions,
@@ -79,7 +79,7 @@ def _own_name_errors(document: Document) -> Iterator[FieldError]:
 
 def _spec_errors(spec: Document, old: Document | None) -> Iterator[FieldError]:
     versions = Versions.of(spec)
-    demands = _Demanded(versions, spec, old)
+    demands = _SchemaChecks(versions, spec, old)
     yield from _group_errors(spec.get("group", ""))
     scope = spec.get("scope", "")
     if not scope:
@@ -101,7 +101,7 @@ def _spec_errors(spec: Document, old: Document | None) -> Iterator[FieldError]:
     yield from _conversion_errors(conversion, old)
 
 
-class _Demanded:
+class _SchemaChecks:
     """The checks for the schemas of a definition, which depend on the old definition's schemas."""
 
     def __init__(self, versions: Versions, spec: Document, old: Document | None) -> None:
@@ -116,9 +116,9 @@ class _Demanded:
             schemas = [one for one in self._before.values() if one is not None]
             self._all_schemas = len(schemas) == len(before)
             if any(schema not in schemas for schema in versions.schemas()):
-                self._demands = self._weakened(schemas)
+                self._demands = self._relax(schemas)
 
-    def _weakened(self, schemas: Sequence[Document]) -> Demands:
+    def _relax(self, schemas: Sequence[Document]) -> Demands:
         structural = all(map(is_structural, schemas))
         demands = demands_after(schemas, structural, all(map(has_pruned_defaults, schemas)))
         # A feature that needs a structural schema, above all pruning, requires it again.
@@ -146,17 +146,19 @@ def _schema(version: Document) -> Document | None:
     return schema
 
 
-def _version_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
+def _version_errors(versions: Versions, demands: _SchemaChecks) -> Iterator[FieldError]:
     for index, version in enumerate(versions.listed):
         path, name = f"spec.versions[{index}]", version.get("name", "")
         if wrong := dns_1035_label_errors(name):
             yield invalid(f"{path}.name", name, ",".join(wrong))
         yield from deprecation_errors(version, f"{path}.deprecationWarning")
-        own = versions.own(version)
+        own = versions.version_fields(version)
         schema = (own.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
             where = f"{path}.schema.openAPIV3Schema"
-            yield from problems(schema, where, demands.of(name), status=versions.has_status(name))
+            yield from schema_errors(
+                schema, where, demands.of(name), status=versions.has_status(name)
+            )
         yield from scale_errors(own.get("subresources"), f"{path}.subresources")
         for at, column in enumerate(own.get("additionalPrinterColumns") or ()):
             yield from column_errors(column, f"{path}.additionalPrinterColumns[{at}]")
@@ -164,22 +166,22 @@ def _version_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldErr
             yield from selectable_errors(fields, schema, f"{path}.selectableFields", shared=False)
     names = versions.names
     if len(set(names)) != len(names):
-        yield invalid("spec.versions", versions.shown(), "must contain unique version names")
+        yield invalid("spec.versions", versions.to_internal(), "must contain unique version names")
     if sum(bool(one.get("storage")) for one in versions.listed) != 1:
         text = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", versions.shown(), text)
+        yield invalid("spec.versions", versions.to_internal(), text)
     if names and names[0] and (wrong := dns_1035_label_errors(names[0])):
         yield invalid("spec.version", names[0], ",".join(wrong))
 
 
-def _shared_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldError]:
+def _shared_errors(versions: Versions, demands: _SchemaChecks) -> Iterator[FieldError]:
     """Yield the errors of what all versions share."""
     shared = versions.shared
     schema = (shared.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
         asked = demands.of(versions.names[0])
         status = versions.any_has_status()
-        yield from problems(schema, "spec.validation.openAPIV3Schema", asked, status=status)
+        yield from schema_errors(schema, "spec.validation.openAPIV3Schema", asked, status=status)
     yield from scale_errors(shared.get("subresources"), "spec.subresources")
     for at, column in enumerate(shared.get("additionalPrinterColumns") or ()):
         yield from column_errors(column, f"spec.additionalPrinterColumns[{at}]")
@@ -190,7 +192,7 @@ def _shared_errors(versions: Versions, demands: _Demanded) -> Iterator[FieldErro
 def _conversion_errors(conversion: Document, old: Document | None) -> Iterator[FieldError]:
     if conversion.get("strategy") == "None" and not conversion.get("webhook"):
         return
-    from kapy.apiserver.webhooks.conversion_errors import (
+    from kapy.apiserver.resources.builtin.conversion_errors import (
         conversion_errors,
         has_bad_bundle,
         needs_known_version,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.apiserver.metadata import embedded_metadata_errors
+from kapy.apiserver.resources.metadata import embedded_metadata_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.schema import Demands, RuleChecker, has_rules, look_at, unknown_formats
@@ -22,7 +22,9 @@ _sound: Final[dict[bytes, tuple[str, ...]]] = {}
 """The unknown formats of valid schemas, by the schema's digest."""
 
 
-def problems(schema: Document, path: str, demands: Demands, *, status: bool) -> list[FieldError]:
+def schema_errors(
+    schema: Document, path: str, demands: Demands, *, status: bool
+) -> list[FieldError]:
     """Return the errors of the schema at `path`.
 
     status: its version has a status subresource.
@@ -79,7 +81,7 @@ _ONLY_STRUCTURE: Final = Demands(
 )
 
 
-def formats_nobody_checks(schema: Document) -> tuple[str, ...]:
+def unvalidated_formats(schema: Document) -> tuple[str, ...]:
     """Return the formats in a schema that the server does not validate."""
     known = next((_sound[one] for one in _digests(schema) if one in _sound), None)
     return tuple(unknown_formats(schema)) if known is None else known

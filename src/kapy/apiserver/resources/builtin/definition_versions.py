@@ -58,7 +58,7 @@ class Versions:
             if all(_same(one.get(field), first.get(field)) for one in self.listed)
         }
 
-    def own(self, version: Document) -> Document:
+    def version_fields(self, version: Document) -> Document:
         """Return the fields of a version that not all versions share."""
         return {field: version.get(field) for field in _SHARED if field not in self.shared}
 
@@ -88,22 +88,24 @@ class Versions:
             any_schema(one, lambda node: node.get("default") is not None) for one in self.schemas()
         )
 
-    def shown(self) -> Shown:
+    def to_internal(self) -> Shown:
         """Return the versions in the form that errors show: Go's field names, no shared fields."""
-        return Shown.of(None if self.absent else [self._shown(one) for one in self.listed])
+        return Shown.of(
+            None if self.absent else [self._version_to_internal(one) for one in self.listed]
+        )
 
-    def _shown(self, version: Document) -> Document:
-        own = self.own(version)
+    def _version_to_internal(self, version: Document) -> Document:
+        own = self.version_fields(version)
         return {
             "Name": version.get("name", ""),
             "Served": bool(version.get("served")),
             "Storage": bool(version.get("storage")),
             "Deprecated": bool(version.get("deprecated")),
             "DeprecationWarning": version.get("deprecationWarning"),
-            "Schema": _shown_validation(own.get("schema")),
-            "Subresources": _shown_subresources(own.get("subresources")),
-            "AdditionalPrinterColumns": _shown_columns(own.get("additionalPrinterColumns")),
-            "SelectableFields": _shown_fields(own.get("selectableFields")),
+            "Schema": _validation_to_internal(own.get("schema")),
+            "Subresources": _subresources_to_internal(own.get("subresources")),
+            "AdditionalPrinterColumns": _columns_to_internal(own.get("additionalPrinterColumns")),
+            "SelectableFields": _fields_to_internal(own.get("selectableFields")),
         }
 
 
@@ -112,14 +114,14 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) or (one in (None, []) and other in (None, []))
 
 
-def _shown_validation(validation: Document | None) -> Any:
+def _validation_to_internal(validation: Document | None) -> Any:
     if validation is None:
         return None
     schema = validation.get("openAPIV3Schema")
     return {"OpenAPIV3Schema": None if schema is None else schema_members(schema)}
 
 
-def _shown_subresources(subresources: Document | None) -> Any:
+def _subresources_to_internal(subresources: Document | None) -> Any:
     if subresources is None:
         return None
     scale = subresources.get("scale")
@@ -135,7 +137,7 @@ def _shown_subresources(subresources: Document | None) -> Any:
     }
 
 
-def _shown_columns(columns: Sequence[Document] | None) -> Any:
+def _columns_to_internal(columns: Sequence[Document] | None) -> Any:
     if columns is None:
         return None
     texts = ("name", "type", "format", "description")
@@ -149,7 +151,7 @@ def _shown_columns(columns: Sequence[Document] | None) -> Any:
     ]
 
 
-def _shown_fields(fields: Sequence[Document] | None) -> Any:
+def _fields_to_internal(fields: Sequence[Document] | None) -> Any:
     return None if fields is None else [{"JSONPath": one.get("jsonPath", "")} for one in fields]
 
 
@@ -163,14 +165,14 @@ def scale_errors(subresources: Document | None, path: str) -> Iterator[FieldErro
         if not value:
             yield required(where)
         else:
-            yield from _path_errors(value, where) or _outside(value, where, (part,))
+            yield from _path_errors(value, where) or _outside_error(value, where, (part,))
     value = scale.get("labelSelectorPath") or ""
     if value:
         where = f"{path}.scale.labelSelectorPath"
-        yield from _path_errors(value, where) or _outside(value, where, ("spec", "status"))
+        yield from _path_errors(value, where) or _outside_error(value, where, ("spec", "status"))
 
 
-def _outside(value: str, where: str, parts: tuple[str, ...]) -> list[FieldError]:
+def _outside_error(value: str, where: str, parts: tuple[str, ...]) -> list[FieldError]:
     if value.startswith(tuple(f".{one}." for one in parts)):
         return []
     names = " or ".join(f".{one}" for one in parts)

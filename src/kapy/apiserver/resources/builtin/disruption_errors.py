@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kapy.apiserver.label_selectors import selector_errors
+from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, Shown, invalid, not_supported
 
@@ -24,7 +24,7 @@ def budget_errors(document: Document, old: Document | None) -> Iterator[FieldErr
     spec = document.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         text = "minAvailable and maxUnavailable cannot be both set"
-        yield invalid("spec", _shown(spec), text)
+        yield invalid("spec", _to_internal(spec), text)
     for field in ("minAvailable", "maxUnavailable"):
         if spec.get(field) is not None:
             yield from _amount_errors(spec[field], f"spec.{field}")
@@ -54,7 +54,7 @@ def _amount_errors(amount: int | str, path: str) -> Iterator[FieldError]:
         yield invalid(path, amount, "must not be greater than 100%")
 
 
-def _shown(spec: Document) -> Shown:
+def _to_internal(spec: Document) -> Shown:
     """Return a spec in the form in which Go prints its struct."""
     return Shown.of(
         {

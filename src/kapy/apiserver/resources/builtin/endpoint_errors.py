@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kapy.apiserver.metadata import label_errors
 from kapy.apiserver.resources.builtin.addresses import (
     endpoint_ip_errors,
     ip_errors,
@@ -17,6 +16,7 @@ from kapy.apiserver.resources.builtin.port_errors import (
     number_errors,
     protocol_errors,
 )
+from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, Shown, duplicate, invalid, not_supported, required
 from kapy.kube.qualified_names import (
@@ -110,7 +110,7 @@ def _endpoints_errors(endpoints: list[Document], kind: str) -> Iterator[FieldErr
         elif len(addresses) > _MOST_ADDRESSES:
             yield _too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES)
         for at, address in enumerate(addresses):
-            yield from _typed_errors(kind, address, f"{path}.addresses", at)
+            yield from _address_type_errors(kind, address, f"{path}.addresses", at)
         node = endpoint.get("nodeName")
         if node is not None:
             yield from (
@@ -128,7 +128,7 @@ def _too_many(path: str, count: int, most: int) -> FieldError:
     return FieldError("FieldValueTooMany", path, f"must have at most {most} items", count)
 
 
-def _typed_errors(kind: str, address: str, path: str, at: int) -> Iterator[FieldError]:
+def _address_type_errors(kind: str, address: str, path: str, at: int) -> Iterator[FieldError]:
     """Yield the errors of an address of this type.
 
     An address of the wrong IP version is reported for the whole list.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kapy.apiserver.resources.builtin.event_forms import as_core
-from kapy.apiserver.resources.builtin.printer import Printer, Since, titles
+from kapy.apiserver.resources.builtin.event_conversion import to_core
+from kapy.apiserver.resources.builtin.printer import AgeCell, Printer, titles
 from kapy.kube import Document
 
 
 def _event(document: Document) -> Iterable[Any]:
     if document.get("apiVersion") != "v1":
-        document = as_core(document)
+        document = to_core(document)
     about, series = document.get("involvedObject") or {}, document.get("series")
     kind = str(about.get("kind", "")).lower()
     first = document.get("firstTimestamp") or document.get("eventTime")
@@ -21,14 +21,14 @@ def _event(document: Document) -> Iterable[Any]:
     if series:
         last, count = series.get("lastObservedTime"), series.get("count", 0)
     return [
-        Since(last),
+        AgeCell(last),
         document.get("type", ""),
         document.get("reason", ""),
         f"{kind}/{about['name']}" if about.get("name") else kind,
         about.get("fieldPath", ""),
         _source(document),
         str(document.get("message", "")).strip(),
-        Since(first),
+        AgeCell(first),
         count,
         document["metadata"].get("name", ""),
     ]

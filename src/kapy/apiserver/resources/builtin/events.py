@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kapy.apiserver.resources.builtin.event_forms import as_core
-from kapy.apiserver.resources.builtin.strategy import BuiltIn
+from kapy.apiserver.resources.builtin.event_conversion import to_core
+from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, Shown, invalid, required
 from kapy.kube.names import path_segment_errors
@@ -53,7 +53,7 @@ _FIXED: Final = (
 )
 
 
-class EventStrategy(BuiltIn):
+class EventStrategy(BuiltInStrategy):
     """Events of the core group.
 
     An Event refers to an object in its own namespace. With an eventTime it also needs a reporting
@@ -71,22 +71,22 @@ class EventStrategy(BuiltIn):
         return list(_errors(document, controller=_COMPONENT))
 
 
-class NewEventStrategy(BuiltIn):
+class NewEventStrategy(BuiltInStrategy):
     """Events of events.k8s.io, in which most fields are immutable."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        event = as_core(document)
+        event = to_core(document)
         found = list(_errors(event, controller="reportingController"))
         if old is None:
             return [*found, *_strict_errors(event)]
-        before = as_core(old)
+        before = to_core(old)
         if event.get("series") != before.get("series"):
             found += _series_errors(event)
         changed = [field for field in _FIXED if event.get(field) != before.get(field)]
-        return [*found, *(_immutable(field, event.get(field)) for field in changed)]
+        return [*found, *(_immutable_error(field, event.get(field)) for field in changed)]
 
 
-def _immutable(field: str, value: Any) -> FieldError:
+def _immutable_error(field: str, value: Any) -> FieldError:
     """Return the error for a changed immutable field, in Go's internal form of an Event."""
     if field == _COMPONENT:
         field = "reportingController"

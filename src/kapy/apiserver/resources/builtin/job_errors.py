@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kapy.apiserver.label_selectors import selector_errors
 from kapy.apiserver.resources.builtin.workload_errors import (
     IMMUTABLE,
     not_negative,
     template_errors,
 )
+from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid, not_supported, required
 from kapy.kube.selectors import InvalidSelector, selector_of
@@ -34,18 +34,18 @@ _FIXED: Final = (
 )
 
 
-def generated(spec: Document, meta: Document) -> Document:
+def add_generated_selector(spec: Document, meta: Document) -> Document:
     """Return the spec of a Job with generated labels and selector for its pods."""
     template = spec.get("template") or {}
     found = template.get("metadata") or {}
-    labels = {**_expected(meta), **(found.get("labels") or {})}
+    labels = {**_expected_labels(meta), **(found.get("labels") or {})}
     selector = spec.get("selector") or {}
     chosen = {f"{_PREFIX}{_OWNER}": meta["uid"], **(selector.get("matchLabels") or {})}
     template = {**template, "metadata": {**found, "labels": dict(sorted(labels.items()))}}
     return {**spec, "selector": {**selector, "matchLabels": chosen}, "template": template}
 
 
-def _expected(meta: Document) -> dict[str, str]:
+def _expected_labels(meta: Document) -> dict[str, str]:
     values = {_NAME: meta.get("name") or "", _OWNER: meta["uid"]}
     return values | {f"{_PREFIX}{key}": value for key, value in values.items()}
 
@@ -62,7 +62,7 @@ def job_errors(document: Document, old: Document | None) -> Iterator[FieldError]
 
 def _generated_errors(spec: Document, meta: Document) -> Iterator[FieldError]:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    expected = _expected(meta)
+    expected = _expected_labels(meta)
     for key, value in expected.items():
         where, text = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
         if key not in (labels or {}):

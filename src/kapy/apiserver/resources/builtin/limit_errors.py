@@ -77,7 +77,7 @@ whose value is shown, and the message.
 
 def _relation_errors(name: str, amounts: dict[str, str], path: str) -> Iterator[FieldError]:
     for less, more, blamed, shown, text in _RELATIONS:
-        if less in amounts and more in amounts and _above(amounts[less], amounts[more]):
+        if less in amounts and more in amounts and _exceeds_message(amounts[less], amounts[more]):
             where = f"{path}.{blamed}[{name}]"
             yield invalid(where, amounts[shown], text.format(amounts[less], amounts[more]))
     ratio = amounts.get("maxLimitRequestRatio")
@@ -92,7 +92,7 @@ def _relation_errors(name: str, amounts: dict[str, str], path: str) -> Iterator[
             yield invalid(f"{path}.defaultRequest[{name}]", other, text)
 
 
-def _above(one: str, other: str) -> bool:
+def _exceeds_message(one: str, other: str) -> bool:
     return quantity.compare(one, other) > 0
 
 
@@ -155,7 +155,7 @@ def _hard_errors(hard: dict[str, str], path: str) -> Iterator[FieldError]:
         yield from amount_errors(name, amount, where)
 
 
-def _misapplied(scope: str, hard: dict[str, str]) -> int:
+def _count_unscoped(scope: str, hard: dict[str, str]) -> int:
     """Return the number of resources in `hard` to which a quota scope does not apply."""
     counted = _COUNTED.get(_SCOPES.get(scope, ""))
     if counted is None:
@@ -168,7 +168,7 @@ def _scope_errors(spec: Document) -> Iterator[FieldError]:
     for scope in scopes:
         if scope not in _SCOPES:
             yield invalid(path, scopes, "unsupported scope")
-        for _ in range(_misapplied(scope, hard)):
+        for _ in range(_count_unscoped(scope, hard)):
             yield invalid(path, scopes, "unsupported scope applied to resource")
     for pair in _PAIRS:
         if pair <= set(scopes):
@@ -182,9 +182,9 @@ def _selector_errors(spec: Document, path: str) -> Iterator[FieldError]:
         scope, operator = one.get("scopeName") or "", one.get("operator") or ""
         if scope not in _SCOPES:
             yield invalid(f"{path}.scopeName", scope, "unsupported scope")
-        for _ in range(_misapplied(scope, hard)):
+        for _ in range(_count_unscoped(scope, hard)):
             text = "unsupported scope applied to resource"
-            yield invalid(path, _shown(selector), text)
+            yield invalid(path, _to_internal(selector), text)
         if scope in _BARE and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
@@ -216,7 +216,7 @@ def _operator_errors(operator: str, values: list[str], path: str) -> Iterator[Fi
         yield invalid(f"{path}.operator", operator, "not a valid selector operator")
 
 
-def _shown(selector: Document) -> Shown:
+def _to_internal(selector: Document) -> Shown:
     """Return a selector in the form in which Go prints its struct."""
     expressions: Any = selector.get("matchExpressions")
     shown = [

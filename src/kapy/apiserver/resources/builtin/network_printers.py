@@ -8,8 +8,8 @@ from typing import Any
 from kapy.apiserver.resources.builtin.printer import (
     NONE,
     Printer,
-    labels,
-    selector,
+    format_labels,
+    format_selector,
     spec_of,
     status_of,
     titles,
@@ -29,7 +29,13 @@ def _service(document: Document) -> Iterable[Any]:
     if spec.get("type") == "ExternalName":
         external = spec.get("externalName", NONE)
     kind = spec.get("type", "ClusterIP")
-    return [kind, spec.get("clusterIP") or NONE, external, ports, labels(spec.get("selector"))]
+    return [
+        kind,
+        spec.get("clusterIP") or NONE,
+        external,
+        ports,
+        format_labels(spec.get("selector")),
+    ]
 
 
 def _port(port: Document) -> str:
@@ -94,7 +100,7 @@ def _ingress_class(document: Document) -> Iterable[Any]:
 
 
 def _policy(document: Document) -> Iterable[Any]:
-    return [selector(spec_of(document).get("podSelector"))]
+    return [format_selector(spec_of(document).get("podSelector"))]
 
 
 NETWORK: dict[str, Printer] = {

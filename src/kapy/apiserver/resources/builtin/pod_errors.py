@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kapy.apiserver.metadata import label_errors
 from kapy.apiserver.resources.builtin.container_errors import container_errors, one_of
 from kapy.apiserver.resources.builtin.probe_errors import PROBES, probe_errors
 from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
+from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, required
 from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors

@@ -1,6 +1,6 @@
 """Table columns and cells of a kind.
 
-`Age` is filled in by kapy.apiserver.tables; the cells here are those of the other columns.
+`Age` is filled in by kapy.apiserver.verbs.tables; the cells here are those of the other columns.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ NONE = "<none>"
 AGE: Title = ("Age", "string", 0, "")
 
 
-class Since(NamedTuple):
+class AgeCell(NamedTuple):
     """A cell with the time since a moment."""
 
     moment: str | None
 
 
-class Lasting(NamedTuple):
+class DurationCell(NamedTuple):
     """A cell with the time between two moments, or since the first one."""
 
     start: str | None
@@ -67,7 +67,7 @@ def status_of(document: Document) -> Document:
     return document.get("status") or {}
 
 
-def selector(wanted: Any) -> str:
+def format_selector(wanted: Any) -> str:
     """Return a label selector as text, `<none>` if it is empty."""
     if not wanted:
         return NONE
@@ -77,7 +77,7 @@ def selector(wanted: Any) -> str:
         return "<invalid>"
 
 
-def labels(wanted: Any) -> str:
+def format_labels(wanted: Any) -> str:
     """Return a map of labels as text, `<none>` if it is empty."""
     return ",".join(f"{key}={value}" for key, value in sorted((wanted or {}).items())) or NONE
 

@@ -19,7 +19,7 @@ NODE_PORTS: Final = range(30000, 32768)
 _POLICY: Final = "spec.ipFamilyPolicy"
 
 
-def allocate(document: Document, old: Document | None, table: Table) -> None:
+def allocate_service(document: Document, old: Document | None, table: Table) -> None:
     """Allocate what a new or changed Service needs; the document gets its own copy of the spec.
 
     Raises Invalid if a requested value is not available.
@@ -28,15 +28,15 @@ def allocate(document: Document, old: Document | None, table: Table) -> None:
     document["spec"] = spec
     spec["ports"] = [{**port} for port in spec.get("ports") or ()]
     if before:
-        _keep(spec, before)
+        _keep_allocated(spec, before)
     _normalize(spec, before)
     name = document["metadata"].get("name") or ""
     if spec.get("type") != "ExternalName":
-        _settle_families(spec, before, name)
+        _set_families(spec, before, name)
         if not before or before.get("type") == "ExternalName":
-            _give_address(spec, name, table)
+            _allocate_address(spec, name, table)
     if needs_node_ports(spec):
-        _give_node_ports(spec, before, name, table)
+        _allocate_node_ports(spec, before, name, table)
     if not spec["ports"]:
         del spec["ports"]
 
@@ -46,12 +46,12 @@ def needs_node_ports(spec: Document) -> bool:
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
-def _refuse(name: str, errors: list[FieldError]) -> None:
+def _raise_invalid(name: str, errors: list[FieldError]) -> None:
     if errors:
         raise Invalid.of("Service", "", name, errors)
 
 
-def _keep(spec: Document, before: Document) -> None:
+def _keep_allocated(spec: Document, before: Document) -> None:
     """Keep allocated values that the client left out of an update."""
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         for field in ("clusterIP", "clusterIPs"):
@@ -89,17 +89,17 @@ def _normalize(spec: Document, before: Document) -> None:
             spec.pop("clusterIPs", None)
 
 
-def _settle_families(spec: Document, before: Document, name: str) -> None:
+def _set_families(spec: Document, before: Document, name: str) -> None:
     bare = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
         default = "RequireDualStack" if bare else "SingleStack"
         spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or default
-    _refuse(name, list(cluster_address_errors(spec, before)))
+    _raise_invalid(name, list(cluster_address_errors(spec, before)))
     families, addresses = list(spec.get("ipFamilies") or ()), spec.get("clusterIPs") or []
     single = spec["ipFamilyPolicy"] == "SingleStack"
     if single and before:
-        addresses, families = _first_only(spec, before, addresses, families)
-    _refuse(name, list(_count_errors(addresses, families, single=single)))
+        addresses, families = _reduce_to_single_stack(spec, before, addresses, families)
+    _raise_invalid(name, list(_count_errors(addresses, families, single=single)))
     for address in addresses[len(families) :]:
         if address != "None":
             families.append("IPv6" if is_ipv6(address) else "IPv4")
@@ -108,11 +108,11 @@ def _settle_families(spec: Document, before: Document, name: str) -> None:
         if len(families) < 2 and not single:
             families.append("IPv6" if families == ["IPv4"] else "IPv4")
     else:
-        _refuse(name, list(_stack_errors(spec["ipFamilyPolicy"], families)))
+        _raise_invalid(name, list(_stack_errors(spec["ipFamilyPolicy"], families)))
     spec["ipFamilies"] = families or ["IPv4"]
 
 
-def _first_only(
+def _reduce_to_single_stack(
     spec: Document, before: Document, addresses: list[str], families: list[str]
 ) -> tuple[list[str], list[str]]:
     """Reduce address and family to the first one if the Service becomes single-stack."""
@@ -147,7 +147,7 @@ def _stack_errors(policy: str, families: list[str]) -> Iterator[FieldError]:
             yield invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
 
 
-def _give_address(spec: Document, name: str, table: Table) -> None:
+def _allocate_address(spec: Document, name: str, table: Table) -> None:
     if spec.get("clusterIP"):
         return
     address = _free_address(table)
@@ -157,7 +157,7 @@ def _give_address(spec: Document, name: str, table: Table) -> None:
             f'failed to allocate IP: IPAddress.networking.k8s.io "{address}" is invalid: '
             "spec.parentRef.name: Required value"
         )
-        _refuse(name, [invalid("spec.clusterIPs", [""], text)])
+        _raise_invalid(name, [invalid("spec.clusterIPs", [""], text)])
     spec["clusterIP"], spec["clusterIPs"] = address, [address]
 
 
@@ -172,7 +172,7 @@ def _free_address(table: Table) -> str:
         number += 1
 
 
-def _give_node_ports(spec: Document, before: Document, name: str, table: Table) -> None:
+def _allocate_node_ports(spec: Document, before: Document, name: str, table: Table) -> None:
     own = {port.get("nodePort") for port in before.get("ports") or ()}
     ports = _Ports(table, own)
     automatic = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
@@ -181,7 +181,7 @@ def _give_node_ports(spec: Document, before: Document, name: str, table: Table) 
         number = port.get("nodePort")
         if number:
             where = f"spec.ports[{index}].nodePort"
-            _refuse(name, [invalid(where, number, text) for text in ports.problems(number)])
+            _raise_invalid(name, [invalid(where, number, text) for text in ports.problems(number)])
         elif automatic:
             same = None if before else shared.get(port.get("port"))
             port["nodePort"] = number = same or ports.free()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kapy.apiserver.metadata import label_errors
 from kapy.apiserver.resources.builtin.addresses import cidr_errors, endpoint_ip_errors, ip_errors
 from kapy.apiserver.resources.builtin.cluster_address_errors import (
     address_change_errors,
@@ -17,6 +16,7 @@ from kapy.apiserver.resources.builtin.port_errors import (
     number_or_name_errors,
     protocol_errors,
 )
+from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,
@@ -139,11 +139,11 @@ def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]
     for index, port in enumerate(ports):
         key = port.get("protocol"), port.get("port")
         if key in seen:
-            yield duplicate(f"spec.ports[{index}]", _shown(port))
+            yield duplicate(f"spec.ports[{index}]", _to_internal(port))
         seen.add(key)
 
 
-def _shown(port: Document) -> Shown:
+def _to_internal(port: Document) -> Shown:
     """Return the fields that identify a duplicate port, in the form in which Go prints them."""
     return Shown.of(
         {

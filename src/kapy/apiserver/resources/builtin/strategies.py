@@ -5,25 +5,24 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 
-from kapy.apiserver.metadata import well_named
-from kapy.apiserver.rbac.validation import binding_errors, role_errors
 from kapy.apiserver.resources.builtin.class_errors import (
     ingress_class_errors,
     revision_errors,
     runtime_class_errors,
 )
+from kapy.apiserver.resources.builtin.config_data import ConfigMapStrategy, SecretStrategy
 from kapy.apiserver.resources.builtin.definition_errors import definition_errors
-from kapy.apiserver.resources.builtin.definition_schemas import formats_nobody_checks
+from kapy.apiserver.resources.builtin.definition_schemas import unvalidated_formats
 from kapy.apiserver.resources.builtin.disruption_errors import budget_errors
 from kapy.apiserver.resources.builtin.endpoint_errors import endpoints_errors, slice_errors
 from kapy.apiserver.resources.builtin.events import EventStrategy, NewEventStrategy
-from kapy.apiserver.resources.builtin.keyed_data import ConfigMapStrategy, SecretStrategy
 from kapy.apiserver.resources.builtin.kind_warnings import node_warnings
 from kapy.apiserver.resources.builtin.lease_errors import lease_errors
 from kapy.apiserver.resources.builtin.limit_errors import limit_range_errors, quota_errors
 from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.priority_errors import priority_class_errors
-from kapy.apiserver.resources.builtin.strategy import BuiltIn
+from kapy.apiserver.resources.builtin.rbac_errors import binding_errors, role_errors
+from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.builtin.workloads import (
     JobStrategy,
@@ -31,7 +30,8 @@ from kapy.apiserver.resources.builtin.workloads import (
     ServiceStrategy,
     WorkloadStrategy,
 )
-from kapy.apiserver.resources.strategy import Strategy, masked
+from kapy.apiserver.resources.metadata import is_qualified_finalizer
+from kapy.apiserver.resources.strategy import Strategy, mask_generate_name
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors, invalid
@@ -39,11 +39,11 @@ from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
-class NamespaceStrategy(BuiltIn):
+class NamespaceStrategy(BuiltInStrategy):
     """Namespaces: the finalizer `kubernetes`, a phase, and a label with the name."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        return dns_label_errors(masked(name) if prefix else name)
+        return dns_label_errors(mask_generate_name(name) if prefix else name)
 
     def default(self, document: Document) -> None:
         metadata = document["metadata"]
@@ -74,7 +74,7 @@ class NamespaceStrategy(BuiltIn):
         for index, name in enumerate((document.get("spec") or {}).get("finalizers") or ()):
             path = "spec.finalizers" if old is None else f"spec.finalizers[{index}]"
             found += [invalid(path, name, text) for text in qualified_name_errors(name)]
-            if not well_named(name):
+            if not is_qualified_finalizer(name):
                 text = "name is neither a standard finalizer name nor is it fully qualified"
                 found.append(invalid(path, name, text))
         deleting = document["metadata"].get("deletionTimestamp")
@@ -85,7 +85,7 @@ class NamespaceStrategy(BuiltIn):
         return found
 
 
-class DefinitionStrategy(BuiltIn):
+class DefinitionStrategy(BuiltInStrategy):
     """CustomResourceDefinitions."""
 
     qualified_finalizers = False
@@ -95,27 +95,27 @@ class DefinitionStrategy(BuiltIn):
         document["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": _storing(document)[:1],
+            "storedVersions": _set_stored_versions(document)[:1],
         }
 
     def default(self, document: Document) -> None:
         super().default(document)
         status = document.get("status")
         if status is not None and not status.get("storedVersions"):
-            document["status"] = {**status, "storedVersions": _storing(document)[:1]}
+            document["status"] = {**status, "storedVersions": _set_stored_versions(document)[:1]}
 
     def prepare_update(self, document: Document, old: Document) -> None:
         super().prepare_update(document, old)
         status = document.get("status") or {}
         known = status.get("storedVersions") or []
-        added = [one for one in _storing(document)[:1] if one not in known]
+        added = [one for one in _set_stored_versions(document)[:1] if one not in known]
         document["status"] = {**status, "storedVersions": [*known, *added]}
 
     def prepare_status(self, document: Document, old: Document) -> None:
         super().prepare_status(document, old)
         status = document.get("status") or {}
         if not status.get("storedVersions"):
-            document["status"] = {**status, "storedVersions": _storing(old)[:1]}
+            document["status"] = {**status, "storedVersions": _set_stored_versions(old)[:1]}
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return definition_errors(document, old)
@@ -129,19 +129,19 @@ def _unknown_formats(document: Document, told: Iterable[str] = ()) -> list[str]:
     found: dict[str, None] = {}
     for version in document["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-        found.update(dict.fromkeys(formats_nobody_checks(schema)))
+        found.update(dict.fromkeys(unvalidated_formats(schema)))
     return [one for one in found if one not in told]
 
 
-def _storing(document: Document) -> list[str]:
+def _set_stored_versions(document: Document) -> list[str]:
     versions = document["spec"].get("versions") or ()
     return [one["name"] for one in versions if one.get("storage")]
 
 
-class NodeStrategy(BuiltIn):
+class NodeStrategy(BuiltInStrategy):
     """Nodes: a kubelet may create its Node with a status."""
 
-    status_at_birth = True
+    keep_status_on_create = True
 
     def prepare_create(self, document: Document, table: Table) -> None:
         if not document.get("status"):
@@ -168,10 +168,10 @@ def _without_source(document: Document) -> None:
         document["spec"] = {key: one for key, one in spec.items() if key != "configSource"}
 
 
-class RoleStrategy(BuiltIn):
+class RoleStrategy(BuiltInStrategy):
     """Roles: a name may be any path segment (`system:node`)."""
 
-    nothing = (("rules",),)
+    null_if_empty = (("rules",),)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return path_segment_errors(name, prefix=prefix)
@@ -188,7 +188,7 @@ class BindingStrategy(RoleStrategy):
         return binding_errors(document, old)
 
 
-class LeaseStrategy(BuiltIn):
+class LeaseStrategy(BuiltInStrategy):
     """Leases: the fields of coordinated leader election are dropped."""
 
     qualified_finalizers = False
@@ -213,7 +213,7 @@ def _without_coordination(document: Document) -> None:
         document["spec"] = {key: value for key, value in spec.items() if key not in gone}
 
 
-class CheckedStrategy(BuiltIn):
+class ValidatedStrategy(BuiltInStrategy):
     """A kind that has validation but no other special rules."""
 
     def __init__(self, row: Row) -> None:
@@ -224,16 +224,16 @@ class CheckedStrategy(BuiltIn):
         return list(self._check(document, old))
 
 
-class RuntimeClassStrategy(CheckedStrategy):
+class RuntimeClassStrategy(ValidatedStrategy):
     """RuntimeClasses."""
 
     qualified_finalizers = False
 
 
-class BudgetStrategy(CheckedStrategy):
+class BudgetStrategy(ValidatedStrategy):
     """PodDisruptionBudgets: a name may be any path segment."""
 
-    looks_at_status = (0, 0)
+    status_metadata_checks = (0, 0)
 
     qualified_finalizers = False
     metadata_last = True
@@ -242,10 +242,10 @@ class BudgetStrategy(CheckedStrategy):
         return path_segment_errors(name, prefix=prefix)
 
 
-class LimitRangeStrategy(CheckedStrategy):
+class LimitRangeStrategy(ValidatedStrategy):
     """LimitRanges: a missing name is generated."""
 
-    nothing = (("spec", "limits"),)
+    null_if_empty = (("spec", "limits"),)
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -253,10 +253,10 @@ class LimitRangeStrategy(CheckedStrategy):
             document["metadata"]["name"] = str(uuid.uuid4())
 
 
-class EndpointSliceStrategy(CheckedStrategy):
+class EndpointSliceStrategy(ValidatedStrategy):
     """EndpointSlices: the topology of v1beta1 is kept only in objects that already have it."""
 
-    nothing = (("endpoints",), ("ports",))
+    null_if_empty = (("endpoints",), ("ports",))
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -280,7 +280,7 @@ def _without_topology(document: Document) -> list[Document] | None:
     return [{key: one for key, one in endpoint.items() if key != gone} for endpoint in endpoints]
 
 
-class AccountStrategy(BuiltIn):
+class AccountStrategy(BuiltInStrategy):
     """ServiceAccounts: references to Secrets keep only the name."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
@@ -318,19 +318,19 @@ _CHECKS: dict[tuple[str, str], Check] = {
 }
 
 
-class WebhooksStrategy(BuiltIn):
+class WebhooksStrategy(BuiltInStrategy):
     """Webhook configurations: their validation is imported at the first write."""
 
     qualified_finalizers = False
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
-        from kapy.apiserver.webhooks.validation import configuration_errors
+        from kapy.apiserver.resources.builtin.webhook_errors import configuration_errors
 
         return configuration_errors(document, old)
 
 
-_SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
-    **dict.fromkeys(_CHECKS, CheckedStrategy),
+_SPECIAL: dict[tuple[str, str], type[BuiltInStrategy]] = {
+    **dict.fromkeys(_CHECKS, ValidatedStrategy),
     ("", "limitranges"): LimitRangeStrategy,
     ("", "serviceaccounts"): AccountStrategy,
     ("coordination.k8s.io", "leases"): LeaseStrategy,
@@ -362,4 +362,4 @@ _SPECIAL: dict[tuple[str, str], type[BuiltIn]] = {
 
 def strategy_of(row: Row) -> Strategy:
     """The strategy of a built-in resource."""
-    return _SPECIAL.get((row.group, row.plural), BuiltIn)(row)
+    return _SPECIAL.get((row.group, row.plural), BuiltInStrategy)(row)

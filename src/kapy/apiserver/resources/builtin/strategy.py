@@ -76,18 +76,18 @@ _LOOKS: Final[dict[tuple[str, str], tuple[int, int]]] = {
 """Kinds whose updates (of the object, of its status) do not validate the metadata exactly once."""
 
 
-class BuiltIn(Strategy):
+class BuiltInStrategy(Strategy):
     """A built-in kind with the flags of its row."""
 
     def __init__(self, row: Row) -> None:
         self.generation = "g" in row.flags
         self.status = "s" in row.flags
-        self.looks = _LOOKS.get((row.group, row.plural), self.looks)
+        self.metadata_checks = _LOOKS.get((row.group, row.plural), self.metadata_checks)
         if (row.group, row.plural) == ("", "nodes"):
-            self.looks_at_status = self.looks
+            self.status_metadata_checks = self.metadata_checks
         table = f"{row.plural}.{row.group}" if row.group else row.plural
-        self.created_by_update = row.plural in _CREATED_BY_UPDATE
-        self.unconditional = row.plural not in _CONDITIONAL
+        self.allow_create_on_update = row.plural in _CREATED_BY_UPDATE
+        self.allow_unconditional_update = row.plural not in _CONDITIONAL
         self._fill = DEFAULTS.get(table)
         self._struct = struct_of(row.group, row.version, row.kind) or ""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kapy.apiserver.label_selectors import selector_errors
-from kapy.apiserver.metadata import annotation_errors, label_errors
 from kapy.apiserver.resources.builtin.pod_errors import pod_errors
+from kapy.apiserver.resources.label_selectors import selector_errors
+from kapy.apiserver.resources.metadata import annotation_errors, label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (
     FieldError,

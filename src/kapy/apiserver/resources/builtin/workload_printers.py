@@ -7,12 +7,12 @@ from typing import Any
 
 from kapy.apiserver.resources.builtin.printer import (
     NONE,
-    Lasting,
+    AgeCell,
+    DurationCell,
     Printer,
-    Since,
     containers,
-    labels,
-    selector,
+    format_labels,
+    format_selector,
     spec_of,
     status_of,
     titles,
@@ -27,7 +27,7 @@ def _deployment(document: Document) -> Iterable[Any]:
         status.get("updatedReplicas", 0),
         status.get("availableReplicas", 0),
         *containers(spec.get("template") or {}),
-        selector(spec.get("selector")),
+        format_selector(spec.get("selector")),
     ]
 
 
@@ -38,7 +38,7 @@ def _replica_set(document: Document) -> Iterable[Any]:
         status.get("replicas", 0),
         status.get("readyReplicas", 0),
         *containers(spec.get("template") or {}),
-        selector(spec.get("selector")),
+        format_selector(spec.get("selector")),
     ]
 
 
@@ -51,9 +51,9 @@ def _daemon_set(document: Document) -> Iterable[Any]:
         status.get("numberReady", 0),
         status.get("updatedNumberScheduled", 0),
         status.get("numberAvailable", 0),
-        labels((template.get("spec") or {}).get("nodeSelector")),
+        format_labels((template.get("spec") or {}).get("nodeSelector")),
         *containers(template),
-        selector(spec.get("selector")),
+        format_selector(spec.get("selector")),
     ]
 
 
@@ -100,9 +100,9 @@ def _job(document: Document) -> Iterable[Any]:
     return [
         _job_state(done),
         _completions(wanted, done.get("succeeded", 0)),
-        Lasting(done.get("startTime"), done.get("completionTime")),
+        DurationCell(done.get("startTime"), done.get("completionTime")),
         *containers(wanted.get("template") or {}),
-        selector(wanted.get("selector")),
+        format_selector(wanted.get("selector")),
     ]
 
 
@@ -131,7 +131,7 @@ def _cron_job(document: Document) -> Iterable[Any]:
         wanted.get("timeZone") or NONE,
         str(bool(wanted.get("suspend"))),
         len(done.get("active") or ()),
-        Since(last) if last else NONE,
+        AgeCell(last) if last else NONE,
         *containers(template),
         NONE,
     ]

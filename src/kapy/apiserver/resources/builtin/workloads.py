@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kapy.apiserver.resources.builtin.job_errors import generated, job_errors
+from kapy.apiserver.resources.builtin.job_errors import add_generated_selector, job_errors
 from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
 from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
-from kapy.apiserver.resources.builtin.service_allocation import allocate, needs_node_ports
+from kapy.apiserver.resources.builtin.service_allocation import allocate_service, needs_node_ports
 from kapy.apiserver.resources.builtin.service_errors import (
     is_externally_accessible,
     service_errors,
 )
-from kapy.apiserver.resources.builtin.strategy import BuiltIn
+from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.apiserver.resources.builtin.table import Row
 from kapy.apiserver.resources.builtin.workload_errors import workload_errors
-from kapy.apiserver.resources.strategy import masked
+from kapy.apiserver.resources.strategy import mask_generate_name
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors
 from kapy.kube.qualified_names import dns_label_errors
 
 
-class ServiceStrategy(BuiltIn):
+class ServiceStrategy(BuiltInStrategy):
     """Services: cluster IPs and node ports are allocated."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        return dns_label_errors(masked(name) if prefix else name)
+        return dns_label_errors(mask_generate_name(name) if prefix else name)
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return FieldErrors.of(service_errors(document, old))
@@ -37,7 +37,7 @@ class ServiceStrategy(BuiltIn):
         return list(service_warnings(document))
 
     def allocate(self, document: Document, old: Document | None, table: Table) -> None:
-        allocate(document, old, table)
+        allocate_service(document, old, table)
 
     def prepare_update(self, document: Document, old: Document) -> None:
         """Drop allocated values that the new type of a Service does not have.
@@ -49,13 +49,13 @@ class ServiceStrategy(BuiltIn):
         if spec.get("type") == "ExternalName" != before.get("type"):
             same = all(spec.get(one) == before.get(one) for one in _ADDRESSES)
             gone = [*(_ADDRESSES if same else ()), "ipFamilies", "ipFamilyPolicy"]
-            _drop_kept(spec, before, gone)
+            _drop_unchanged(spec, before, gone)
         if needs_node_ports(before) and not needs_node_ports(spec):
             _drop_node_ports(spec, before)
         if before.get("type") == "LoadBalancer" != spec.get("type"):
-            _drop_kept(spec, before, _BALANCER)
+            _drop_unchanged(spec, before, _BALANCER)
         if is_externally_accessible(before) and not is_externally_accessible(spec):
-            _drop_kept(spec, before, ("externalTrafficPolicy",))
+            _drop_unchanged(spec, before, ("externalTrafficPolicy",))
         if spec.get("type") != "LoadBalancer" and "status" in document:
             document["status"] = {**(document["status"] or {}), "loadBalancer": {}}
 
@@ -64,7 +64,7 @@ _ADDRESSES = ("clusterIP", "clusterIPs")
 _BALANCER = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort")
 
 
-def _drop_kept(spec: Document, before: Document, fields: Iterable[str]) -> None:
+def _drop_unchanged(spec: Document, before: Document, fields: Iterable[str]) -> None:
     for field in fields:
         if field in spec and spec[field] == before.get(field):
             del spec[field]
@@ -87,7 +87,7 @@ _TOLERATIONS: tuple[Document, ...] = tuple(
 _QOS = ("cpu", "memory")
 
 
-class PodStrategy(BuiltIn):
+class PodStrategy(BuiltInStrategy):
     """Pods: the initial phase Pending, and the QoS class."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
@@ -124,14 +124,14 @@ def _qos(spec: Document) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-class WorkloadStrategy(BuiltIn):
+class WorkloadStrategy(BuiltInStrategy):
     """Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector and a matching template."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
         self._named = row.kind.lower()
         self._counted = row.kind != "DaemonSet"
-        self.annotations_count = row.kind == "Deployment"
+        self.generation_counts_annotations = row.kind == "Deployment"
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return FieldErrors.of(workload_errors(document, old, self._named, counted=self._counted))
@@ -149,16 +149,16 @@ def template_warnings(document: Document, old: Document | None) -> list[str]:
     return list(pod_warnings(template.get("spec") or {}, "spec.template.spec"))
 
 
-class JobStrategy(BuiltIn):
+class JobStrategy(BuiltInStrategy):
     """Jobs: the server generates the selector of a Job's pods."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
         spec = document.get("spec") or {}
         if not spec.get("manualSelector"):
-            document["spec"] = spec = generated(spec, document["metadata"])
+            document["spec"] = spec = add_generated_selector(spec, document["metadata"])
 
-    def stored(self, document: Document) -> Document:
+    def to_stored(self, document: Document) -> Document:
         template = (document.get("spec") or {}).get("template") or {}
         labels = (template.get("metadata") or {}).get("labels")
         if not labels or document["metadata"].get("labels"):

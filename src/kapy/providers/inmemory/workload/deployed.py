@@ -26,21 +26,21 @@ class Deployed(Workloads):
         """A Pod that no object controls waits for whoever created it."""
         return super().is_schedulable(pod) and bool(controller_of(pod))
 
-    def available(self, pods: Iterable[Document], owner: Document) -> int:
+    def count_available(self, pods: Iterable[Document], owner: Document) -> int:
         """The number of Pods that are ready: `minReadySeconds` are not waited for."""
         del owner
         return sum(map(is_ready, pods))
 
-    def place(self, pod: Document, node: str) -> None:
+    def bind(self, pod: Document, node: str) -> None:
         """Let a Pod run on a Node."""
-        super().place(pod, node)
+        super().bind(pod, node)
         owner: Document = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
         state = succeeded if owner.get("kind") == "Job" else running
         bound = self.latest("pods", pod)
         if bound is not None:
             self.write("pods", bound, status=state(bound, node, self.now()))
 
-    def see_to_pods(self, pods: Iterable[Document]) -> None:
+    def update_pods(self, pods: Iterable[Document]) -> None:
         """Delete the Pods of controllers whose Node is gone; end those that finalizers hold."""
         nodes = {one["metadata"]["name"] for one in self.all("nodes")}
         for pod in pods:

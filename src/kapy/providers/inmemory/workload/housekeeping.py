@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from kapy.apiserver.controllers.collector import Collector
+from kapy.apiserver.controllers.garbage_collector import GarbageCollector
 from kapy.apiserver.controllers.namespaces import NamespaceController
 from kapy.apiserver.controllers.workloads.workloads import TABLES
 from kapy.apiserver.server import Server
-from kapy.apiserver.store.history import Happening
+from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.providers.inmemory.workload.deployed import Deployed
 
 QUIET: Final = 10
@@ -43,10 +43,10 @@ class Housekeeping:
 
     def begin(self) -> None:
         """Somebody looks at what is deployed: whoever does finds the Pods of the add-ons."""
-        self._deployed.begin()
+        self._deployed.start()
         for _ in range(_FIRST_TURNS):
             if self._deployed.is_dirty:
-                self._deployed.work()
+                self._deployed.reconcile()
         self._wake()
 
     async def tidy(self) -> None:
@@ -54,20 +54,23 @@ class Housekeeping:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(controller.run())
-                for controller in (Collector(self._server.plane), _namespaces(self._server))
+                for controller in (
+                    GarbageCollector(self._server.context),
+                    _namespaces(self._server),
+                )
             ]
             seen, quiet = self._server.store.revision, 0
             while quiet < QUIET:
                 if self._deployed.is_dirty:
-                    self._deployed.work()
+                    self._deployed.reconcile()
                 await asyncio.sleep(0)
                 quiet = quiet + 1 if self._server.store.revision == seen else 0
                 seen = self._server.store.revision
             for task in tasks:
                 task.cancel()
 
-    def _noticed(self, one: Happening) -> None:
-        if one.table in TABLES and self._deployed.note(one):
+    def _noticed(self, one: WriteEvent) -> None:
+        if one.table in TABLES and self._deployed.on_write(one):
             self._wake()
         metadata = one.document["metadata"]
         gone = one.change == "DELETED"
@@ -87,4 +90,4 @@ class Housekeeping:
 
 
 def _namespaces(server: Server) -> NamespaceController:
-    return NamespaceController(server.plane)
+    return NamespaceController(server.context)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from kapy.api.times import stamp
-from kapy.apiserver.metadata import new_uid
 from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.metadata import new_uid
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
@@ -44,7 +44,7 @@ class Objects:
         table = self._table(kind)
         if table.latest(namespace, name) is not None:
             return False
-        plane = self._server.plane
+        plane = self._server.context
         content = make()
         metadata: Document = {"name": name}
         if namespace:
@@ -71,9 +71,11 @@ class Objects:
             self._server.store.delete(table, namespace, name, last)
 
     def _kind(self, resource: Resource) -> Kind:
-        found = self._server.plane.registry.find(resource.group, resource.version, resource.plural)
+        found = self._server.context.registry.find(
+            resource.group, resource.version, resource.plural
+        )
         assert found is not None, f"the API server serves no {resource.plural}"
         return found
 
     def _table(self, kind: Kind) -> Table:
-        return self._server.plane.table(kind)
+        return self._server.context.table(kind)

@@ -13,7 +13,7 @@ from typing import Final
 
 from kapy._aio.byte_streams import ByteStream, Tls
 from kapy._aio.clock import Clock
-from kapy.apiserver.serving.forwarding import Connect, PortForward
+from kapy.apiserver.kubelet.port_forward import Connect, PortForward
 from kapy.apiserver.serving.tls import server_context
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request

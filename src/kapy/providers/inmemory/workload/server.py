@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.controllers.kube_controller_manager import accompany
-from kapy.apiserver.pages import version
-from kapy.apiserver.request_info import request_info
+from kapy.apiserver.controllers.kube_controller_manager import add_kube_controllers
+from kapy.apiserver.kubelet.port_forward import is_port_forward
+from kapy.apiserver.request.request_info import request_info
 from kapy.apiserver.server import Server
-from kapy.apiserver.serving.forwarding import is_port_forward
+from kapy.apiserver.server.non_resource_paths import version
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
 from kapy.providers.inmemory.workload.first_looks import is_look
@@ -28,7 +28,7 @@ class WorkloadServer(Server):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.plane.kubelets = False  # its nodes run nothing, so pods end at once
+        self.context.has_kubelets = False  # its nodes run nothing, so pods end at once
         self.kubernetes = ""
         self.ports: Ports | None = None
         self.on_first_look: Callable[[], None] | None = None
@@ -42,8 +42,8 @@ class WorkloadServer(Server):
         """
         server = cls.open(None, clock=clock)
         assert isinstance(server, cls)
-        server.store.begin_at(int(clock().timestamp() * 1000))
-        accompany(server)
+        server.store.set_revision(int(clock().timestamp() * 1000))
+        add_kube_controllers(server)
         return server
 
     async def __call__(self, request: Request) -> Reply:
@@ -53,7 +53,7 @@ class WorkloadServer(Server):
             begin()
         reply = await super().__call__(request)
         if reply.status == 404 and request.path.startswith(usage.ROOT):
-            return usage.answer(self.plane, request) or reply
+            return usage.answer(self.context, request) or reply
         if usage.is_discovery(request) and reply.status == 200:
             return usage.with_group(reply)
         if request.path == "/version" and self.kubernetes and reply.status == 200:
@@ -63,7 +63,7 @@ class WorkloadServer(Server):
             return Reply(200, {**version(), **said})
         return reply
 
-    def _of_kubelet(self, request: Request) -> Reply | None:
+    def _kubelet_reply(self, request: Request) -> Reply | None:
         if self.ports is None or not is_port_forward(request):
             return None
         asked = request_info(request)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-from kapy.apiserver.metadata import stamp
-from kapy.apiserver.plane import Plane
-from kapy.apiserver.request_info import RequestInfo, request_info
+from kapy.apiserver.request.request_info import RequestInfo, request_info
+from kapy.apiserver.resources.metadata import format_time
+from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 from kapy.kube.http import Reply, Request
 from kapy.kube.selectors import InvalidSelector, parse_labels
@@ -40,7 +40,7 @@ def with_group(reply: Reply) -> Reply:
     return reply
 
 
-def answer(plane: Plane, request: Request) -> Reply | None:
+def answer(plane: ServerContext, request: Request) -> Reply | None:
     """The answer to a GET below ROOT, None where there is nothing."""
     if request.method != "GET":
         return None
@@ -64,12 +64,12 @@ def answer(plane: Plane, request: Request) -> Reply | None:
     return Reply(200, {"kind": f"{kind}List", "apiVersion": _API, "metadata": {}, "items": found})
 
 
-def _selected(plane: Plane, asked: RequestInfo, selector: str) -> list[Document]:
+def _selected(plane: ServerContext, asked: RequestInfo, selector: str) -> list[Document]:
     table = plane.store.peek(asked.resource)
     if table is None:
         return []
     labels = parse_labels(selector) if selector else None
-    now = stamp(plane.clock())
+    now = format_time(plane.clock())
     every = [
         one
         for one in table.scan(asked.namespace if asked.resource == "pods" else "")

@@ -1,0 +1,247 @@
+"""Authorization of impersonation: five modes, tried in order until one is allowed.
+
+Four are constrained: they need the verb `impersonate:MODE` on the impersonated user and
+`impersonate-on:MODE:VERB` on the requested resource. `associated-node` lets a service account act
+as the Node of its pod, `arbitrary-node` and `serviceaccount` are for those users, and `user-info`
+for all others. The last mode is the legacy verb `impersonate` on users, groups, service accounts,
+uids and extras, for any request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kapy.apiserver.auth.authentication import AUTHENTICATED
+from kapy.apiserver.auth.authorization import SUPERUSERS, Attributes, Authorizer
+from kapy.apiserver.auth.impersonation import ImpersonationRequest
+from kapy.kube.errors import Forbidden
+from kapy.kube.field_errors import invalid
+from kapy.kube.go_quoted import go_quoted
+from kapy.kube.http import ANONYMOUS, User
+from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
+
+_ACCOUNT: Final = "system:serviceaccount:"
+_NODE: Final = "system:node:"
+_NODES: Final = "system:nodes"
+_NODE_OF_POD: Final = "authentication.kubernetes.io/node-name"
+_GROUP: Final = "authentication.k8s.io"
+_UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
+_MANY: Final = 4
+"""The number of groups or extras from which the right to all of them is checked first."""
+_REMEMBERED: Final = 10_000
+_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_PATH_SHOWN: Final = f"Invalid path (regex used for validation is '{_PATH}')"
+
+
+def parse_service_account_user(name: str) -> tuple[str, str] | None:
+    """Return namespace and name of the service account with this user name."""
+    if not name.startswith(_ACCOUNT):
+        return None
+    space, colon, account = name.removeprefix(_ACCOUNT).partition(":")
+    if not colon or dns_label_errors(space) or dns_subdomain_errors(account):
+        return None
+    return space, account
+
+
+def parse_node_user(name: str) -> str:
+    """Return the name of the Node with this user name, "" if it is not a Node's."""
+    node = name.removeprefix(_NODE) if name.startswith(_NODE) else ""
+    return "" if dns_subdomain_errors(node) else node
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One impersonation mode. name: "" for the legacy mode."""
+
+    name: str
+    applies: Callable[[ImpersonationRequest, User], bool]
+
+    @property
+    def verb(self) -> str:
+        return f"impersonate:{self.name}" if self.name else "impersonate"
+
+    @property
+    def group(self) -> str:
+        """Return the API group of users, groups, service accounts and nodes."""
+        return _GROUP if self.name else ""
+
+
+def _is_own_node(wish: ImpersonationRequest, user: User) -> bool:
+    node = parse_node_user(wish.name)
+    told = user.extra.get(_NODE_OF_POD, ())
+    return (
+        wish.only_name
+        and bool(node)
+        and bool(parse_service_account_user(user.name))
+        and told == (node,)
+    )
+
+
+_MODES: Final = (
+    Mode("associated-node", _is_own_node),
+    Mode("arbitrary-node", lambda wish, _: wish.only_name and bool(parse_node_user(wish.name))),
+    Mode(
+        "serviceaccount",
+        lambda wish, _: wish.only_name and parse_service_account_user(wish.name) is not None,
+    ),
+    Mode(
+        "user-info",
+        lambda wish, _: (
+            not parse_node_user(wish.name) and parse_service_account_user(wish.name) is None
+        ),
+    ),
+    Mode("", lambda _wish, _user: True),
+)
+
+
+class ImpersonationAuthorizer:
+    """Authorize impersonation; for each requester, the mode that worked last is tried first."""
+
+    __slots__ = ("_worked",)
+
+    def __init__(self) -> None:
+        self._worked: dict[str, int] = {}
+
+    def __call__(
+        self, wish: ImpersonationRequest, asked: Attributes, authorize: Authorizer
+    ) -> User:
+        """Return the impersonated user. Raises Forbidden.
+
+        asked: the attributes of the request, with the requester as the user.
+        """
+        first: Forbidden | None = None
+        for at in self._order(asked.user.name):
+            mode = _MODES[at]
+            if not mode.applies(wish, asked.user):
+                continue
+            try:
+                _check(mode, wish, asked, authorize)
+            except Forbidden as error:
+                first = first or error
+                continue
+            if len(self._worked) >= _REMEMBERED:
+                self._worked.clear()
+            self._worked[asked.user.name] = at
+            return _impersonated_user(mode, wish)
+        assert first is not None  # the last mode applies to everybody
+        raise first
+
+    def _order(self, name: str) -> list[int]:
+        every = list(range(len(_MODES)))
+        worked = self._worked.get(name)
+        return every if worked is None else [worked, *(one for one in every if one != worked)]
+
+
+def _check(
+    mode: Mode, wish: ImpersonationRequest, asked: Attributes, authorize: Authorizer
+) -> None:
+    """Check that the requester may impersonate in this mode. Raises Forbidden."""
+    if mode.name:
+        authorize(asked._replace(verb=f"impersonate-on:{mode.name}:{asked.verb}"))
+    authorize(_user_attributes(mode, wish, asked.user))
+    if wish.uid:
+        authorize(_attributes(mode, asked.user, "uids", wish.uid, group=_GROUP))
+    groups = _group_attributes(mode, wish, asked.user)
+    if not (
+        mode.name and len(groups) >= _MANY and _is_allowed(authorize, groups[0]._replace(name="*"))
+    ):
+        for one in groups:
+            authorize(one)
+    extras = _extra_attributes(mode, wish, asked.user)
+    many = len(wish.extra) >= _MANY or len(extras) >= _MANY
+    if mode.name and many and _is_allowed(authorize, extras[0]._replace(subresource="*", name="*")):
+        return
+    for one in extras:
+        authorize(one)
+
+
+def _is_allowed(authorize: Authorizer, asked: Attributes) -> bool:
+    try:
+        authorize(asked)
+    except Forbidden:
+        return False
+    return True
+
+
+def _attributes(mode: Mode, user: User, resource: str, name: str, *, group: str = "") -> Attributes:
+    return Attributes(user, mode.verb, group or mode.group, "v1", resource, name=name)
+
+
+def _user_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> Attributes:
+    account, node = parse_service_account_user(wish.name), parse_node_user(wish.name)
+    if account is not None:
+        wanted = _attributes(mode, user, "serviceaccounts", account[1])
+        return wanted._replace(namespace=account[0])
+    if mode.name and node:
+        # The mode associated-node needs the right for all nodes.
+        return _attributes(mode, user, "nodes", "*" if mode.name == "associated-node" else node)
+    return _attributes(mode, user, "users", wish.name)
+
+
+def _group_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> list[Attributes]:
+    """Return the right for each group. Raises Forbidden for groups a constrained mode never
+    allows.
+    """
+    if mode.name and "" in wish.groups:
+        refused = _attributes(mode, user, "groups", "")
+        raise refused.forbidden("impersonating the empty string group is not allowed")
+    if mode.name and SUPERUSERS in wish.groups:
+        refused = _attributes(mode, user, "groups", SUPERUSERS)
+        raise refused.forbidden("impersonating the system:masters group is not allowed")
+    return [_attributes(mode, user, "groups", one) for one in wish.groups]
+
+
+def _extra_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> list[Attributes]:
+    """Return the right for each extra value. Raises Forbidden for extras that are never allowed."""
+    wanted = _attributes(mode, user, "userextras", "", group=_GROUP)
+    if mode.name:
+        for wrong in _extra_problems(wish):
+            raise wanted.forbidden(wrong)
+    return [
+        wanted._replace(subresource=key, name=value)
+        for key, values in sorted(wish.extra.items())
+        for value in values
+    ]
+
+
+def _extra_problems(wish: ImpersonationRequest) -> Iterator[str]:
+    for key, values in sorted(wish.extra.items()):
+        if not key:
+            yield "impersonating the empty string key in extra is not allowed"
+        if wrong := _key_problem(key):
+            yield f"impersonating an invalid key in extra is not allowed: {wrong}"
+        if key != key.lower():
+            yield f"impersonating a non-lowercase key in extra is not allowed: {go_quoted(key)}"
+        if "" in values:
+            yield "impersonating the empty string value in extra is not allowed"
+
+
+def _key_problem(key: str) -> str:
+    """Return the error of an extra's key, which must be `DOMAIN/PATH`."""
+    domain, _, path = key.partition("/")
+    if not domain or not path:
+        text = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        return str(invalid("extra.key", key, text))
+    if wrong := dns_subdomain_errors(domain):
+        return str(invalid("extra.key", domain, wrong[0]))
+    if not re.fullmatch(_PATH, path):
+        return str(invalid("extra.key", path, _PATH_SHOWN))
+    return ""
+
+
+def _impersonated_user(mode: Mode, wish: ImpersonationRequest) -> User:
+    groups = list(wish.groups)
+    account = parse_service_account_user(wish.name)
+    if account is not None and not groups:
+        groups = ["system:serviceaccounts", f"system:serviceaccounts:{account[0]}"]
+    if mode.name and parse_node_user(wish.name):
+        groups = [_NODES]
+    if wish.name == ANONYMOUS.name:
+        groups += [] if _UNAUTHENTICATED in groups else [_UNAUTHENTICATED]
+    elif _UNAUTHENTICATED not in groups and AUTHENTICATED not in groups:
+        groups.append(AUTHENTICATED)
+    extra = {key: tuple(values) for key, values in wish.extra.items()}
+    return User(wish.name, tuple(groups), wish.uid, extra)

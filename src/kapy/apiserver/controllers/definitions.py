@@ -1,0 +1,172 @@
+"""CustomResourceDefinitions: their kinds are served as soon as they are stored.
+
+A store listener accepts or refuses names, maintains conditions and storedVersions, and keeps a
+deleted definition until its objects are gone. It runs in the same transaction as the write, so
+clients need not wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapy.apiserver.controllers.definition_status import accepted_names, compute_status, is_true
+from kapy.apiserver.resources.custom import CLEANUP, DEFINITIONS, kinds_of
+from kapy.apiserver.resources.kind import Kind
+from kapy.apiserver.resources.metadata import format_time
+from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.apiserver.verbs.context import ServerContext
+from kapy.kube import Document
+from kapy.kube.apply import Write
+
+
+class DefinitionController:
+    """Keep a server's custom kinds in sync with its CustomResourceDefinitions."""
+
+    def __init__(self, server: ServerContext) -> None:
+        self._server = server
+        self._served: dict[str, list[Kind]] = {}
+        self._ending: dict[str, str] = {}  # name of the definition by table
+        table = server.store.peek(DEFINITIONS)
+        if table is not None:
+            for document in list(table.scan("")):
+                self._serve(document)
+                self._delete_objects(document)
+            self._update_registry()
+            for name in self._served:
+                self._decode_stored_objects(name)
+        server.store.listeners.append(self._on_write)
+
+    def _update_registry(self) -> None:
+        server = self._server
+        server.registry = server.registry.with_custom(
+            kind for kinds in self._served.values() for kind in kinds
+        )
+
+    def _on_write(self, one: WriteEvent) -> None:
+        if one.table == DEFINITIONS:
+            self._reconcile(one)
+        elif one.change == "DELETED" and one.table in self._ending:
+            self._remove_definition(one.table)
+
+    def _reconcile(self, one: WriteEvent) -> None:
+        if one.change == "DELETED":
+            self._served.pop(one.name, None)
+            self._ending.pop(one.name, None)
+            self._update_registry()
+            self._update_group(one.document)
+            return
+        document = one.document
+        if not document["metadata"].get("deletionTimestamp"):
+            document = self._update_status(document)
+        before = one.previous
+        if before is None or _served_fields(before) != _served_fields(document):
+            self._serve(document)
+            self._update_registry()
+            self._decode_stored_objects(one.name)
+        if before is not None and accepted_names(before) != accepted_names(document):
+            self._update_group(document)
+        self._delete_objects(document)
+
+    def _update_group(self, document: Document) -> None:
+        """Update the other definitions of the group, for which names may have become free."""
+        for other in self._group_definitions(document):
+            if not other["metadata"].get("deletionTimestamp"):
+                self._update_status(other)
+
+    def _serve(self, document: Document) -> None:
+        if is_true(document, "Established"):
+            self._served[document["metadata"]["name"]] = kinds_of(
+                document, self._server.convert_in_process
+            )
+
+    def _decode_stored_objects(self, table_name: str) -> None:
+        """Convert the objects that are already stored by the current definition."""
+        table = self._server.store.table(table_name)
+        definition = self._server.store.table(DEFINITIONS).get("", table_name)
+        kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
+        # Later writes were already processed by the current definition.
+        since = int(definition["metadata"]["resourceVersion"]) if definition else 0
+
+        def read(document: Document) -> Document:
+            kind = kinds.get(document["apiVersion"])
+            if kind is None or int(document["metadata"]["resourceVersion"]) > since:
+                return document
+            return kind.schema.decode(document, [], live=None)
+
+        table.set_reader(read)
+
+    def _update_status(self, document: Document) -> Document:
+        """Return the definition with its current status; store it if the status changed."""
+        server = self._server
+        latest = server.store.table(DEFINITIONS).latest("", document["metadata"]["name"])
+        if latest is None or _resource_version(latest) != _resource_version(document):
+            return document  # a newer write follows
+        status = compute_status(
+            document, self._group_definitions(document), format_time(server.clock())
+        )
+        if status == document.get("status"):
+            return document
+        kind = server.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert kind is not None
+        new = {**document, "metadata": {**document["metadata"]}, "status": status}
+        write = Write(
+            "kube-apiserver",
+            "apiextensions.k8s.io/v1",
+            format_time(server.clock()),
+            "status",
+            {"f:metadata": {}, "f:spec": {}},
+        )
+        new = kind.schema.tracker.track(document, new, write)
+        new = {**new, "metadata": {**new["metadata"]}}
+        return server.store.put(server.store.table(DEFINITIONS), "", new["metadata"]["name"], new)
+
+    def _group_definitions(self, document: Document) -> list[Document]:
+        """Return the other definitions of a group, including staged writes."""
+        name, group = document["metadata"]["name"], document["spec"]["group"]
+        table = self._server.store.table(DEFINITIONS)
+        names = [one["metadata"]["name"] for one in table.scan("")]
+        latest = [table.latest("", one) for one in names if one != name]
+        return [one for one in latest if one is not None and one["spec"]["group"] == group]
+
+    def _delete_objects(self, document: Document) -> None:
+        """Delete the objects of a definition that is being deleted."""
+        meta = document["metadata"]
+        if not meta.get("deletionTimestamp") or CLEANUP not in (meta.get("finalizers") or ()):
+            return
+        table = meta["name"]
+        if self._ending.setdefault(table, meta["name"]) and self._server.store.peek(table):
+            from kapy.apiserver.verbs.delete import stage_deletion
+
+            for one in list(self._server.store.table(table).content("").values()):
+                kinds = self._served.get(table)
+                if kinds and not one["metadata"].get("deletionTimestamp"):
+                    stage_deletion(self._server, kinds[0], one)
+        self._remove_definition(table)
+
+    def _remove_definition(self, table: str) -> None:
+        """Remove a deleted definition when none of its objects is left."""
+        if table not in self._ending:
+            return
+        objects = self._server.store.peek(table)
+        definitions = self._server.store.table(DEFINITIONS)
+        document = definitions.latest("", table)
+        if document is None or (objects is not None and (len(objects) or objects.staged)):
+            return
+        del self._ending[table]
+        meta = document["metadata"]
+        finalizers = [one for one in meta.get("finalizers") or () if one != CLEANUP]
+        if finalizers:
+            new = {**document, "metadata": {**meta, "finalizers": finalizers}}
+            self._server.store.put(definitions, "", table, new)
+        else:
+            self._server.store.delete(definitions, "", table, document)
+
+
+def _served_fields(document: Document) -> tuple[Any, ...]:
+    """Return the fields on which the served kinds depend."""
+    status = document.get("status") or {}
+    return document["spec"], status.get("acceptedNames"), is_true(document, "Established")
+
+
+def _resource_version(document: Document) -> str:
+    return str(document["metadata"]["resourceVersion"])

@@ -1,0 +1,226 @@
+"""Counters of requests and watches, optimized for cheap updates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kapy.apiserver.metrics.webhook_counters import WebhookCounters
+from kapy.apiserver.request.request_info import PROBES
+from kapy.kube.http import Request
+from kapy.kube.prometheus import Histogram
+
+if TYPE_CHECKING:
+    from kapy.apiserver.request.routing import Route
+    from kapy.apiserver.resources.kind import Kind
+    from kapy.apiserver.store.watch_cache import WriteEvent
+
+SLI_BUCKETS: Final = (
+    *(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
+    *(15.0, 20.0, 30.0, 45.0, 60.0),
+)
+DURATION_BUCKETS: Final = (0.005, 0.025, *SLI_BUCKETS)
+RESPONSE_BUCKETS: Final = tuple(10.0**power for power in range(3, 10))
+EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
+
+_APPLY: Final = "application/apply-patch+"
+_VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
+_METHODS: Final = {one: one for one in ("get", "post", "put", "patch", "delete")} | {"head": "get"}
+_OF_ONE: Final = frozenset({"apply", "delete", "get", "patch", "update"})
+"""Verbs for the object that the path names."""
+_MANY: Final = 1000  # custom kinds come and go
+
+ON_WEBHOOKS: Final[ContextVar[float]] = ContextVar("ON_WEBHOOKS", default=0.0)
+"""Seconds that the current request has waited for webhooks, which do not count for the SLI."""
+
+
+class Label(NamedTuple):
+    """The labels of request metrics; `scope` is resource, namespace, cluster or empty."""
+
+    verb: str
+    dry_run: str
+    api_version: str
+    resource: str
+    subresource: str
+    scope: str
+
+
+class RequestCounters:
+    """The counters of one label set.
+
+    codes: requests by response status. durations: of requests without webhook calls. waits: of the
+    other requests, including and excluding webhook time. sizes: response bytes over the network.
+    open: active watches. refused: requests over the limit, also counted in `codes`.
+    """
+
+    __slots__ = ("codes", "durations", "open", "refused", "sizes", "waits")
+
+    def __init__(self) -> None:
+        self.codes: dict[int, int] = {}
+        self.durations = Histogram(DURATION_BUCKETS)
+        self.waits: tuple[Histogram, Histogram] | None = None
+        self.sizes: Histogram | None = None
+        self.open = 0
+        self.refused = 0
+
+    def count_request(self, status: int, seconds: float) -> None:
+        """Count a request."""
+        codes = self.codes
+        codes[status] = codes.get(status, 0) + 1
+        self.durations.observe(seconds)
+
+    def count_request_with_webhooks(self, status: int, seconds: float, webhooks: float) -> None:
+        """Count a request that waited for webhooks for some of the seconds."""
+        self.codes[status] = self.codes.get(status, 0) + 1
+        if self.waits is None:
+            self.waits = Histogram(DURATION_BUCKETS), Histogram(SLI_BUCKETS)
+        whole, own = self.waits
+        whole.observe(seconds)
+        own.observe(seconds - webhooks)
+
+    def count_watch(self, seconds: float) -> None:
+        """Count a watch that has ended."""
+        self.open -= 1
+        self.count_request(200, seconds)
+
+    def count_response_size(self, size: int) -> None:
+        """Record the size of a response."""
+        if self.sizes is None:
+            self.sizes = Histogram(RESPONSE_BUCKETS)
+        self.sizes.observe(size)
+
+    def all_durations(self) -> Histogram:
+        """Return the durations of requests including webhook time."""
+        return _sum(self.durations, self.waits[0]) if self.waits else self.durations
+
+    def own_durations(self) -> Histogram:
+        """Return the durations of requests excluding webhook time."""
+        found = Histogram(SLI_BUCKETS)
+        found.sum = self.durations.sum
+        finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS) + 1
+        found.counts = [sum(self.durations.counts[:finer]), *self.durations.counts[finer:]]
+        return _sum(found, self.waits[1]) if self.waits else found
+
+
+def _sum(one: Histogram, other: Histogram) -> Histogram:
+    found = Histogram(one.bounds)
+    found.sum = one.sum + other.sum
+    found.counts = [sum(pair) for pair in zip(one.counts, other.counts, strict=True)]
+    return found
+
+
+class WatchEventCounters:
+    """The watch events of one resource that were sent."""
+
+    __slots__ = ("count", "sizes")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sizes = Histogram(EVENT_BUCKETS)
+
+    def count_event(self, size: int) -> None:
+        """Count an event. size: bytes of JSON."""
+        self.count += 1
+        self.sizes.observe(size)
+
+
+class AuditCounters:
+    """Counters of audit events. levels: requests by audit level."""
+
+    __slots__ = ("events", "levels", "lost")
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.lost = 0
+        self.levels: Counter[str] = Counter()
+
+    def count_lost(self, count: int) -> None:
+        """Count events that could not be written."""
+        self.lost += count
+
+
+class ServerMetrics:
+    """All counters of one server.
+
+    changes: committed writes by table. cut: watches closed because of slow readers, by table.
+    """
+
+    __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks")
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str, str, str, str, str], RequestCounters] = {}
+        self._plain: dict[tuple[Kind, str, str], RequestCounters] = {}
+        self.events: dict[tuple[str, str], WatchEventCounters] = {}
+        self.changes: Counter[str] = Counter()
+        self.cut: Counter[str] = Counter()
+        self.hooks = WebhookCounters()
+        self.audit = AuditCounters()
+
+    def request_counters(self, request: Request, route: Route | None, verb: str) -> RequestCounters:
+        """Return the counters for a request. verb: Kubernetes' verb, or the method if no
+        resource.
+        """
+        if route is None:
+            return self._new_counters(_path_label(request))
+        kind = route.kind
+        if verb == "patch" and request.headers.get("content-type", "").startswith(_APPLY):
+            verb = "apply"
+        about_one = route.name if verb in _OF_ONE else verb == "create"
+        plain = about_one and "dryRun" not in request.query
+        if plain:  # most requests take this fast path
+            found = self._plain.get((kind, verb, route.subresource))
+            if found is not None:
+                return found
+        one = kind.resource
+        dry_run = "All" if "dryRun" in request.query else ""
+        scope = scope_of(verb, route.namespace, route.name)
+        key = (verb, dry_run, one.api_version, one.plural, route.subresource, scope)
+        tally = self._new_counters(key)
+        if plain:
+            if len(self._plain) > _MANY:
+                self._plain.clear()
+            self._plain[kind, verb, route.subresource] = tally
+        return tally
+
+    def _new_counters(self, key: tuple[str, str, str, str, str, str]) -> RequestCounters:
+        found = self._tallies.get(key)
+        if found is None:
+            found = self._tallies[key] = RequestCounters()
+        return found
+
+    def events_of(self, api_version: str, resource: str) -> WatchEventCounters:
+        """Return the counters for watch events of a resource."""
+        found = self.events.get((api_version, resource))
+        if found is None:
+            found = self.events[api_version, resource] = WatchEventCounters()
+        return found
+
+    def count_write(self, one: WriteEvent) -> None:
+        """Count a committed write."""
+        self.changes[one.table] += 1
+
+    def all_request_counters(self) -> list[tuple[Label, RequestCounters]]:
+        """Return all request counters with their labels."""
+        return [
+            (Label(_verb_label(verb), *rest), tally)
+            for (verb, *rest), tally in self._tallies.items()
+        ]
+
+
+def scope_of(verb: str, namespace: str, name: str) -> str:
+    """Return the scope of a resource request: `resource`, `namespace` or `cluster`."""
+    if name or verb == "create":
+        return "resource"
+    return "namespace" if namespace else "cluster"
+
+
+def _path_label(request: Request) -> tuple[str, str, str, str, str, str]:
+    parts = request.path.split("/", 2)
+    page = f"/{parts[1]}" if len(parts) > 1 and parts[1] in PROBES else ""
+    method = request.method.lower()
+    return _METHODS.get(method, ""), "", "", "", page, ""
+
+
+def _verb_label(verb: str) -> str:
+    return _VERBS.get(verb, verb.upper()) or "other"

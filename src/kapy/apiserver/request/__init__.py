@@ -1,0 +1,1 @@
+"""One request: its parsed path and parameters, its body, and the media type of its response."""

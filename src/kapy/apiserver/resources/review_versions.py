@@ -1,0 +1,37 @@
+"""The supported versions of AdmissionReview and ConversionReview: `v1` and `v1beta1`.
+
+A webhook lists the versions that it accepts and receives the first one that this server supports. A
+`v1` response must have the apiVersion, kind and uid of the request; kube-apiserver does not check
+these in `v1beta1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kapy.kube import Document
+
+V1: Final = "v1"
+KNOWN: Final = ("v1", "v1beta1")
+
+
+def first_supported(versions: Iterable[str]) -> str:
+    """Return the first listed version that this server supports, "" if there is none."""
+    return next((one for one in versions if one in KNOWN), "")
+
+
+def uid_error(answer: Document, uid: str) -> str:
+    """Return the error if the uid of a `v1` response is wrong, else ""."""
+    response = answer.get("response")
+    found = (response.get("uid") or "") if isinstance(response, dict) else ""
+    return "" if found == uid else f'expected response.uid="{uid}", got "{found}"'
+
+
+def kind_error(answer: Document, group: str, kind: str) -> str:
+    """Return the error if apiVersion or kind of a `v1` response is wrong, else ""."""
+    given, named = answer.get("apiVersion") or "", answer.get("kind") or ""
+    if (given, named) == (f"{group}/{V1}", kind):
+        return ""
+    shown = given if "/" in given else f"/{given}"
+    return f"expected webhook response of {group}/{V1}, Kind={kind}, got {shown}, Kind={named}"

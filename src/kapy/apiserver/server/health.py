@@ -1,0 +1,139 @@
+"""`/healthz`, `/livez` and `/readyz`, with kube-apiserver's checks, parameters and texts.
+
+A check returns an error message, None on success. The summary pages show only names; the message is
+on the page of the single check (`/readyz/etcd`) and in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+
+from kapy.apiserver.request.request_info import PROBES
+from kapy.kube.http import Reply, Request
+
+_log = logging.getLogger(__name__)
+
+Check = Callable[[], str | None]
+
+_EVERY: Final = frozenset(PROBES)
+_READY: Final = frozenset({"readyz"})
+_TEXT: Final = {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    name: str
+    check: Check
+    pages: frozenset[str]
+
+
+class Health:
+    """The checks of one server.
+
+    storage: the check `etcd` (so that monitoring finds it): whether the store accepts writes.
+    """
+
+    __slots__ = ("_checks", "_stopping", "_told")
+
+    def __init__(self, storage: Check) -> None:
+        self._stopping = False
+        self._told: dict[str, frozenset[str]] = {}
+        self._checks = [
+            _Check("ping", _succeed, _EVERY),
+            _Check("log", _succeed, _EVERY),
+            _Check("etcd", storage, _EVERY),
+            _Check("shutdown", self._shutdown, _READY),
+        ]
+
+    def add(self, name: str, check: Check) -> None:
+        """Add a readiness check."""
+        self._checks.insert(-1, _Check(name, check, _READY))
+
+    def begin_shutdown(self) -> None:
+        """Mark the server as shutting down: not ready, but still answering."""
+        self._stopping = True
+
+    @property
+    def is_shutting_down(self) -> bool:
+        """Report whether `stop` was called."""
+        return self._stopping
+
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of all pages."""
+        for page in PROBES:
+            yield f"/{page}"
+            yield from (f"/{page}/{one.name}" for one in self._checks_of(page))
+
+    def page(self, request: Request) -> Reply | None:
+        """Answer a path below `PROBES`; return None if there is no such check."""
+        page, *rest = (part for part in request.path.split("/") if part)
+        if not rest:
+            return self._summary(page, request)
+        found = next((one for one in self._checks_of(page) if rest == [one.name]), None)
+        if found is None:
+            return None
+        wrong = found.check()
+        if wrong is None:
+            return Reply(200, b"ok", _TEXT)
+        return Reply(500, f"internal server error: {wrong}\n".encode(), _TEXT)
+
+    def _checks_of(self, page: str) -> list[_Check]:
+        return [one for one in self._checks if page in one.pages]
+
+    def _summary(self, page: str, request: Request) -> Reply:
+        excluded = _excluded_checks(request)
+        lines, failed = [], {}
+        for one in self._checks_of(page):
+            if one.name in excluded:
+                excluded.discard(one.name)
+                lines.append(f"[+]{one.name} excluded: ok")
+                continue
+            wrong = one.check()
+            if wrong is None:
+                lines.append(f"[+]{one.name} ok")
+            else:
+                failed[one.name] = wrong
+                lines.append(f"[-]{one.name} failed: reason withheld")
+        if excluded:
+            names = ", ".join(f'"{name}"' for name in sorted(excluded))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        self._log_failures(page, failed)
+        if failed:
+            return Reply(500, _join_lines([*lines, f"{page} check failed"]), _TEXT)
+        if "verbose" in request.query:
+            return Reply(200, _join_lines([*lines, f"{page} check passed"]), _TEXT)
+        return Reply(200, b"ok", _TEXT)
+
+    def _log_failures(self, page: str, failed: dict[str, str]) -> None:
+        """Log checks that have failed since the last probe."""
+        news = failed.keys() - self._told.get(page, frozenset())
+        self._told[page] = frozenset(failed)
+        for name in sorted(news - {"shutdown"}):
+            _log.warning("%s fails: %s: %s", page, name, failed[name])
+
+    def _shutdown(self) -> str | None:
+        return "process is shutting down" if self._stopping else None
+
+
+def _succeed() -> None:
+    """Succeed: a server that answers is healthy."""
+
+
+def _join_lines(lines: Sequence[str]) -> bytes:
+    return "\n".join([*lines, ""]).encode()
+
+
+def _excluded_checks(request: Request) -> set[str]:
+    """Return the excluded checks; the parameter `exclude` may be repeated."""
+    if "exclude" not in request.query:
+        return set()
+    if request.arrival is None:
+        return {request.query["exclude"]}
+    return set(parse_qs(request.arrival.uri.partition("?")[2]).get("exclude", ()))

@@ -1,0 +1,147 @@
+"""`matchConditions`: CEL expressions about the request. All of them must be true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from kapy.apiserver.auth.authorization import Attributes, Authorizer
+from kapy.kube import Document
+from kapy.kube.cel import CompileError, CostExceeded, EvaluationError, Program, compiled
+from kapy.kube.cel.authorizers import (
+    AuthorizerValue,
+    Decide,
+    Decision,
+    Question,
+    ResourceCheck,
+)
+from kapy.kube.cel.compiler import DEFAULT_LIMIT
+from kapy.kube.cel.types import BOOL, DYN, Type
+from kapy.kube.errors import Forbidden
+from kapy.kube.http import User
+
+BUDGET: Final = 2_500_000
+"""The total CEL cost limit for the conditions of one webhook, as in kube-apiserver."""
+
+_VARIABLES: Final = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": DYN,
+    "authorizer": Type("kubernetes.authorization.Authorizer"),
+    "authorizer.requestResource": Type("kubernetes.authorization.ResourceCheck"),
+}
+
+
+class ConditionFailed(Exception):
+    """The evaluation of a condition failed; the message is kube-apiserver's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One compiled condition."""
+
+    expression: str
+    program: Program
+
+    @classmethod
+    def compile(cls, expression: str) -> Condition:
+        """Compile a condition. Raises CompileError."""
+        return cls(expression, compiled(expression, _VARIABLES))
+
+
+def compile_error(expression: str) -> str:
+    """Return the compile error of an expression, "" if it is valid."""
+    try:
+        program = compiled(expression, _VARIABLES)
+    except CompileError as error:
+        return f"compilation failed: {error}"
+    if program.type.name not in (BOOL.name, DYN.name):
+        return "must evaluate to bool"
+    return ""
+
+
+def evaluate(
+    conditions: Sequence[Condition],
+    new: Document | None,
+    old: Document | None,
+    request: Document,
+    decide: Decide,
+) -> bool:
+    """Report whether all conditions are true.
+
+    A false condition decides, even if others fail. decide: authorizes for the request's user.
+    Raises ConditionFailed.
+    """
+    checks = AuthorizerValue(decide), ResourceCheck(decide, _attributes_of(request))
+    failures: list[str] = []
+    budget = BUDGET
+    for one in conditions:
+        limit = min(DEFAULT_LIMIT, budget)
+        try:
+            value: Any
+            value, left = one.program.run(new, old, request, *checks, limit=limit)
+            budget -= limit - left
+        except EvaluationError as error:
+            if isinstance(error, CostExceeded):
+                budget -= limit
+            failures.append(f"expression '{one.expression}' resulted in error: {error}")
+            continue
+        if value is not True:
+            return False
+    if failures:
+        raise ConditionFailed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+    return True
+
+
+def _attributes_of(request: Document) -> Question:
+    """Return the resource of a request as an authorization question."""
+    resource = request["requestResource"]
+    return Question(
+        group=resource["group"],
+        resource=resource["resource"],
+        subresource=request.get("requestSubResource", ""),
+        namespace=request.get("namespace", ""),
+        name=request.get("name", ""),
+    )
+
+
+def cel_authorizer(authorize: Authorizer | None, user: User) -> Decide:
+    """Return a function that answers authorization questions for a user.
+
+    authorize: None allows everything.
+    """
+    return partial(_decide, authorize, user)
+
+
+def _decide(authorize: Authorizer | None, user: User, asked: Question) -> Decision:
+    """Decide an authorization question for the user or for the service account that it names."""
+    if asked.account is not None:
+        user = _service_account(*asked.account)
+    if authorize is None:
+        return Decision(allowed=True)
+    attributes = Attributes(
+        user,
+        asked.verb,
+        asked.group,
+        "*",
+        asked.resource,
+        asked.subresource,
+        asked.namespace,
+        asked.name,
+        asked.path,
+        asked.field_selector,
+        asked.label_selector,
+    )
+    try:
+        return Decision(allowed=True, reason=authorize(attributes))
+    except Forbidden as error:
+        _, found, why = error.message.rpartition(": RBAC: ")
+        return Decision(allowed=False, reason=f"RBAC: {why}" if found else "")
+
+
+def _service_account(namespace: str, name: str) -> User:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    full = f"system:serviceaccount:{namespace}:{name}"
+    return User(full, (*groups, "system:authenticated"))

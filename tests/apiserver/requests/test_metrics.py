@@ -1,0 +1,184 @@
+"""What `/metrics` says of requests, watches, storage and webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.server import Server
+from kapy.kube import Document
+from tests.apiserver.network_client import Calls
+from tests.apiserver.requester import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, Asking, config_map, gizmo
+from tests.apiserver.webhooks.webhook_server import allow, bundle, configure, hook, plane, serving
+
+
+class Scraped:
+    """One scrape."""
+
+    def __init__(self, text: str) -> None:
+        self.samples = [
+            (one.name, one.labels, one.value)
+            for family in text_string_to_metric_families(text)
+            for one in family.samples
+        ]
+
+    def sum(self, sample: str, /, **labels: str) -> float:
+        """The sum of all samples of a name that have these labels."""
+        wanted = labels.items()
+        return sum(
+            value for name, own, value in self.samples if name == sample and wanted <= own.items()
+        )
+
+
+@asynccontextmanager
+async def asking() -> AsyncIterator[tuple[Asking, Calls]]:
+    """Somebody in process and somebody over the network, who ask one server."""
+    server = Server.open(None, clock=loop_clock())
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(server.run())
+        await asyncio.sleep(0)
+        near = Asking(server)
+        await near.create(CRDS, GIZMO)
+        yield near, Calls(server)
+        running.cancel()
+    server.close()
+
+
+async def scraped(calls: Calls) -> Scraped:
+    answer = await calls.call("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return Scraped(answer.content.decode())
+
+
+REFUSAL = {"allowed": False, "status": {"code": 403, "message": "no"}}
+ONE = f"{GIZMOS}/a"
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+APPLIED = {"apiVersion": "example.dev/v1", "kind": "Gizmo", "metadata": {"name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "media", "told"),
+    [
+        ("GET", ONE, None, "", {"verb": "GET", "scope": "resource", "code": "404"}),
+        ("GET", GIZMOS, None, "", {"verb": "LIST", "scope": "namespace", "code": "200"}),
+        ("GET", "/apis/example.dev/v1/gizmos", None, "", {"verb": "LIST", "scope": "cluster"}),
+        ("HEAD", GIZMOS, None, "", {"verb": "LIST", "scope": "namespace"}),
+        ("POST", GIZMOS, gizmo("a"), "", {"verb": "POST", "scope": "resource", "code": "201"}),
+        ("POST", f"{GIZMOS}?dryRun=All", gizmo("a"), "", {"verb": "POST", "dry_run": "All"}),
+        ("PUT", ONE, gizmo("a"), "", {"verb": "PUT", "scope": "resource"}),
+        ("PATCH", ONE, {}, MERGE, {"verb": "PATCH", "scope": "resource"}),
+        ("PATCH", f"{ONE}?fieldManager=m", APPLIED, APPLY, {"verb": "APPLY", "code": "201"}),
+        ("PATCH", f"{ONE}/status", {}, MERGE, {"verb": "PATCH", "subresource": "status"}),
+        ("DELETE", ONE, None, "", {"verb": "DELETE", "scope": "resource"}),
+        ("DELETE", GIZMOS, None, "", {"verb": "DELETE", "scope": "namespace"}),
+    ],
+)
+async def test_a_request_is_counted_by_what_it_asks_for(
+    method: str, target: str, body: Any, media: str, told: dict[str, str]
+) -> None:
+    labels = {"group": "example.dev", "version": "v1", "resource": "gizmos", **told}
+    async with asking() as (near, calls):
+        await calls.call(method, target, body, content_type=media or "application/json")
+        query = dict([target.partition("?")[2].split("=")]) if "?" in target else {}
+        await near.ask(method, target.partition("?")[0], body, media, **query)
+        found = await scraped(calls)
+        code = labels.pop("code", None)
+        assert found.sum("apiserver_request_total", component="apiserver", **labels) == 2
+        if code is not None:
+            assert found.sum("apiserver_request_total", code=code, **labels) >= 1
+        assert found.sum("apiserver_request_duration_seconds_count", **labels) == 2
+        timed = found.sum("apiserver_request_sli_duration_seconds_count", **labels)
+        assert timed == (0 if "dry_run" in labels else 2)
+
+
+async def test_pages_are_counted_without_a_resource() -> None:
+    async with asking() as (_, calls):
+        for target in ("/readyz", "/readyz/etcd", "/nothing", "/version"):
+            await calls.call("GET", target)
+        found = await scraped(calls)
+        assert found.sum("apiserver_request_total", subresource="/readyz", resource="") == 2
+        assert found.sum("apiserver_request_total", code="404", verb="GET", resource="") == 1
+
+
+async def test_answers_over_the_network_are_measured() -> None:
+    async with asking() as (near, calls):
+        await near.create(GIZMOS, gizmo("a"))
+        await near.get(ONE)
+        answer = await calls.call("GET", ONE)
+        found = await scraped(calls)
+        sizes = "apiserver_response_sizes"
+        assert found.sum(f"{sizes}_count", verb="GET", resource="gizmos") == 1
+        assert found.sum(f"{sizes}_sum", verb="GET", resource="gizmos") == len(answer.content)
+
+
+async def test_a_watch_is_counted_while_it_goes_on_and_when_it_ended() -> None:
+    async with asking() as (near, calls):
+        what = {"group": "example.dev", "version": "v1", "resource": "gizmos"}
+        async with near.watching(GIZMOS) as stream:
+            await near.create(GIZMOS, gizmo("a"))
+            await anext(stream)
+            found = await scraped(calls)
+            assert found.sum("apiserver_longrunning_requests", verb="WATCH", **what) == 1
+            assert found.sum("apiserver_request_total", verb="WATCH", **what) == 0
+        answer = await calls.call("GET", f"{GIZMOS}?watch=1&timeoutSeconds=1")
+        found = await scraped(calls)
+        assert found.sum("apiserver_longrunning_requests", verb="WATCH") == 0
+        assert found.sum("apiserver_request_total", verb="WATCH", code="200", **what) == 2
+        assert found.sum("apiserver_watch_events_total", **what) == 2
+        assert found.sum("apiserver_watch_events_sizes_sum", **what) > len(answer.content)
+
+
+async def test_what_is_stored_is_counted() -> None:
+    async with asking() as (near, calls):
+        for name in ("a", "b"):
+            await near.create(CONFIG_MAPS, config_map(name))
+        await near.create(GIZMOS, gizmo("a"))
+        await near.delete(f"{CONFIG_MAPS}/b")
+        found = await scraped(calls)
+        named = {"resource": "gizmos", "group": "example.dev"}
+        assert found.sum("apiserver_resource_objects", **named) == 1
+        assert found.sum("apiserver_storage_objects", resource="gizmos.example.dev") == 1
+        received = "apiserver_watch_cache_events_received_total"
+        assert found.sum(received, resource="configmaps", group="") >= 3
+        assert found.sum("process_open_fds") > 0
+
+
+@pytest.mark.sockets
+async def test_webhooks_are_counted_with_what_they_said() -> None:
+    async with serving() as hooks, plane(lambda _: hooks.base) as near:
+        hooks.answers |= {"/yes": allow, "/no": lambda _: REFUSAL}
+
+        def at(path: str) -> Document:
+            return {"url": f"{hooks.base}{path}", "caBundle": bundle()}
+
+        gone = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}
+        await configure(near, "mutating", hook("yes.hook.dev", at("/yes")))
+        await configure(
+            near,
+            "validating",
+            hook("no.hook.dev", at("/no")),
+            hook("gone.hook.dev", gone, failurePolicy="Ignore"),
+        )
+        await near.ask("POST", GIZMOS, gizmo("a"))
+        found = await scraped(Calls(near.server))
+        requests = "apiserver_admission_webhook_request_total"
+        asked = {"operation": "CREATE", "rejected": "false"}
+        assert found.sum(requests, name="yes.hook.dev", type="admit", code="200", **asked) == 1
+        assert found.sum(requests, name="gone.hook.dev", code="400", **asked) == 1
+        refused = {"name": "no.hook.dev", "type": "validating", "operation": "CREATE"}
+        assert found.sum(requests, code="403", rejected="true", **refused) == 1
+        rejection = {"error_type": "no_error", "rejection_code": "403"}
+        assert found.sum("apiserver_admission_webhook_rejection_count", **refused, **rejection) == 1
+        assert found.sum("apiserver_admission_webhook_fail_open_count", name="gone.hook.dev") == 1
+        seconds = "apiserver_admission_webhook_admission_duration_seconds_count"
+        assert found.sum(seconds) == 3
+        made = {"verb": "POST", "resource": "gizmos"}
+        whole = found.sum("apiserver_request_duration_seconds_sum", **made)
+        own = found.sum("apiserver_request_sli_duration_seconds_sum", **made)
+        assert 0 < own < whole

@@ -1,0 +1,59 @@
+"""Which wrong value is named, and in which words, as kube-apiserver does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.resources.first_decoding_error import first_decoding_error
+from kapy.apiserver.resources.from_unstructured import from_unstructured
+from kapy.apiserver.resources.structs import WrongType
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"reason": 1, "type": 2}, "number into Go struct field Event.reason of type string"),
+        ({"reason": 1, "eventTime": {}}, "object into Go struct field Event.eventTime of type"),
+        ({"reason": 1, "series": {"lastObservedTime": "x"}}, 'parsing time "x"'),
+    ],
+)
+def test_a_type_that_reads_itself_is_named_first(document: Any, told: str) -> None:
+    assert told in str(first_decoding_error(document, "core.v1.Event"))
+    assert first_decoding_error({"reason": "x"}, "core.v1.Event") is None
+
+
+def test_a_struct_within_a_struct_is_named() -> None:
+    volume = {"volumes": [{"name": "v", "emptyDir": []}]}
+    told = "Go struct field Volume.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource"
+    assert told in str(first_decoding_error(volume, "core.v1.PodSpec"))
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"metadata": "x"}, "cannot restore struct from: string"),
+        ({"data": []}, "cannot restore map from slice"),
+        ({"metadata": {"finalizers": {}}}, "cannot restore slice from map"),
+        ({"kind": 1}, "cannot convert int64 to string"),
+        ({"kind": True}, "unrecognized type: string"),
+        ({"immutable": "x"}, "unrecognized type: bool"),
+        ({"metadata": {"generation": 1.5}}, "cannot convert float64 to int64"),
+        ({"metadata": {"generation": "1"}}, "unrecognized type: int64"),
+        ({"binaryData": {"a": "!"}}, "error decoding from json: illegal base64 data"),
+        ({"binaryData": {"a": ["x"]}}, "unrecognized type: uint8"),
+        ({"metadata": {"creationTimestamp": 1}}, "number into Go value of type string"),
+    ],
+)
+def test_what_is_no_object_is_told_without_json(document: Any, told: str) -> None:
+    with pytest.raises(WrongType) as caught:
+        from_unstructured(document, "core.v1.ConfigMap")
+    assert told in str(caught.value)
+
+
+def test_numbers_are_cut_as_go_cuts_them() -> None:
+    made = from_unstructured(
+        {"spec": {"replicas": 1 << 33, "minReadySeconds": 2.0}}, "apps.v1.Deployment"
+    )
+    assert made == {"spec": {"replicas": 0, "minReadySeconds": 2}}

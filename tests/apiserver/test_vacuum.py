@@ -1,0 +1,94 @@
+"""A store that is written to for ever stays as large as what is in it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kapy.apiserver.store import schema, sqlite
+from kapy.apiserver.store.sqlite import SqliteLog
+from kapy.apiserver.store.store import COMPACTION_SECONDS, DURABLE_HISTORY, Store
+from kapy.kube import Document
+from tests.apiserver.requester import CONFIG_MAPS, config_map, running
+
+KIB, MIB = 2**10, 2**20
+
+
+def files(directory: Path) -> int:
+    """Bytes of all files of a data directory."""
+    return sum(path.stat().st_size for path in directory.iterdir())
+
+
+def note(number: int, size: int) -> Document:
+    name = f"a{number}"
+    document = config_map(name, namespace="default", uid=name)
+    return {**document, "data": {"text": "x" * size}}
+
+
+async def test_fifty_thousand_updates_of_ten_objects(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    table = store.table("configmaps")
+    largest = 0
+    for turn in range(50_000 // 50):
+        for number in range(50):
+            store.put(table, "default", f"a{number % 10}", note(number % 10, 2 * KIB + turn))
+        await store.committed()
+        largest = max(largest, files(tmp_path))
+    assert store.revision > 50_000
+    assert largest < sqlite._WAL_LIMIT + 1 * MIB
+    assert store.history._weight <= DURABLE_HISTORY
+    assert sum(len(one.after.encoded) for one in store.history._events) <= DURABLE_HISTORY
+    superseded = [one.after for one in store.history._events if one.name == "a0"][:-1]
+    assert {one.document for one in superseded} == {None}
+    store.close()
+    assert files(tmp_path) < 1 * MIB
+
+
+def test_room_that_objects_leave_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_TIDY_EVERY", 16)
+    log = SqliteLog(tmp_path)
+    assert list(log.rows()) == []
+    log.begin()
+    rows = [("configmaps", "default", f"a{number}", b"x" * 4 * KIB) for number in range(2000)]
+    proofs = [schema.checksum(*row) for row in rows]
+    log.write([(*row, proof, None) for row, proof in zip(rows, proofs, strict=True)], 2000)
+    log.write([(*row[:3], None, 0, proof) for row, proof in zip(rows, proofs, strict=True)], 4000)
+    one = ("configmaps", "default", "b", b"x" * 100)
+    log.write([(*one, schema.checksum(*one), None)], 4001)
+    for revision in range(4002, 4002 + 20 * sqlite._TIDY_EVERY):
+        log.write([(*one, schema.checksum(*one), schema.checksum(*one))], revision)
+    log.close()
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+    assert pages * 4 * KIB < 2 * MIB < len(rows) * 4 * KIB
+
+
+async def test_what_happened_long_ago_is_forgotten() -> None:
+    async with running() as asking:
+        made = await asking.create(CONFIG_MAPS, config_map("a"))
+        version = made["metadata"]["resourceVersion"]
+        await asking.create(CONFIG_MAPS, config_map("b"))
+        for elapsed, expected in ((0.9, "ADDED"), (1.2, "ERROR")):
+            await asyncio.sleep(elapsed * COMPACTION_SECONDS)
+            async with asking.watching(CONFIG_MAPS, resourceVersion=version) as events:
+                event = await anext(events)
+            assert event["type"] == expected
+        assert event["object"]["code"] == 410
+        async with asking.watching(CONFIG_MAPS, allowWatchBookmarks="true") as events:
+            types = [(await anext(events))["type"] for _ in range(3)]
+        assert types == ["ADDED", "ADDED", "BOOKMARK"]
+
+
+@pytest.mark.parametrize(("synchronous", "number"), [("NORMAL", 1), ("FULL", 2)])
+def test_what_a_write_survives_is_what_was_asked_for(
+    tmp_path: Path, synchronous: sqlite.Synchronous, number: int
+) -> None:
+    log = SqliteLog(tmp_path, synchronous=synchronous)
+    assert log._db.execute("PRAGMA synchronous").fetchone() == (number,)
+    log.close()

@@ -1,0 +1,40 @@
+"""Ownership of fields of objects that only a webhook can convert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kapy.apiserver.resources.conversion_cache import (
+    ConversionCache,
+    ConversionNeeded,
+    resolve_conversions,
+)
+
+
+async def test_work_is_done_once_all_conversions_are_known() -> None:
+    conversions, asked = ConversionCache(), []
+
+    async def convert(document: Any, version: str) -> Any:
+        asked.append((document["name"], version))
+        return {**document, "apiVersion": version}
+
+    async def work() -> list[Any]:
+        return [conversions({"name": name}, "v2")["apiVersion"] for name in "abab"]
+
+    assert await resolve_conversions(work, convert) == ["v2"] * 4
+    assert asked == [("a", "v2"), ("b", "v2")]
+
+
+async def test_work_that_never_knows_enough_ends() -> None:
+    conversions, turns = ConversionCache(), iter(range(1000))
+
+    async def convert(document: Any, version: str) -> Any:
+        return document
+
+    async def work() -> Any:
+        return conversions({"turn": next(turns)}, "v2")
+
+    with pytest.raises(ConversionNeeded):
+        await resolve_conversions(work, convert)
