@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kapy.apiserver.rbac.built_in import BuiltInRights
-from kapy.apiserver.rbac.rules import allows
-from kapy.apiserver.request_info import request_info
-
+from kapy.apiserver.auth.rbac.built_in import BuiltInRights
+from kapy.apiserver.auth.rbac.rules import allows
+from kapy.apiserver.request.request_info import request_info
 from kapy.apps.components.rules import rules_of
 from kapy.kube import Key
 from kapy.kube.errors import Conflict
@@ -59,7 +58,7 @@ async def migrated(resources: Sequence[tuple[Resource, bool]], rights: Sequence[
                 assert owners == [("unit", resource.version)]
                 definition = await here.client.get(CRDS, Key("", resource.group_resource))
                 assert definition["status"]["storedVersions"] == [resource.version]
-            assert granted.refused == []
+            assert granted.denied_requests == []
             wanted = [request_info(one).attributes(USER) for one in asked.requests]
         unused = [
             one

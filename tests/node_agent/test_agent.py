@@ -55,7 +55,7 @@ class Fine:
     def outdated(self) -> str:
         return ""
 
-    def not_ready_reason(self) -> str:
+    def trouble(self) -> str:
         return ""
 
 
