@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from kapy.contract.fields import Version, fields_of
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
 from kapy.testing.conformance.check_results import ONCE
@@ -68,6 +69,30 @@ def text_of(document: Document) -> str:
 
 def sections_of(rules: dict[str, Rule], document: Document) -> set[str]:
     return {plain(one.section) for one in rules.values() if one.document == document.name}
+
+
+@each_kept
+def test_the_rule_of_a_field_is_in_the_table_and_is_checked(kept: Kept) -> None:
+    """A field has its path, the sentence about it and what schemas must have in one place."""
+    fields = fields_of(kept.view).values() if kept.view is not None else ()
+    for field in fields:
+        if field.rule is not None:
+            rule = RULES[f"{kept.document.name}/{field.rule.name}"]
+            assert (rule.section, rule.level, rule.when) == (
+                field.rule.section,
+                field.rule.level,
+                field.rule.when,
+            )
+            assert rule.checked is CheckMethod.STATIC
+            assert rule.id in CHECKS
+
+
+@each_kept
+def test_the_sentence_of_a_field_names_it(kept: Kept) -> None:
+    fields = fields_of(kept.view).values() if kept.view is not None else ()
+    for field in fields:
+        if field.rule is not None and "{field}" in field.rule.says:
+            assert all(field.path(version) in field.says for version in Version)
 
 
 def test_a_rule_is_there_once() -> None:

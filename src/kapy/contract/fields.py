@@ -7,12 +7,13 @@ it). A view has no setters: core never writes to an object that a provider owns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar, overload
 
 from kapy.contract.errors import MissingField, WrongType
 from kapy.contract.limits import too_long
+from kapy.contract.rule import FieldRule, Types
 from kapy.kube import Document
 from kapy.kube.duration import parse as parse_duration
 
@@ -65,6 +66,8 @@ class Field(Generic[T]):
 
     path: dotted. v1beta1: its path in that contract, if it differs. decode: converts the value;
     raises TypeError if it cannot. mandatory: whether every provider's CRD must have the field.
+    rule: the rule of the contract about the field. types: what a schema must have for that rule,
+    below the path of the field, by contract.
     """
 
     def __init__(
@@ -75,8 +78,11 @@ class Field(Generic[T]):
         v1beta1: str | None = None,
         decode_v1beta1: Callable[[Any], T] | None = None,
         mandatory: bool = False,
+        rule: FieldRule | None = None,
+        types: Mapping[Version, Types] | None = None,
     ) -> None:
-        self.mandatory = mandatory
+        self.mandatory, self.rule = mandatory, rule
+        self._types = types or {}
         self._paths = {Version.V1BETA1: v1beta1 or path, Version.V1BETA2: path}
         self._parts = {version: tuple(one.split(".")) for version, one in self._paths.items()}
         self._decoders = {
@@ -91,6 +97,18 @@ class Field(Generic[T]):
     def path(self, contract: Version = CURRENT) -> str:
         """Return the field's path in objects of a contract version."""
         return self._paths[contract]
+
+    @property
+    def says(self) -> str:
+        """The sentence of the field's rule; "" if there is none."""
+        new, old = self._paths[Version.V1BETA2], self._paths[Version.V1BETA1]
+        both = new if new == old else f"{new} (v1beta1: {old})"
+        return self.rule.says.format(field=both) if self.rule is not None else ""
+
+    def types(self, contract: Version) -> Types:
+        """Return the types that the field's rule asks for, by their paths."""
+        path = self._paths[contract]
+        return {f"{path}{below}": one for below, one in self._types.get(contract, {}).items()}
 
     def require(self, view: View) -> T:
         """Return the value. Raises MissingField if the provider has not set it."""
@@ -148,12 +166,36 @@ def fields_of(view: type[View]) -> dict[str, Field[Any]]:
     }
 
 
-def boolean(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[bool]:
+def typed(type_: str = "", **members: str) -> Mapping[Version, Types]:
+    """Return the types of a field and of its members in both contracts.
+
+    type_: "" if only the members have one. Members of a list are those of its items.
+    """
+    below = ".[]" if type_ == "array" else ""
+    types = {"": type_} if type_ else {}
+    types |= {f"{below}.{name}": one for name, one in members.items()}
+    return dict.fromkeys(Version, types)
+
+
+def boolean(
+    path: str,
+    *,
+    v1beta1: str | None = None,
+    mandatory: bool = False,
+    rule: FieldRule | None = None,
+) -> Field[bool]:
     """Return a boolean field."""
-    return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory)
+    types = typed("boolean")
+    return Field(path, _boolean, v1beta1=v1beta1, mandatory=mandatory, rule=rule, types=types)
 
 
-def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> Field[str]:
+def text(
+    path: str,
+    *,
+    longest: int | None = None,
+    mandatory: bool = False,
+    rule: FieldRule | None = None,
+) -> Field[str]:
     """Return a string field. longest: in characters, if its owner copies it."""
 
     def limited(value: Any) -> str:
@@ -162,17 +204,26 @@ def text(path: str, *, longest: int | None = None, mandatory: bool = False) -> F
             raise TypeError(problem)
         return found
 
-    return Field(path, limited, mandatory=mandatory)
+    return Field(path, limited, mandatory=mandatory, rule=rule, types=typed("string"))
 
 
-def integer(path: str, *, v1beta1: str | None = None, mandatory: bool = False) -> Field[int]:
-    """Return an integer field."""
-    return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory)
+def integer(
+    path: str,
+    *,
+    v1beta1: str | None = None,
+    mandatory: bool = False,
+    rule: FieldRule | None = None,
+    only: Version | None = None,
+) -> Field[int]:
+    """Return an integer field. only: the contract in which its rule asks for the field."""
+    types = {one: {"": "integer"} for one in Version if only in (None, one)}
+    return Field(path, _integer, v1beta1=v1beta1, mandatory=mandatory, rule=rule, types=types)
 
 
-def seconds(path: str, *, v1beta1: str) -> Field[int]:
+def seconds(path: str, *, v1beta1: str, rule: FieldRule | None = None) -> Field[int]:
     """Return a field in whole seconds; in v1beta1 it was a duration in Go's format."""
-    return Field(path, _integer, v1beta1=v1beta1, decode_v1beta1=_duration)
+    types = {Version.V1BETA2: {"": "integer"}, Version.V1BETA1: {"": "string"}}
+    return Field(path, _integer, v1beta1=v1beta1, decode_v1beta1=_duration, rule=rule, types=types)
 
 
 def items(decode: Callable[[Any], U]) -> Callable[[Any], Sequence[U]]:

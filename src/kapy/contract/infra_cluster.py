@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import Field, View, boolean, text
+from kapy.contract.fields import Field, Version, View, boolean, text, typed
+from kapy.contract.rule import FieldRule
 from kapy.contract.values import endpoint, failure_domain_map, failure_domains
+
+PROVISIONED: Final = "{field} is there to say that the infrastructure is provisioned."
+
+
+def endpoint_rule(section: str) -> FieldRule:
+    """Return the rule about the endpoint of a control plane, which two contracts have."""
+    return FieldRule(
+        "endpoint",
+        section,
+        "The address of the control plane stands in {field}, as host and port.",
+        when="the provider makes the endpoint",
+        shown="spec.controlPlaneEndpoint",
+    )
 
 
 class InfraCluster(View):
@@ -15,12 +29,33 @@ class InfraCluster(View):
 
     READY_CONDITION: Final = "Ready"
 
-    control_plane_endpoint = Field("spec.controlPlaneEndpoint", endpoint)
+    control_plane_endpoint = Field(
+        "spec.controlPlaneEndpoint",
+        endpoint,
+        rule=endpoint_rule("InfraCluster: control plane endpoint"),
+        types=typed(host="string", port="integer"),
+    )
     provisioned = boolean(
-        "status.initialization.provisioned", v1beta1="status.ready", mandatory=True
+        "status.initialization.provisioned",
+        v1beta1="status.ready",
+        mandatory=True,
+        rule=FieldRule("initialization", "InfraCluster: initialization completed", PROVISIONED),
     )
     failure_domains = Field(
-        "status.failureDomains", failure_domains, decode_v1beta1=failure_domain_map
+        "status.failureDomains",
+        failure_domains,
+        decode_v1beta1=failure_domain_map,
+        rule=FieldRule(
+            "failure-domains",
+            "InfraCluster: failure domains",
+            "Failure domains stand in {field}: a list with unique names (v1beta1: a map).",
+            when="the provider has failure domains",
+            shown="status.failureDomains",
+        ),
+        types={
+            Version.V1BETA2: {"": "array", ".[].name": "string"},
+            Version.V1BETA1: {"": "object"},
+        },
     )
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")

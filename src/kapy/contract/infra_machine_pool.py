@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.contract.fields import Field, View, boolean, integer, items, kind_of, text
+from kapy.contract.fields import Field, Version, View, boolean, integer, items, kind_of, text
+from kapy.contract.infra_cluster import PROVISIONED
+from kapy.contract.rule import FieldRule
+
+# Upstream's own core still reads `status.ready` of pools of either contract.
+_INITIALIZATION: Final = FieldRule(
+    "initialization", "InfraMachinePool: initialization completed", PROVISIONED, any_of=True
+)
 
 
 def _provider_id(value: Any) -> str:
@@ -25,11 +32,40 @@ class InfraMachinePool(View):
 
     READY_CONDITION: Final = "Ready"
 
-    provider_id_list = Field("spec.providerIDList", items(_provider_id), mandatory=True)
-    initialized = boolean("status.initialization.provisioned", v1beta1="status.ready")
-    ready = boolean("status.ready")
-    replicas = integer("status.replicas", mandatory=True)
-    infrastructure_machine_kind = text("status.infrastructureMachineKind")
+    provider_id_list = Field(
+        "spec.providerIDList",
+        items(_provider_id),
+        mandatory=True,
+        rule=FieldRule(
+            "provider-id-list",
+            "InfraMachinePool: providerIDList",
+            "IDs of all machines stand in {field}, a list of strings.",
+        ),
+        types={one: {"": "array", ".[]": "string"} for one in Version},
+    )
+    initialized = boolean(
+        "status.initialization.provisioned", v1beta1="status.ready", rule=_INITIALIZATION
+    )
+    ready = boolean("status.ready", rule=_INITIALIZATION)
+    replicas = integer(
+        "status.replicas",
+        mandatory=True,
+        rule=FieldRule(
+            "replicas",
+            "InfraMachinePool: replicas",
+            "{field}, a number, says how many machines there are.",
+        ),
+    )
+    infrastructure_machine_kind = text(
+        "status.infrastructureMachineKind",
+        rule=FieldRule(
+            "machine-kind",
+            "MachinePoolMachines support",
+            "{field}, a string, names the kind of the objects that stand for single machines.",
+            when="single machines have objects",
+            shown="status.infrastructureMachineKind",
+        ),
+    )
     failure_reason = text("status.failureReason")
     failure_message = text("status.failureMessage")
 

@@ -217,7 +217,7 @@ CLUSTER: Final = (
     Break(
         "the map of failure domains of v1beta1 is not read",
         "contract/infra_cluster.py",
-        ", decode_v1beta1=failure_domain_map",
+        "decode_v1beta1=failure_domain_map,",
         "",
         {
             f"{_OF_PROVIDERS}::test_a_cluster_of_old_providers": (

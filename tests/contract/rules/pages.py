@@ -172,11 +172,13 @@ def _test(test: str) -> str:
 
 
 def _fields(view: type[View]) -> Iterator[str]:
-    yield "\n## Fields that core reads\n\n| v1beta2 | v1beta1, if elsewhere | |\n|---|---|---|\n"
+    yield "\n## Fields that core reads\n\n"
+    yield "| v1beta2 | v1beta1, if elsewhere | | rule |\n|---|---|---|---|\n"
     for field in fields_of(view).values():
         new, old = field.path(Version.V1BETA2), field.path(Version.V1BETA1)
         elsewhere = f"`{old}`" if old != new else ""
-        yield f"| `{new}` | {elsewhere} | {'mandatory' if field.mandatory else ''} |\n"
+        rule = field.rule.name if field.rule is not None else ""
+        yield f"| `{new}` | {elsewhere} | {'mandatory' if field.mandatory else ''} | {rule} |\n"
 
 
 def main(folder: Path) -> None:

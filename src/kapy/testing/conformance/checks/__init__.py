@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.fields import Field, Version, View, fields_of
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.infra_machine_pool import InfraMachinePool
+from kapy.contract.rule import FieldRule, Types
 from kapy.testing.conformance.checks import (
     classes,
     components,
@@ -19,7 +26,7 @@ from kapy.testing.conformance.checks import (
 )
 from kapy.testing.conformance.checks.check import Check
 from kapy.testing.conformance.checks.rights import rights
-from kapy.testing.conformance.checks.schemas import Shape, Types, fields, one_of, same
+from kapy.testing.conformance.checks.schemas import Shape, fields, one_of, same
 from kapy.testing.conformance.definitions import ROLES, Role
 
 __all__ = ["CHECKS", "Check"]
@@ -33,24 +40,6 @@ _CONDITIONS: Final = same(
         "status.conditions.[].status": "string",
     }
 )
-_ENDPOINT: Final = same(
-    {
-        "spec.controlPlaneEndpoint.host": "string",
-        "spec.controlPlaneEndpoint.port": "integer",
-    },
-    "spec.controlPlaneEndpoint",
-)
-_PROVISIONED: Final = Shape(
-    {"status.initialization.provisioned": "boolean"}, {"status.ready": "boolean"}
-)
-_REPLICAS: Final = "spec.replicas"
-_TIMEOUTS: Final = ("nodeDrainTimeout", "nodeVolumeDetachTimeout", "nodeDeletionTimeout")
-_MACHINES: Final = "spec.machineTemplate"
-
-
-def _counts(*names: str) -> Types:
-    counts = {f"status.{one}": "integer" for one in ("replicas", "readyReplicas", *names)}
-    return {_REPLICAS: "integer", "status.selector": "string", **counts}
 
 
 def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
@@ -74,32 +63,33 @@ def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
     yield "template-list", definitions.list_kind(of_templates, nothing)
 
 
+def _declared(role: Role, view: type[View]) -> Iterator[tuple[str, Check[Any]]]:
+    """Yield the checks of the rules that the fields of a contract declare."""
+    kinds = definitions.mains_of(role)
+    by_rule: dict[FieldRule, list[Field[Any]]] = {}
+    for field in fields_of(view).values():
+        if field.rule is not None:
+            by_rule.setdefault(field.rule, []).append(field)
+    for rule, found in by_rule.items():
+        new, old = (_types(found, version) for version in (Version.V1BETA2, Version.V1BETA1))
+        shown = (rule.shown,) if rule.shown else ()
+        if rule.any_of:
+            yield rule.name, one_of(kinds, shown, {**new, **old})
+        else:
+            yield rule.name, fields(kinds, Shape(new, old, shown))
+
+
+def _types(found: Sequence[Field[Any]], version: Version) -> Types:
+    return {path: one for field in found for path, one in field.types(version).items()}
+
+
 def _infra_cluster() -> Iterator[tuple[str, Check[Any]]]:
-    kinds = definitions.mains_of(_CLUSTER)
-    domains = "status.failureDomains"
-    yield "endpoint", fields(kinds, _ENDPOINT)
-    yield (
-        "failure-domains",
-        fields(
-            kinds,
-            Shape(
-                {domains: "array", f"{domains}.[].name": "string"}, {domains: "object"}, (domains,)
-            ),
-        ),
-    )
-    yield "initialization", fields(kinds, _PROVISIONED)
+    yield from _declared(_CLUSTER, InfraCluster)
     yield "template", classes.template_of_class(_CLUSTER)
 
 
 def _infra_machine() -> Iterator[tuple[str, Check[Any]]]:
-    kinds, addresses = definitions.mains_of(_MACHINE), "status.addresses"
-    yield "provider-id", fields(kinds, same({"spec.providerID": "string"}))
-    domain = "status.failureDomain"
-    yield "failure-domain-status", fields(kinds, same({domain: "string"}, domain))
-    parts = {addresses: "array", f"{addresses}.[].type": "string"}
-    parts[f"{addresses}.[].address"] = "string"
-    yield "addresses", fields(kinds, same(parts, addresses))
-    yield "initialization", fields(kinds, _PROVISIONED)
+    yield from _declared(_MACHINE, InfraMachine)
     yield "autoscaling", schemas.optional(definitions.templates_of(_MACHINE), _FROM_ZERO)
 
 
@@ -113,64 +103,26 @@ _FROM_ZERO: Final = {
 
 def _infra_machine_pool() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_POOL)
+    yield from _declared(_POOL, InfraMachinePool)
+    # Core reads neither.
     for rule, path, kind in (
         ("instances-status", "status.instances", "array"),
-        ("machine-kind", "status.infrastructureMachineKind", "string"),
         ("provider-id", "spec.providerID", "string"),
     ):
         yield rule, fields(kinds, same({path: kind}, path))
-    ids = "spec.providerIDList"
-    yield "provider-id-list", fields(kinds, same({ids: "array", f"{ids}.[]": "string"}))
-    # Upstream's own core still reads `status.ready` of pools of either contract.
-    either = {**_PROVISIONED.v1beta2, **_PROVISIONED.v1beta1}
-    yield "initialization", one_of(kinds, (), either)
-    yield "replicas", fields(kinds, same({"status.replicas": "integer"}))
     yield "definition", pools.DEFINITION
     yield "template", classes.template_of_class(_POOL)
 
 
-def _bootstrap_config() -> Iterator[tuple[str, Check[Any]]]:
-    kinds = definitions.mains_of(_BOOTSTRAP)
-    created = {"status.initialization.dataSecretCreated": "boolean"}
-    yield "data-secret", fields(kinds, same({"status.dataSecretName": "string"}))
-    yield "initialization", fields(kinds, Shape(created, {"status.ready": "boolean"}))
-
-
 def _control_plane() -> Iterator[tuple[str, Check[Any]]]:
     kinds = definitions.mains_of(_CONTROL_PLANE)
-    new, old = (
-        _counts("availableReplicas", "upToDateReplicas"),
-        _counts("unavailableReplicas", "updatedReplicas"),
-    )
-    yield "endpoint", fields(kinds, _ENDPOINT)
-    yield "replicas", fields(kinds, Shape(new, old, (_REPLICAS,)))
-    yield "scale", schemas.scale(kinds, _REPLICAS)
-    yield "version", fields(kinds, same({"spec.version": "string"}, "spec.version"))
-    versions = {"status.versions": "array", "status.version": "string"}
-    yield "status-version", one_of(kinds, ("spec.version",), versions)
-    yield "machine-template", fields(kinds, _MACHINE_TEMPLATE)
-    external = "status.externalManagedControlPlane"
-    yield "external", fields(kinds, same({external: "boolean"}, external))
+    yield from _declared(_CONTROL_PLANE, ControlPlane)
+    yield "scale", schemas.scale(kinds, ControlPlane.replicas.path())
+    # Of objects of the v1beta1 contract core does not read it.
     after = ("spec.rollout.after", "spec.rolloutAfter")
     yield "rollout-after", fields(kinds, Shape({after[0]: "string"}, {after[1]: "string"}, after))
-    initialized = {"status.initialization.controlPlaneInitialized": "boolean"}
-    yield "initialization", fields(kinds, Shape(initialized, {"status.initialized": "boolean"}))
     yield "template", classes.template_of_class(_CONTROL_PLANE)
 
-
-_MACHINE_TEMPLATE: Final = Shape(
-    {
-        f"{_MACHINES}.metadata": "object",
-        f"{_MACHINES}.spec.infrastructureRef": "object",
-        **{f"{_MACHINES}.spec.deletion.{one}Seconds": "integer" for one in _TIMEOUTS},
-    },
-    {
-        f"{_MACHINES}.metadata": "object",
-        f"{_MACHINES}.infrastructureRef": "object",
-        **{f"{_MACHINES}.{one}": "string" for one in _TIMEOUTS},
-    },
-    (_MACHINES,),
-)
 
 _CLUSTERCTL: Final[dict[str, Check[Any]]] = {
     "repository": repository.REPOSITORY,
@@ -224,7 +176,7 @@ def _checks() -> dict[str, Check[Any]]:
         (_CLUSTER, _infra_cluster()),
         (_MACHINE, _infra_machine()),
         (_POOL, _infra_machine_pool()),
-        (_BOOTSTRAP, _bootstrap_config()),
+        (_BOOTSTRAP, _declared(_BOOTSTRAP, BootstrapConfig)),
         (_CONTROL_PLANE, _control_plane()),
         (_IPAM, _ipam()),
     ):

@@ -8,15 +8,13 @@ from functools import partial
 from typing import Any, Final
 
 from kapy.contract.fields import Version
+from kapy.contract.rule import Types
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.checks.check import CannotTell, Check, fault
 from kapy.testing.conformance.checks.definitions import Subjects
 from kapy.testing.conformance.definitions import Definition, Reading
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.release import Release
-
-Types = Mapping[str, str]
-"""Types as OpenAPI calls them, by paths; `[]` is an item of a list."""
 
 _OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "additionalProperties")
 _ANY: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.contract.rule import Level
 from kapy.testing.conformance.rules import (
     bootstrap_config,
     clusterctl,
@@ -11,7 +12,7 @@ from kapy.testing.conformance.rules import (
     infrastructure,
     ipam,
 )
-from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, ResponsibleParty, Rule
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, ResponsibleParty, Rule
 
 __all__ = [
     "DOCUMENTS",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.contract.bootstrap import BootstrapConfig
+from kapy.contract.rule import Level
 from kapy.testing.conformance.rules import guarantees, shared
-from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 
 _KIND: Final = "BootstrapConfig"
 _rows: Final = Rows("bootstrap-config")
@@ -16,25 +18,14 @@ DOCUMENT: Final = Document(
     [
         *shared.general(_rows, _KIND),
         *shared.definition(_rows, _KIND, Level.SHOULD),
-        _rows.must(
-            "data-secret",
-            f"{_KIND}: data secret",
-            "status.dataSecretName, a string, names the Secret with the boot data.",
-            CheckMethod.STATIC,
-        ),
+        _rows.field(BootstrapConfig.data_secret_name),
         _rows.must(
             "data-secret-content",
             f"{_KIND}: data secret",
             "The Secret has the Cluster's label, the object as its controller, and the data in its "
             "only key, value; its name can be computed again from the object.",
         ),
-        _rows.must(
-            "initialization",
-            f"{_KIND}: initialization completed",
-            "status.initialization.dataSecretCreated (v1beta1: status.ready) is there to say that "
-            "the Secret is made.",
-            CheckMethod.STATIC,
-        ),
+        _rows.field(BootstrapConfig.data_secret_created),
         _rows.must(
             "initialized",
             f"{_KIND}: initialization completed",

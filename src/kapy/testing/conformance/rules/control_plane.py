@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.contract.control_plane import ControlPlane
+from kapy.contract.rule import Level
 from kapy.testing.conformance.rules import guarantees, shared
-from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 
 _KIND: Final = "ControlPlane"
 _MACHINES: Final = "control plane instances are Machines"
@@ -21,28 +23,14 @@ DOCUMENT: Final = Document(
     [
         *shared.general(_rows, _KIND),
         *shared.definition(_rows, _KIND, Level.MUST),
-        _rows.must(
-            "endpoint",
-            f"{_KIND}: endpoint",
-            "The address of the control plane stands in spec.controlPlaneEndpoint, as host and "
-            "port.",
-            CheckMethod.STATIC,
-            "the provider makes the endpoint",
-        ),
+        _rows.field(ControlPlane.control_plane_endpoint),
         _rows.should(
             "endpoint-of-others",
             f"{_KIND}: endpoint",
             "Who does not make the endpoint waits for that of the Cluster.",
             when="the provider does not make the endpoint",
         ),
-        _rows.must(
-            "replicas",
-            f"{_KIND}: replicas",
-            "spec.replicas says how many are wanted; status has selector, replicas, readyReplicas, "
-            "availableReplicas and upToDateReplicas (v1beta1: unavailable- and updatedReplicas).",
-            CheckMethod.STATIC,
-            _REPLICAS,
-        ),
+        _rows.field(ControlPlane.replicas),
         _rows.must(
             "scale",
             f"{_KIND}: replicas",
@@ -51,20 +39,8 @@ DOCUMENT: Final = Document(
             CheckMethod.STATIC,
             _REPLICAS,
         ),
-        _rows.must(
-            "version",
-            f"{_KIND}: version",
-            "spec.version, a string, says which version of Kubernetes is wanted.",
-            CheckMethod.STATIC,
-            _VERSION,
-        ),
-        _rows.must(
-            "status-version",
-            f"{_KIND}: version",
-            "status.versions or status.version says what runs.",
-            CheckMethod.STATIC,
-            _VERSION,
-        ),
+        _rows.field(ControlPlane.version),
+        _rows.field(ControlPlane.status_version),
         _rows.must(
             "versions-order",
             f"{_KIND}: version",
@@ -77,14 +53,7 @@ DOCUMENT: Final = Document(
             "Machines of the control plane have the label cluster.x-k8s.io/control-plane.",
             when=_MACHINES,
         ),
-        _rows.must(
-            "machine-template",
-            _SECTION,
-            "spec.machineTemplate has metadata, a reference to an infrastructure template and the "
-            "three timeouts of deletion.",
-            CheckMethod.STATIC,
-            _MACHINES,
-        ),
+        _rows.field(ControlPlane.machine_metadata),
         _rows.must(
             "machines-in-place",
             _SECTION,
@@ -105,14 +74,7 @@ DOCUMENT: Final = Document(
             CheckMethod.AUTHOR,
             "taints of Machines can be chosen",
         ),
-        _rows.should(
-            "external",
-            _SECTION,
-            "status.externalManagedControlPlane, true or false, says that there are no Nodes for "
-            "the control plane.",
-            CheckMethod.STATIC,
-            "CRDs have status.externalManagedControlPlane",
-        ),
+        _rows.field(ControlPlane.external_managed),
         _rows.must(
             "rollout-after",
             f"{_KIND}: rolloutAfter",
@@ -120,13 +82,7 @@ DOCUMENT: Final = Document(
             CheckMethod.STATIC,
             "CRDs have spec.rollout",
         ),
-        _rows.must(
-            "initialization",
-            f"{_KIND}: initialization completed",
-            "status.initialization.controlPlaneInitialized (v1beta1: status.initialized) is there "
-            "to say that requests are answered.",
-            CheckMethod.STATIC,
-        ),
+        _rows.field(ControlPlane.initialized),
         _rows.must(
             "initialized",
             f"{_KIND}: initialization completed",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.contract.infra_cluster import InfraCluster
+from kapy.contract.infra_machine import InfraMachine
+from kapy.contract.infra_machine_pool import InfraMachinePool
+from kapy.contract.rule import Level
 from kapy.testing.conformance.rules import guarantees, shared
-from kapy.testing.conformance.rules.rule import CheckMethod, Document, Level, Rows
+from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 
 _CLUSTER, _MACHINE, _POOL = "InfraCluster", "InfraMachine", "InfraMachinePool"
-_DONE: Final = "status.initialization.provisioned (v1beta1: status.ready)"
-_PROVISIONED: Final = f"{_DONE} is there to say that the infrastructure is provisioned."
 _cluster, _machine, _pool = Rows("infra-cluster"), Rows("infra-machine"), Rows("infra-machinepool")
 
 CLUSTER: Final = Document(
@@ -18,34 +20,15 @@ CLUSTER: Final = Document(
     [
         *shared.general(_cluster, _CLUSTER),
         *shared.definition(_cluster, _CLUSTER, Level.SHOULD),
-        _cluster.must(
-            "endpoint",
-            f"{_CLUSTER}: control plane endpoint",
-            "The address of the control plane stands in spec.controlPlaneEndpoint, as host and "
-            "port.",
-            CheckMethod.STATIC,
-            "the provider makes the endpoint",
-        ),
+        _cluster.field(InfraCluster.control_plane_endpoint),
         _cluster.should(
             "endpoint-of-others",
             f"{_CLUSTER}: control plane endpoint",
             "Who does not make the endpoint waits for that of the Cluster.",
             when="the provider does not make the endpoint",
         ),
-        _cluster.must(
-            "failure-domains",
-            f"{_CLUSTER}: failure domains",
-            "Failure domains stand in status.failureDomains: a list with unique names (v1beta1: a "
-            "map).",
-            CheckMethod.STATIC,
-            "the provider has failure domains",
-        ),
-        _cluster.must(
-            "initialization",
-            f"{_CLUSTER}: initialization completed",
-            _PROVISIONED,
-            CheckMethod.STATIC,
-        ),
+        _cluster.field(InfraCluster.failure_domains),
+        _cluster.field(InfraCluster.provisioned),
         _cluster.must(
             "initialized",
             f"{_CLUSTER}: initialization completed",
@@ -79,12 +62,7 @@ MACHINE: Final = Document(
     [
         *shared.general(_machine, _MACHINE),
         *shared.definition(_machine, _MACHINE, Level.SHOULD),
-        _machine.must(
-            "provider-id",
-            f"{_MACHINE}: provider ID",
-            "The provider ID of the Node stands in spec.providerID, a string.",
-            CheckMethod.STATIC,
-        ),
+        _machine.field(InfraMachine.provider_id),
         _machine.must(
             "provider-id-value",
             f"{_MACHINE}: provider ID",
@@ -96,20 +74,8 @@ MACHINE: Final = Document(
             "A machine is put into the failure domain that its Machine names.",
             when="the provider has failure domains",
         ),
-        _machine.may(
-            "failure-domain-status",
-            f"{_MACHINE}: failure domain",
-            "Where the machine really is may be told in status.failureDomain, a string.",
-            CheckMethod.STATIC,
-            "CRDs have status.failureDomain",
-        ),
-        _machine.must(
-            "addresses",
-            f"{_MACHINE}: addresses",
-            "Addresses stand in status.addresses, a list of type and address.",
-            CheckMethod.STATIC,
-            "the provider tells addresses",
-        ),
+        _machine.field(InfraMachine.failure_domain),
+        _machine.field(InfraMachine.addresses),
         _machine.must(
             "address-types",
             f"{_MACHINE}: addresses",
@@ -117,12 +83,7 @@ MACHINE: Final = Document(
             "InternalDNS.",
             when="the provider tells addresses",
         ),
-        _machine.must(
-            "initialization",
-            f"{_MACHINE}: initialization completed",
-            _PROVISIONED,
-            CheckMethod.STATIC,
-        ),
+        _machine.field(InfraMachine.provisioned),
         _machine.must(
             "initialized",
             f"{_MACHINE}: initialization completed",
@@ -185,14 +146,7 @@ POOL: Final = Document(
             CheckMethod.STATIC,
             "CRDs have status.instances",
         ),
-        _pool.must(
-            "machine-kind",
-            "MachinePoolMachines support",
-            "status.infrastructureMachineKind, a string, names the kind of the objects that stand "
-            "for single machines.",
-            CheckMethod.STATIC,
-            "single machines have objects",
-        ),
+        _pool.field(InfraMachinePool.infrastructure_machine_kind),
         _pool.must(
             "machines",
             "MachinePoolMachines support",
@@ -206,19 +160,12 @@ POOL: Final = Document(
             CheckMethod.STATIC,
             "CRDs have spec.providerID",
         ),
-        _pool.must(
-            "provider-id-list",
-            f"{_POOL}: providerIDList",
-            "IDs of all machines stand in spec.providerIDList, a list of strings.",
-            CheckMethod.STATIC,
-        ),
+        _pool.field(InfraMachinePool.provider_id_list),
         _pool.must(
             "provider-ids", f"{_POOL}: providerIDList", "The list follows what is really there."
         ),
         shared.once(_pool, f"{_POOL}: providerIDList"),
-        _pool.must(
-            "initialization", f"{_POOL}: initialization completed", _PROVISIONED, CheckMethod.STATIC
-        ),
+        _pool.field(InfraMachinePool.initialized),
         _pool.must(
             "initialized",
             f"{_POOL}: initialization completed",
@@ -226,12 +173,7 @@ POOL: Final = Document(
         ),
         *shared.pausing(_pool, _POOL),
         *shared.conditions(_pool, _POOL),
-        _pool.must(
-            "replicas",
-            f"{_POOL}: replicas",
-            "status.replicas, a number, says how many machines there are.",
-            CheckMethod.STATIC,
-        ),
+        _pool.field(InfraMachinePool.replicas),
         shared.failures(_pool, _POOL),
         *shared.template(
             _pool,

@@ -6,17 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
+
+from kapy.contract.fields import Field
+from kapy.contract.rule import Level
 
 _BOOK: Final = "https://cluster-api.sigs.k8s.io/developer/providers/contracts"
-
-
-class Level(Enum):
-    """The level of a requirement, the strongest first."""
-
-    MUST = "MUST"
-    SHOULD = "SHOULD"
-    MAY = "MAY"
 
 
 class CheckMethod(Enum):
@@ -93,6 +88,14 @@ class Rows:
 
     def __init__(self, document: str) -> None:
         self._document = document
+
+    def field(self, field: Field[Any]) -> Rule:
+        """Add the rule that a field of the contract declares, which schemas show."""
+        rule = field.rule
+        if rule is None:
+            raise LookupError(f"{field.path()} has no rule")
+        id_ = f"{self._document}/{rule.name}"
+        return Rule(id_, rule.section, rule.level, CheckMethod.STATIC, field.says, rule.when)
 
     def must(
         self,

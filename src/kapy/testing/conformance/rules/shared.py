@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kapy.testing.conformance.rules.rule import CheckMethod, Level, Rows, Rule
+from kapy.contract.rule import Level
+from kapy.testing.conformance.rules.rule import CheckMethod, Rows, Rule
 
 CLASSES = "the provider's kinds are used in ClusterClasses"
 
