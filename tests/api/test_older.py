@@ -13,15 +13,15 @@ from kapy.api.older.derivation import declarations, older_type
 from kapy.api.older.difference import Difference, Row
 from kapy.api.older.fields import Field, Fields, rule
 from kapy.api.older.rows import (
-    added,
-    looser,
-    mandatory,
-    optional,
+    add,
+    add_required,
+    loosen,
+    make_optional,
+    make_required,
     pointers,
-    removed,
-    renamed,
-    required,
-    retyped,
+    remove,
+    rename,
+    retype,
     values,
 )
 from kapy.kube.model import Model, rules
@@ -79,16 +79,16 @@ WANTED, TEXT, FLAG = all_fields(Part).values()
 @pytest.mark.parametrize(
     ("row", "name", "expected"),
     [
-        (removed("text"), "text", None),
-        (added(more=int), "more", Field("more", int, 0)),
-        (added(more=list[str]), "more", Field("more", list[str], factory=list)),
-        (added(more_text=str | None), "more_text", Field("moreText", str | None, None)),
-        (required(more=int), "more", Field("more", int)),
-        (retyped(wanted=str), "wanted", Field("wanted", str)),
-        (retyped(text=int), "text", Field("text", int, 0)),
+        (remove("text"), "text", None),
+        (add(more=int), "more", Field("more", int, 0)),
+        (add(more=list[str]), "more", Field("more", list[str], factory=list)),
+        (add(more_text=str | None), "more_text", Field("moreText", str | None, None)),
+        (add_required(more=int), "more", Field("more", int)),
+        (retype(wanted=str), "wanted", Field("wanted", str)),
+        (retype(text=int), "text", Field("text", int, 0)),
         (values("flag"), "flag", Field("flag", bool, False)),
-        (optional("wanted"), "wanted", WANTED._replace(default=0)),
-        (mandatory("flag"), "flag", Field("flag", bool | None)),
+        (make_optional("wanted"), "wanted", WANTED._replace(default=0)),
+        (make_required("flag"), "flag", Field("flag", bool | None)),
     ],
 )
 def test_a_row_changes_one_field(row: Row, name: str, expected: Field | None) -> None:
@@ -104,21 +104,21 @@ def test_a_pointer_keeps_its_rules() -> None:
 
 
 def test_a_renamed_field_is_described_by_its_own_name() -> None:
-    after = renamed(words="text").shape(all_fields(Part))
+    after = rename(words="text").shape(all_fields(Part))
     assert list(after) == ["wanted", "words", "flag"]
     assert after["words"].encoded == "words"
     assert rule(after["words"].hint, "description") == "words is a text."
 
 
 def test_a_looser_field_has_no_lower_bound() -> None:
-    after = looser("wanted").shape(all_fields(Part))["wanted"]
+    after = loosen("wanted").shape(all_fields(Part))["wanted"]
     assert (rule(after.hint, "minimum"), rule(after.hint, "description")) == (
         None,
         "wanted is a number.",
     )
 
 
-@pytest.mark.parametrize("row", [removed, pointers, values, looser, optional, mandatory])
+@pytest.mark.parametrize("row", [remove, pointers, values, loosen, make_optional, make_required])
 def test_a_row_about_a_field_that_is_not_there_is_an_error(row: Any) -> None:
     with pytest.raises(LookupError, match="no field gone"):
         row("gone").shape(all_fields(Part))

@@ -1,7 +1,7 @@
-"""Required fields that are absent.
+"""Sets required fields that are absent to their zero value.
 
-No object of the stored version lacks them, but one that was converted may: older versions did not
-ask for all of them. Go's types have zeros there, and upstream's checks speak of those.
+Objects of the stored version have all required fields, but an object that was converted from an
+older version may lack some. Go's types have zeros there, and upstream's error messages quote them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, list: [], dict: {
 
 
 def read_whole(document: Document, kind: type[O]) -> O:
-    """As `read`, with zeros for what is absent. Raises msgspec.ValidationError."""
+    """Decode the document like `read`, with zeros for absent fields. Raises
+    msgspec.ValidationError.
+    """
     try:
         return read(document, kind)
     except msgspec.ValidationError:
@@ -26,7 +28,7 @@ def read_whole(document: Document, kind: type[O]) -> O:
 
 
 def completed(document: Document, kind: type[Model]) -> Document:
-    """The document with zeros for required fields that are absent, in its parts too."""
+    """Return the document with zeros for absent required fields, in its parts too."""
     whole = dict(document)
     for one in msgspec.structs.fields(kind):
         value = whole.get(one.encode_name)

@@ -21,7 +21,7 @@ class Column(NamedTuple):
     priority: int = 0
 
     def document(self) -> Document:
-        """The column as an entry of a CRD's `additionalPrinterColumns`."""
+        """Return the column as an entry of `additionalPrinterColumns` of a CRD."""
         shown: Document = {
             "name": self.name,
             "type": self.type,

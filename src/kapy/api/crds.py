@@ -1,6 +1,6 @@
 """CustomResourceDefinitions of our kinds, printed from their Structs.
 
-Everything but the words is the released CRD, and who converts: that is for the server to know.
+They equal the released ones except for descriptions and `spec.conversion`, which the server sets.
 """
 
 from __future__ import annotations
@@ -54,12 +54,14 @@ _OBJECT: Final[Document] = {
 
 @cache
 def crds() -> list[Document]:
-    """The CRDs of all our kinds, in the order of KINDS. Shared: do not change."""
+    """Return the CRDs of all our kinds, in the order of KINDS. They are shared: do not
+    change them.
+    """
     return kept("crds", printed_crds)
 
 
 def printed_crds() -> list[Document]:
-    """The CRDs, printed anew."""
+    """Print the CRDs without using the cache."""
     # Both take their time, and are seldom needed.
     from kapy.api.descriptions import descriptions
     from kapy.api.schema import structural_schemas
@@ -73,8 +75,9 @@ def printed_crds() -> list[Document]:
 
 
 def for_kubernetes(crd: Document) -> Document:
-    """The CRD as any Kubernetes takes it: older versions are converted by the webhook of the
-    provider's manager, which upstream's components and ours call alike."""
+    """Return the CRD for a Kubernetes API server: the webhook of the provider's manager converts
+    older versions, as in upstream's components.
+    """
     provider = _PROVIDERS[crd["spec"]["group"]]
     service = {
         "name": f"{_SERVICES[provider]}-webhook-service",
@@ -86,7 +89,7 @@ def for_kubernetes(crd: Document) -> Document:
 
 
 def stored_only(crd: Document) -> Document:
-    """The CRD without the older versions, for which nothing has to convert."""
+    """Return the CRD without the older versions, so that nothing has to convert."""
     versions = [one for one in crd["spec"]["versions"] if one["storage"]]
     return _with_spec(crd, versions=versions)
 
@@ -109,7 +112,7 @@ def definition(
     labels: Mapping[str, str],
     short_names: Sequence[str] = (),
 ) -> Document:
-    """The CRD of a kind, anybody's. versions: as `served_version` prints them."""
+    """Return the CRD of any kind. versions: from `served_version`."""
     names: Document = {
         "kind": resource.kind,
         "listKind": f"{resource.kind}List",
@@ -145,7 +148,9 @@ def _version(kind: Kind, version: str, type_: type[Object], schema: Document) ->
 def served_version(
     type_: type[Object], schema: Document, shown: Sequence[Column] = (), *, stored: bool
 ) -> Document:
-    """One version of a kind, as its CRD has it. schema: of the Struct. shown: by `kubectl get`."""
+    """Return one version of a kind for its CRD. schema: of the Struct. shown: the columns of
+    `kubectl get`.
+    """
     return {
         "name": type_.RESOURCE.version,
         "served": True,
@@ -176,7 +181,9 @@ def _subresources(kind: type[Object]) -> Document:
 
 
 def _fields(kind: type[Object], part: str) -> tuple[str, ...]:
-    """The names of the fields of `spec` or `status`; none when the kind has no such part."""
+    """Return the names of the fields of `spec` or `status`; none if the kind does not have that
+    part.
+    """
     for one in msgspec.structs.fields(kind):
         if one.name == part:
             inner: Any = getattr(one.type, "__origin__", one.type)  # without Annotated

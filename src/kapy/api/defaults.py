@@ -1,7 +1,7 @@
-"""What the server fills in when one of our kinds is created or updated (upstream's webhooks).
+"""Sets defaults when one of our kinds is created or updated (upstream's webhooks).
 
-Works on documents, before they are checked against the schema: what has the wrong type is left
-as it is, for the schema to refuse. Never changes its argument; parts that stay the same are shared.
+The functions work on documents before the schema checks them: a value of the wrong type is left for
+the schema to refuse. They never change their argument; unchanged parts are shared.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _STRATEGY: Final[Path] = ("spec", "rollout", "strategy")
 
 
 class CannotDefault(KapyError):
-    """A default depends on something that cannot be understood.
+    """A default depends on a value that cannot be parsed.
 
-    errors: the fields that are wrong, where that is what upstream answers.
+    errors: the invalid fields, if upstream's answer names them.
     """
 
     def __init__(self, message: str, errors: Sequence[FieldError] = ()) -> None:
@@ -52,9 +52,10 @@ class CannotDefault(KapyError):
 
 
 def default(document: Document, old: Document | None = None, *, dry_run: bool = False) -> Document:
-    """The document with upstream's defaults for its kind; of another kind, the document itself.
+    """Return the document with upstream's defaults for its kind; the document itself for other
+    kinds.
 
-    old: what is stored, on an update. Raises CannotDefault.
+    old: the stored object, on an update. Raises CannotDefault.
     """
     group = str(document.get("apiVersion", "")).partition("/")[0]
     defaulter = _DEFAULTERS.get((group, document.get("kind", "")))
@@ -68,8 +69,9 @@ def default(document: Document, old: Document | None = None, *, dry_run: bool = 
 
 
 def previous_defaults(document: Document, spec: Path) -> Document:
-    """The document with the defaults that former releases wrote into a KubeadmConfigSpec at
-    `spec`: who compares with what they stored must see no change in them."""
+    """Return the document with the defaults that former releases wrote into a KubeadmConfigSpec at
+    `spec`, so that a comparison with a stored object finds no change in them.
+    """
     changes = _unless_set(document, (*spec, "format"), "cloud-config")
     for one in ("initConfiguration", "joinConfiguration"):
         policy = (*spec, one, "nodeRegistration", "imagePullPolicy")
@@ -196,7 +198,7 @@ def _docker_cluster_template(template: Document, _: Document | None) -> Changes:
 
 
 def _docker_cluster_spec(document: Document, spec: Path, docker: Path) -> Changes:
-    """docker: where what is said about containers stands."""
+    """Set the defaults of containers. docker: the part that configures them."""
     changes: Changes = {}
     port = (*spec, "controlPlaneEndpoint", "port")
     if not value_at(document, port):
@@ -251,7 +253,7 @@ def _selects_everything(document: Document) -> bool:
 
 
 def _selected(label: str, value: str) -> Changes:
-    """A label that the selector asks for and the template gives."""
+    """Return a label that the selector requires and the template sets."""
     return {
         ("spec", "selector", "matchLabels", label): value,
         (*_TEMPLATE, "metadata", "labels", label): value,
@@ -259,7 +261,9 @@ def _selected(label: str, value: str) -> Changes:
 
 
 def _replicas(document: Document, old: Document | None) -> Any:
-    """How many replicas; with the autoscaler's annotations, the old number within its bounds."""
+    """Return the number of replicas; with the annotations of the autoscaler, the old number within
+    its bounds.
+    """
     given = value_at(document, _REPLICAS)
     if given is not None:
         return given

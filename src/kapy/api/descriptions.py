@@ -41,12 +41,13 @@ class Descriptions:
                 self.fields[name] = {one.encode_name: extra_schema(one.type) for one in of.fields}
 
     def of_type(self, struct: type[msgspec.Struct]) -> str:
-        """The description of a Struct; "" when it has none."""
+        """Return the description of a Struct; "" if it has none."""
         return _docstring(struct) or self.types.get(struct.__name__, "")
 
     def of_field(self, struct: str, name: str, extra: dict[str, Any]) -> str:
-        """The description of a field; "" when it has none, or has that of a Struct that is not
-        known here. extra: what its `rules` say. Raises LookupError."""
+        """Return the description of a field; "" if it has none, or inherits it from an unknown
+        Struct. extra: the `rules` of the field. Raises LookupError.
+        """
         if SAME_AS not in extra:
             if "description" in extra:
                 return str(extra["description"])
@@ -63,12 +64,12 @@ class Descriptions:
 
 @cache
 def descriptions() -> Descriptions:
-    """The descriptions of all our kinds."""
+    """Return the descriptions of all our kinds."""
     return Descriptions([kind.type_of() for kind in KINDS])
 
 
 def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType]:
-    """Every Struct in a type, each of them once."""
+    """Yield every Struct in a type once."""
     match of:
         case inspect.StructType(cls=cls):
             if cls not in seen:
@@ -86,13 +87,13 @@ def structs_in(of: inspect.Type, seen: set[type]) -> Iterator[inspect.StructType
 
 
 def _docstring(struct: type[msgspec.Struct]) -> str:
-    """The docstring of a Struct, a line for each paragraph."""
+    """Return the docstring of a Struct, with one line per paragraph."""
     paragraphs = cleandoc(struct.__doc__ or "").split("\n\n")
     return "\n\n".join(" ".join(one.split()) for one in paragraphs)
 
 
 def extra_schema(of: inspect.Type) -> dict[str, Any]:
-    """The `rules` of a field, also those of an optional alias (`Alias | None`)."""
+    """Return the `rules` of a field, also those of an optional alias (`Alias | None`)."""
     match of:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
             return extra_schema(inner) | (extra or {})

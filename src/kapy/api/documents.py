@@ -31,10 +31,11 @@ def default(
     *,
     reference_version: ReferenceVersion | None = None,
 ) -> Document:
-    """The object with what the server would fill in; itself when that is nothing.
+    """Return the object with the defaults that the server would set; the object itself if there are
+    none.
 
-    old: what is stored, on an update. reference_version: as for `convert`, needed when an object of
-    an older version changes. Raises UnknownKind, CannotDefault, ConversionError.
+    old: the stored object, on an update. reference_version: as for `convert`; it is needed when an
+    object of an older version changes. Raises UnknownKind, CannotDefault, ConversionError.
     """
     stored = _stored(document)
     filled = defaults.default(stored, None if old is None else _stored(old))
@@ -50,11 +51,11 @@ def validate(
     gates: FeatureGates = DEFAULT_GATES,
     schema: bool = False,
 ) -> list[FieldError]:
-    """Everything that is wrong with an object, or with the change from `old` to it; [] is well.
+    """Return all errors of an object, or of the change from `old` to it.
 
     Paths are those of the stored version. schema: check types, bounds and CEL rules first, in the
-    version of the object, as a server does; rules on top of them run only when they hold.
-    Raises UnknownKind, ConversionError.
+    version of the object, as a server does; further rules are checked only if these hold. Raises
+    UnknownKind, ConversionError.
     """
     if schema and (errors := _structural(new).validate(new, _comparable(new, old), [])):
         return errors
@@ -82,7 +83,7 @@ def _known(document: Document) -> tuple[Kind, str]:
 
 
 def _comparable(new: Document, old: Document | None) -> Document | None:
-    """The old object, if rules about a change can look at it: in the same version."""
+    """Return the old object in the version of the new one, for rules about a change."""
     if old is None or old.get("apiVersion") == new.get("apiVersion"):
         return old
     return convert(old, new["apiVersion"])

@@ -46,11 +46,11 @@ class Kind(NamedTuple):
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Every served version, oldest first."""
+        """Return every served version, oldest first."""
         return (*self.older, STORED)
 
     def type_of(self, version: str = STORED) -> type[Object]:
-        """The Struct of the kind in a version."""
+        """Return the Struct of the kind in a version."""
         return _type(self, version)
 
 

@@ -83,7 +83,7 @@ class HostPathMount(Model):
 
 
 def arguments(description: str, field_name: str) -> msgspec.Meta:
-    """The rules of a list of arguments, each of which may be given once."""
+    """Return the rules of a list of arguments, each of which may be given once."""
     return rules(
         description,
         min_items=1,
@@ -125,7 +125,7 @@ _Name = Annotated[str, rules(min_length=1, max_length=253)]
 
 
 def _names(description: str) -> msgspec.Meta:
-    """The rules of a list of names and addresses for a certificate."""
+    """Return the rules of a list of names and addresses for a certificate."""
     return rules(description, min_items=1, max_items=100, x_kubernetes_list_type="atomic")
 
 

@@ -1,4 +1,4 @@
-"""Telling Machines apart: small questions that several controllers ask. Pure."""
+"""Predicates about Machines that several controllers share. Pure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ UPDATE_MACHINE_HOOK: Final = "UpdateMachine"
 
 
 def is_control_plane(machine: Machine) -> bool:
-    """Whether the Machine hosts the control plane (it has the label, whatever its value)."""
+    """Report whether the Machine has the control plane label, with any value."""
     return Label.CONTROL_PLANE in machine.metadata.labels
 
 
 def is_updating_in_place(machine: Machine) -> bool:
-    """Whether the Machine is being changed without being replaced."""
+    """Report whether the Machine is being updated in place."""
     annotations = machine.metadata.annotations
     return Annotation.UPDATE_IN_PROGRESS in annotations or is_update_owed(annotations)
 
 
 def is_update_owed(annotations: Mapping[str, str]) -> bool:
-    """Whether extensions are to be asked to update a Machine with these annotations."""
+    """Report whether the hook UpdateMachine is pending for a Machine with these annotations."""
     return UPDATE_MACHINE_HOOK in annotations.get(Annotation.PENDING_HOOKS, "").split(",")
 
 
 def update_owed(annotations: Mapping[str, str], *, owed: bool) -> str | None:
-    """The annotation of pending hooks that says so, beside all others; None when none is left."""
+    """Return the value of the annotation of pending hooks with or without that hook; None if no
+    hook remains.
+    """
     listed = {*annotations.get(Annotation.PENDING_HOOKS, "").split(",")} - {"", UPDATE_MACHINE_HOOK}
     return ",".join(sorted({*listed, UPDATE_MACHINE_HOOK} if owed else listed)) or None
 
 
 def is_scaled_by_others(annotations: Mapping[str, str]) -> bool:
-    """Whether something outside of Cluster API says how many machines a MachinePool has."""
+    """Report whether an external autoscaler sets the replicas of a MachinePool."""
     value = annotations.get(Annotation.REPLICAS_MANAGED_BY)
     return value is not None and value != "false"

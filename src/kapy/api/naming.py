@@ -21,14 +21,15 @@ _FIELD: Final = re.compile(r"\{\{ ?((?:\.[A-Za-z_][A-Za-z0-9_]*)+) ?\}\}")
 
 
 class BadNameTemplate(KapyError):
-    """The template of a name is none, or names a value that is not there."""
+    """The template of a name is invalid, or names a value that does not exist."""
 
 
 def generated_name(
     template: str, data: Mapping[str, Any], random: str, *, again: str | None = None
 ) -> str:
-    """The name that a template makes of `data` (nested by the parts of a field's name) and of the
-    five characters `random`; one that is too long is cut and ends with `again`, or `random`.
+    """Return the name that a template makes of `data` (nested by the parts of a field's name) and
+    of the five characters `random`. A name that is too long is cut and ends with `again`, or with
+    `random`.
 
     Raises BadNameTemplate.
     """
@@ -39,7 +40,7 @@ def generated_name(
 
 
 def rendered_name(template: str, data: Mapping[str, Any]) -> str:
-    """What a template makes of `data`, however long that is. Raises BadNameTemplate."""
+    """Return the text that a template makes of `data`, of any length. Raises BadNameTemplate."""
     name = _FIELD.sub(lambda found: _looked_up(found[1], data) or found[0], template)
     if "{{" not in name:
         return name
@@ -52,7 +53,7 @@ def rendered_name(template: str, data: Mapping[str, Any]) -> str:
 
 
 def _looked_up(field: str, data: Mapping[str, Any]) -> str:
-    """The text of a field; "" when that is for the language to decide."""
+    """Return the text of a field; "" if the template language has to decide."""
     node: Any = data
     for part in field.split(".")[1:]:
         node = node.get(part) if isinstance(node, Mapping) else None

@@ -1,8 +1,9 @@
-"""What is printed from the Structs, kept as Python keeps bytecode.
+"""A cache of what is printed from the Structs, beside Python's bytecode.
 
-Printing all definitions takes a third of a second, and every plane needs them when it starts. They
-are kept in a `__pycache__` beside the sources that they come from, and made again when one of those
-has changed; where nothing can be written, or bytecode is not wanted, they are made each time.
+Printing all definitions takes a third of a second, and every management plane needs them when it
+starts. The cache is a file in `__pycache__`. It is printed again when one of the sources has
+changed; if the file cannot be written, or bytecode is not wanted, each program prints the
+definitions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _SOURCES: Final = Path(__file__).parent
 
 
 def kept(name: str, make: Callable[[], list[Document]]) -> list[Document]:
-    """What `make` prints, from the file called `name` if that is of these sources."""
+    """Return the documents of the cache file `name`, or print them with `make` if the sources have
+    changed.
+    """
     place = Path(cache_from_source(str(_SOURCES / f"{name}.py"))).with_suffix(".json")
     state = _state()
     with suppress(OSError, msgspec.DecodeError):
@@ -39,7 +42,7 @@ def kept(name: str, make: Callable[[], list[Document]]) -> list[Document]:
 
 
 def _state() -> str:
-    """What prints (interpreter and msgspec), and the sources: their names, sizes and times."""
+    """Return a hash of the interpreter, msgspec, and the names, sizes and times of the sources."""
     state = sha256(f"{sys.version} {msgspec.__version__}".encode())
     for path in _sources():
         facts = path.stat()
@@ -55,7 +58,7 @@ def _sources() -> Iterator[Path]:
 
 
 def _replace(place: Path, content: bytes) -> None:
-    """Write a file as a whole: two programs may start at once."""
+    """Write a file atomically, because two programs may start at once."""
     place.parent.mkdir(exist_ok=True)
     whole = place.with_suffix(f".{os.getpid()}")
     whole.write_bytes(content)

@@ -36,7 +36,7 @@ _RANGES: Final = (
 
 
 def pages() -> dict[str, str]:
-    """The text of every page by its file name, `README.md` among them."""
+    """Return the text of every page by its file name, `README.md` included."""
     found = {"README.md": _DIRECTORY_HEAD}
     for crd in crds():
         kind = crd["spec"]["names"]["kind"]
@@ -78,7 +78,7 @@ def _page(crd: Document) -> str:
 
 
 def _older(version: Document, known: set[tuple[str, str]]) -> Iterator[str]:
-    """What an older version calls differently."""
+    """Return the table of the fields that an older version calls differently."""
     schema = version["schema"]["openAPIV3Schema"]
     yield f"\n## In {version['name']}\n"
     different = [one for one in _fields(schema) if one not in known]
@@ -102,7 +102,7 @@ def _fields(schema: Document) -> Iterator[tuple[str, str]]:
 
 
 def _walked(schema: Document, path: str) -> Iterator[tuple[str, Document, bool]]:
-    """Every field below a schema with its path, and whether it is required."""
+    """Yield every field below a schema with its path, and whether it is required."""
     mandatory = schema.get("required", ())
     for name, node in schema.get("properties", {}).items():
         if not path and name in ("apiVersion", "kind", "metadata"):
@@ -172,7 +172,7 @@ def _cell(text: Any) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the pages to the folder that is given; others of its pages are taken away."""
+    """Write the pages to the given folder and delete other pages in it."""
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     written = pages()

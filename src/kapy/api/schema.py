@@ -39,14 +39,14 @@ _MANDATORY: Final = "mandatory"
 
 
 def structural_schema(kind: type[msgspec.Struct]) -> Document:
-    """The structural schema of one Struct, with every nested one inlined."""
+    """Return the structural schema of one Struct, with every nested one inlined."""
     return structural_schemas([kind])[0]
 
 
 def structural_schemas(
     kinds: Iterable[type[msgspec.Struct]], descriptions: Descriptions | None = None
 ) -> list[Document]:
-    """The structural schema of each Struct, with every nested one inlined.
+    """Return the structural schema of each Struct, with every nested one inlined.
 
     descriptions: of the newest versions, for Structs that inherit them.
     """
@@ -85,7 +85,7 @@ class _Printer:
                 raise TypeError(f"{of} has no structural schema")
 
     def _union(self, of: inspect.UnionType) -> Document:
-        """Kubernetes has no other unions than "or absent" and "number or text"."""
+        """Return the schema of a union: Kubernetes has only "or absent" and "number or text"."""
         present = [one for one in of.types if not isinstance(one, inspect.NoneType)]
         if len(present) == 1:
             return self.schema(present[0])

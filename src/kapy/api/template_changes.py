@@ -1,7 +1,8 @@
-"""Whether the Machines of a template are what another template asks for.
+"""Compares the template of existing Machines with the desired one.
 
-Pure. Labels, annotations and what is propagated in place (timeouts, readiness gates, taints,
-minReadySeconds) never cause a rollout; of references only group, kind and name count.
+Pure. Labels, annotations and fields that are propagated in place (timeouts, readiness gates,
+taints, minReadySeconds) never cause a rollout. Of references only group, kind and name are
+compared.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ AFTER_EXPIRED: Final = "MachineDeployment spec.rolloutAfter expired"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a template differs from the wanted one.
+    """The difference between a template and the desired one.
 
-    log_messages: with the fields' paths, for operators. condition_messages: as the `UpToDate`
-    condition of a Machine says it. eligible_for_in_place_update: a Machine could become up to
-    date without being replaced.
+    log_messages: with the paths of fields, for operators. condition_messages: for the condition
+    `UpToDate` of a Machine. eligible_for_in_place_update: a Machine could be updated without being
+    replaced.
     """
 
     log_messages: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class Difference:
 
 
 def difference(current: MachineTemplateSpec, desired: MachineTemplateSpec) -> Difference:
-    """How `current` differs from `desired`, as far as that asks for other Machines."""
+    """Return the differences between `current` and `desired` that require other Machines."""
     have, want = current.spec, desired.spec
     found: list[tuple[str, str]] = []
     if have.version != want.version:
@@ -90,7 +91,9 @@ def _reference(
 
 
 def revision_of(owned: Object) -> int:
-    """The revision of a MachineDeployment or MachineSet; 0 when it has none. Raises ValueError."""
+    """Return the revision of a MachineDeployment or MachineSet; 0 if it has none. Raises
+    ValueError.
+    """
     text = owned.metadata.annotations.get(Annotation.REVISION)
     return 0 if text is None else int(text)
 
@@ -98,7 +101,7 @@ def revision_of(owned: Object) -> int:
 def rollout_after_expired(
     deployment: MachineDeployment, machine_set: MachineSet, now: datetime
 ) -> bool:
-    """Whether `spec.rollout.after` has passed and the set was made before it."""
+    """Report whether `spec.rollout.after` has passed and the MachineSet was created before it."""
     if deployment.spec.rollout.after is None:
         return False
     after = moment(deployment.spec.rollout.after)

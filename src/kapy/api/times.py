@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 
 def moment(text: str) -> datetime:
-    """The moment that an object's field names. Raises ValueError."""
+    """Parse the time in a field of an object. Raises ValueError."""
     when = datetime.fromisoformat(text)
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def stamp(when: datetime) -> str:
-    """The moment as a field of an object carries it."""
+    """Format a time for a field of an object."""
     return when.astimezone(UTC).isoformat()[:19] + "Z"

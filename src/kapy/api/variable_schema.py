@@ -20,8 +20,9 @@ _FLAGS: Final = (
 
 
 def schema_document(schema: JSONSchemaProps) -> Document:
-    """The schema without its notes, without flags that are not set, and without nulls among the
-    values to choose from."""
+    """Return the schema without descriptions, without unset flags, and without nulls among its
+    members.
+    """
     return _plain(encode(schema))
 
 

@@ -1,4 +1,4 @@
-"""How messages read: what several kinds say in the same words, and lists of names."""
+"""Wording that messages of several kinds share, and lists of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOOK_AT_LOGS: Final = "Please check controller logs for errors"
 
 
 def shortened(names: Iterable[str], most: int) -> str:
-    """The first `most` names, and how many more there are."""
+    """Return the first `most` names, and the number of the others."""
     listed = list(names)
     more = len(listed) - most
     if more > 0:
@@ -19,7 +19,9 @@ def shortened(names: Iterable[str], most: int) -> str:
 
 
 def machines_are(names: Iterable[str], rest: str) -> str:
-    """ "Machine a is …", "Machines a, b are …": up to three names, sorted; "" for none."""
+    """Return "Machine a is …" or "Machines a, b are …" with up to three sorted names; ""
+    for none.
+    """
     listed = sorted(names)
     if not listed:
         return ""

@@ -41,11 +41,11 @@ _ESCAPES: Final = {
 def convert(
     document: Document, api_version: str, *, reference_version: ReferenceVersion | None = None
 ) -> Document:
-    """The object in another version of its API.
+    """Return the object in another version of its API.
 
-    reference_version: a look-up for references that name no version, which older versions need;
-    without it, such a reference is an error. Raises ConversionError. The result shares parts of
-    its metadata with `document`, which stays as it is.
+    reference_version: returns the version for a reference that has none, which older versions need;
+    without it, such a reference is an error. Raises ConversionError. The result shares parts of its
+    metadata with `document`, which is not changed.
     """
     if document.get("apiVersion") == api_version:
         return document
@@ -150,7 +150,7 @@ def _root(metadata: Document, reference_version: ReferenceVersion) -> Place:
 
 
 def _check_metadata(metadata: Any) -> None:
-    """Raises CannotConvert where it is not of the form that an API server sees to."""
+    """Raise CannotConvert if metadata does not have the form that an API server ensures."""
     if not isinstance(metadata, dict):
         raise CannotConvert("metadata", "must be an object")
     annotations = metadata.get("annotations") or {}
@@ -161,7 +161,7 @@ def _check_metadata(metadata: Any) -> None:
 
 
 def _without_data(metadata: Document) -> tuple[Document, str | None]:
-    """The metadata without the annotation, and what that was."""
+    """Return the metadata without the annotation, and the value of the annotation."""
     annotations = metadata.get("annotations") or {}
     if DATA not in annotations:
         return metadata, None

@@ -12,7 +12,7 @@ _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
 
 def without_nulls(node: Any, hint: Any) -> Any:
-    """A copy of what was decoded from JSON, to be read as `hint`, without the nulls in it."""
+    """Return a copy of decoded JSON without its nulls. hint: the type that it is decoded to."""
     hint = bare(hint)
     if isinstance(node, dict) and _is_part(hint):
         types = {one.encode_name: one.type for one in msgspec.structs.fields(hint)}

@@ -79,7 +79,8 @@ _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def wired(document: Document, kind: type[Model]) -> Document:
-    """A private copy of what `kind` knows of `document`, `metadata` aside, in upstream's form.
+    """Return a private copy of the fields of `document` that `kind` has, without `metadata`, in
+    upstream's form.
 
     Raises msgspec.ValidationError for a value of another type.
     """
@@ -93,7 +94,7 @@ def wired(document: Document, kind: type[Model]) -> Document:
 
 
 def wired_json(text: str, kind: type[Model]) -> Document:
-    """As `wired`, of a document in JSON. Raises msgspec.DecodeError, too."""
+    """Decode JSON and return it as `wired` does. Raises msgspec.DecodeError, too."""
     try:
         return _written(msgspec.json.decode(text, type=shape_of(kind)))
     except msgspec.ValidationError:
@@ -110,7 +111,7 @@ def _written(found: Model) -> Document:
 
 @cache
 def shape_of(kind: type[Model]) -> type[Model]:
-    """A Struct with the fields of `kind`, all of which may be absent."""
+    """Return a Struct with the fields of `kind`, all of which are optional."""
     hints = get_type_hints(kind, include_extras=True)
     fields = []
     forms = {}
@@ -139,7 +140,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
 
 
 class Misformed(ValueError):
-    """A value that has not the form of its field; the cause of msgspec's error."""
+    """A value does not have the form of its field; the cause of msgspec's error."""
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(f"{field}: {why}")
@@ -149,9 +150,11 @@ class Misformed(ValueError):
 def _forming(
     forms: Mapping[str, tuple[str, str | None, Callable[[Any], Any]]],
 ) -> Callable[[Model], None]:
-    """What brings fields into their form as soon as they are read; msgspec adds the path of the
-    Struct to what it raises. forms: by field, what it is called in documents, what it is when it is
-    absent, and the form."""
+    """Return a function that brings fields into their form as soon as they are decoded. msgspec
+    adds the path of the Struct to its errors.
+
+    forms: by field, its name in documents, its value when it is absent, and the form.
+    """
 
     def formed(model: Model) -> None:
         for name, (field, absent, form) in forms.items():
@@ -169,8 +172,9 @@ Tidier: TypeAlias = Callable[[Any], None]
 
 @cache
 def _tidier(shape: Any) -> Tidier | None:
-    """What takes out of a document, in place, the parts that hold nothing and are left out then;
-    None where there can be no such part."""
+    """Return a function that removes empty parts from a document in place; None if no part can be
+    empty.
+    """
     parts: list[tuple[str, Tidier | None, bool]] = []
 
     def tidy(document: Document) -> None:
@@ -199,8 +203,9 @@ def _tidier(shape: Any) -> Tidier | None:
 
 
 def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
-    """The fields that hold Structs: the name, the Struct, whether a list or map of them, and
-    whether an empty one is left out."""
+    """Yield the fields that hold Structs: name, Struct, whether it is a list or map of them, and
+    whether an empty one is left out.
+    """
     for one in msgspec.structs.fields(shape):
         if (nested := model_in(one.type)) is not None:
             omitted = one.encode_name in shape.__omitted__
@@ -208,7 +213,9 @@ def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
 
 
 def _each(many: Any, tidy: Tidier) -> Tidier:
-    """The same for one part, or for each of a list or map of them."""
+    """Return a function that applies `tidy` to a part, or to each item of a list or map of
+    parts.
+    """
 
     def tidy_all(parts: Any) -> None:
         for part in parts if many is list else parts.values():
@@ -218,7 +225,9 @@ def _each(many: Any, tidy: Tidier) -> Tidier:
 
 
 def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
-    """The type of a field of a shape: optional only where absent and zero are written apart."""
+    """Return the type of a field of a shape. It is optional only where absent and zero are written
+    differently.
+    """
     if rules.get("format") == "date-time":
         return str | None  # a time that is absent is written as null where it is written at all
     shaped = _shaped(hint, within)
@@ -251,14 +260,14 @@ def _field(kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, s
 def _is_written(
     kind: type[Model], one: msgspec.structs.FieldInfo, rules: Document, *, part: bool = False
 ) -> bool:
-    """Whether a field stands on the wire when nothing is in it."""
+    """Report whether a field is written when it is empty."""
     needed = one.required or rules.get("required") or part
     usual = "written" if needed and getattr(kind, "ZEROS", False) else "omitted"
     return bool(rules.get("zero", usual) == "written")
 
 
 def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
-    """The zero of a field: a value, or what makes one."""
+    """Return the zero of a field: a value, or a function that makes it."""
     if shaped == str | None:
         return None, None
     if _is_part(shaped):
@@ -273,7 +282,7 @@ def _zero(one: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
 
 
 def _rules(hint: Any) -> Document:
-    """What `rules(…)` says of a field."""
+    """Return the `rules(…)` of a field."""
     said: Document = {}
     for one in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
         if isinstance(one, msgspec.Meta):
@@ -282,7 +291,7 @@ def _rules(hint: Any) -> Document:
 
 
 def _shaped(hint: Any, within: type[Model]) -> Any:
-    """A type hint with every Struct in it exchanged for its shape. within: whose hint it is."""
+    """Return a type hint in which a shape replaces each Struct. within: the Struct of the field."""
     origin = get_origin(hint)
     if origin is Annotated:
         return _shaped(get_args(hint)[0], within)

@@ -78,7 +78,9 @@ def _many(hint: Any) -> Any:
 
 
 def _upgrading(rows: list[Upgrade], members: list[_Member]) -> Upgrade:
-    """Members come first: rows move what is already in the form of the newest version."""
+    """Return the conversion of a part. Members come first: rows move values that are already in the
+    form of the newest version.
+    """
 
     def upgrade(part: Document, known: Document | None, place: Place) -> None:
         for one in members:

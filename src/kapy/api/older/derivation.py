@@ -19,7 +19,7 @@ from kapy.api.older.fields import (
     optional_field,
     plain,
     rule,
-    substituted,
+    substitute,
     without_rules,
 )
 from kapy.kube import Document
@@ -66,7 +66,7 @@ def fields_of(newest: type[Any]) -> Fields:
 
 
 def _without_zeros(fields: Fields) -> Fields:
-    """Which zeros are written is a matter of a version."""
+    """Return the fields without rules about zeros: which zeros are written differs by version."""
     kept = {"written", None}
     return {
         key: one
@@ -110,7 +110,7 @@ def _field(name: str, one: Field, newest: type[Any], version: str) -> Any:
     def exchange(inner: type[Model]) -> Any:
         return ForwardRef(_ITSELF) if inner is newest else older_type(inner, version)
 
-    hint, factory = substituted(one.hint, exchange), one.factory
+    hint, factory = substitute(one.hint, exchange), one.factory
     if factory is not NODEFAULT and _is_part(part := plain(hint)):
         factory = part
         if not (issubclass(newest, Object) or _is_written(part, hint)):

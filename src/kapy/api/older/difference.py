@@ -2,7 +2,7 @@
 
     MACHINE_SPEC = Difference(
         machine.MachineSpec,
-        removed("min_ready_seconds"),
+        remove("min_ready_seconds"),
         pointers("version", "provider_id"),
         reference("infrastructure_ref"),
     )

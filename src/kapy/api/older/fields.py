@@ -29,7 +29,7 @@ class Field(NamedTuple):
 Fields: TypeAlias = dict[str, Field]
 
 
-def encoded(name: str) -> str:
+def camel_case(name: str) -> str:
     """Return the name in documents of a field without an explicit one."""
     head, *tail = name.removesuffix("_").split("_")
     return head + "".join(word.capitalize() for word in tail)
@@ -51,11 +51,11 @@ def plain(hint: Any) -> Any:
     return plain(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
-def retyped(hint: Any, kind: Any) -> Any:
+def with_type(hint: Any, kind: Any) -> Any:
     """Return a hint of another type with the same rules."""
     if get_origin(hint) is Annotated:
         inner, *rules = get_args(hint)
-        return Annotated[(retyped(inner, kind), *rules)]
+        return Annotated[(with_type(inner, kind), *rules)]
     return kind
 
 
@@ -82,7 +82,7 @@ def _without_keys(meta: Any, keys: tuple[str, ...]) -> Any:
     return msgspec.Meta(extra_json_schema=extra)
 
 
-def described(hint: Any, text: str) -> Any:
+def with_description(hint: Any, text: str) -> Any:
     """Return a hint with a description."""
     return Annotated[hint, msgspec.Meta(extra_json_schema={"description": text})]
 
@@ -106,16 +106,16 @@ def nested_types(hint: Any) -> Any:
     return [found for one in inner for found in nested_types(one)]
 
 
-def substituted(hint: Any, exchange: Any) -> Any:
+def substitute(hint: Any, exchange: Any) -> Any:
     """Return a hint in which `exchange` has replaced every Struct."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *metas = get_args(hint)
-        return Annotated[(substituted(inner, exchange), *metas)]
+        return Annotated[(substitute(inner, exchange), *metas)]
     if origin in (Union, UnionType):
-        return Union[tuple(substituted(one, exchange) for one in get_args(hint))]  # noqa: UP007
+        return Union[tuple(substitute(one, exchange) for one in get_args(hint))]  # noqa: UP007
     if origin in (list, dict):
-        return origin[tuple(substituted(one, exchange) for one in get_args(hint))]
+        return origin[tuple(substitute(one, exchange) for one in get_args(hint))]
     if isinstance(hint, type) and issubclass(hint, Model):
         return exchange(hint)
     return hint

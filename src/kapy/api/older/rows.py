@@ -13,14 +13,14 @@ import msgspec
 from kapy.api.older import fields as shapes
 from kapy.api.older.difference import Downgrade, Place, Row, Upgrade
 from kapy.api.older.documents import bool_to_pointer, int_to_pointer, put, put_at, taken_at
-from kapy.api.older.fields import Field, Fields, encoded, optional_field, plain, without_none
+from kapy.api.older.fields import Field, Fields, camel_case, optional_field, plain, without_none
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
 
 _BOUNDS: Final = ("minItems", "minimum", "maximum", "x-kubernetes-list-type")
 
 
-def removed(*names: str) -> Row:
+def remove(*names: str) -> Row:
     """The older version does not have these fields. They are restored from the annotation."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
@@ -30,12 +30,12 @@ def removed(*names: str) -> Row:
     return Row(_without(names), convert, restores=True)
 
 
-def replaced(*names: str) -> Row:
+def drop(*names: str) -> Row:
     """The older version has other fields in place of these."""
     return Row(_without(names))
 
 
-def restored(*names: str) -> Row:
+def restore(*names: str) -> Row:
     """The older version has these fields, but cannot say all that the newest can."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
@@ -55,19 +55,19 @@ def _restore(part: Document, before: Document | None, keys: Iterable[str]) -> No
         put(part, key, (before or {}).get(key))
 
 
-def added(**hints: Any) -> Row:
+def add(**hints: Any) -> Row:
     """Only the older version has these optional fields."""
-    new = {name: optional_field(encoded(name), hint) for name, hint in hints.items()}
+    new = {name: optional_field(camel_case(name), hint) for name, hint in hints.items()}
     return Row(lambda fields: fields | new)
 
 
-def required(**hints: Any) -> Row:
+def add_required(**hints: Any) -> Row:
     """Only the older version has these required fields."""
-    new = {name: Field(encoded(name), hint) for name, hint in hints.items()}
+    new = {name: Field(camel_case(name), hint) for name, hint in hints.items()}
     return Row(lambda fields: fields | new)
 
 
-def inlined(part: type[Model]) -> Row:
+def inline(part: type[Model]) -> Row:
     """The older version has the fields of `part` here."""
     hints = get_type_hints(part, include_extras=True)
     new = {
@@ -77,20 +77,20 @@ def inlined(part: type[Model]) -> Row:
     return Row(lambda fields: fields | new)
 
 
-def renamed(**names: str) -> Row:
-    """The older version has other names: `renamed(old="new")`."""
+def rename(**names: str) -> Row:
+    """The older version has other names: `rename(old="new")`."""
     new_to_old = {new: old for old, new in names.items()}
 
     def shape(fields: Fields) -> Fields:
         return {
-            new_to_old.get(key, key): _called(one, encoded(new_to_old[key]))
+            new_to_old.get(key, key): _called(one, camel_case(new_to_old[key]))
             if key in new_to_old
             else one
             for key, one in _known(fields, new_to_old)
         }
 
     def convert(newest: Fields) -> tuple[Upgrade, Downgrade]:
-        pairs = [(encoded(old), newest[new].encoded) for old, new in names.items()]
+        pairs = [(camel_case(old), newest[new].encoded) for old, new in names.items()]
 
         def upgrade(part: Document, _: Document | None, __: Place) -> None:
             for old, new in pairs:
@@ -115,11 +115,11 @@ class Codec(NamedTuple):
 SAME: Final = Codec(lambda value: value, lambda value: value)
 
 
-def moved(target: str, codec: Codec = SAME, **hints: Any) -> Row:
+def move(target: str, codec: Codec = SAME, **hints: Any) -> Row:
     """A field of the older version stands elsewhere in the newest. target: its path in documents,
     from this part on."""
     ((name, hint),) = hints.items()
-    new = optional_field(encoded(name), hint)
+    new = optional_field(camel_case(name), hint)
     path = target.split(".")
 
     def upgrade(part: Document, _: Document | None, __: Place) -> None:
@@ -138,7 +138,7 @@ def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bo
     return Row(lambda fields: fields, lambda _: (upgrade, downgrade), restores)
 
 
-def retyped(**hints: Any) -> Row:
+def retype(**hints: Any) -> Row:
     """The older version has other types or rules. What is required stays required."""
 
     def exchanged(name: str, one: Field) -> Field:
@@ -152,7 +152,7 @@ def pointers(*names: str) -> Row:
     """The older version tells absent and zero apart."""
 
     def pointed(_: str, one: Field) -> Field:
-        hint = shapes.retyped(one.hint, plain(one.hint) | None)
+        hint = shapes.with_type(one.hint, plain(one.hint) | None)
         return Field(one.encoded, hint, default=None)
 
     return Row(lambda fields: _each(fields, names, pointed))
@@ -181,28 +181,28 @@ def plain_values(*names: str) -> Row:
     """As `values`, converted by another row or not at all."""
 
     def valued(_: str, one: Field) -> Field:
-        hint = shapes.retyped(one.hint, without_none(plain(one.hint)))
+        hint = shapes.with_type(one.hint, without_none(plain(one.hint)))
         return optional_field(one.encoded, hint)
 
     return Row(lambda fields: _each(fields, names, valued))
 
 
-def optional(*names: str) -> Row:
+def make_optional(*names: str) -> Row:
     """The older version does not require these fields."""
     return _changed(names, lambda one: optional_field(one.encoded, one.hint))
 
 
-def mandatory(*names: str) -> Row:
+def make_required(*names: str) -> Row:
     """The older version requires these fields."""
     return _changed(names, lambda one: Field(one.encoded, one.hint))
 
 
-def needed(*names: str) -> Row:
+def require_in_schema(*names: str) -> Row:
     """The older version requires these fields in its schema, although they have a default."""
     return _ruled(names, rules(required=True))
 
 
-def written(*names: str) -> Row:
+def write_zeros(*names: str) -> Row:
     """The older version has these fields in documents even when they are zero."""
     return _ruled(names, rules(zero="written"))
 
@@ -211,7 +211,7 @@ def _ruled(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
     return _changed(names, lambda one: one._replace(hint=Annotated[one.hint, rule]))
 
 
-def looser(*names: str) -> Row:
+def loosen(*names: str) -> Row:
     """The older version has no lower bound of a list, no bounds of a number, no atomic list."""
 
     def loosened(one: Field) -> Field:
@@ -247,5 +247,5 @@ def _called(one: Field, name: str) -> Field:
     hint = one.hint
     if text.startswith(f"{one.encoded} "):
         hint = shapes.without_rules(hint, "description")
-        hint = shapes.described(hint, f"{name}{text.removeprefix(one.encoded)}")
+        hint = shapes.with_description(hint, f"{name}{text.removeprefix(one.encoded)}")
     return one._replace(encoded=name, hint=hint)

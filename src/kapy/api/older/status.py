@@ -7,8 +7,8 @@ from typing import Any
 
 from kapy.api.older.difference import Place, Row
 from kapy.api.older.documents import bool_to_pointer, put, value_at
-from kapy.api.older.fields import Fields, encoded, optional_field
-from kapy.api.older.rows import replaced, retyped
+from kapy.api.older.fields import Fields, camel_case, optional_field
+from kapy.api.older.rows import drop, retype
 from kapy.api.status import V1Beta1Conditions
 from kapy.kube import Document
 
@@ -28,18 +28,18 @@ def conditions(
     version. newer: those that `v1beta2` has. always: `deprecated` is written even when it is empty.
     """
     fields_in_deprecated = deprecated or {}
-    old_names = ("conditions", *(encoded(name) for name in fields_in_deprecated))
-    new_names = ("conditions", *(encoded(name) for name in newer))
+    old_names = ("conditions", *(camel_case(name) for name in fields_in_deprecated))
+    new_names = ("conditions", *(camel_case(name) for name in newer))
 
     def shape(fields: Fields) -> Fields:
-        fields = replaced("deprecated").shape(fields)
+        fields = drop("deprecated").shape(fields)
         both = {name: hint for name, hint in fields_in_deprecated.items() if name in fields}
-        fields = retyped(conditions=V1Beta1Conditions, **both).shape(fields)
+        fields = retype(conditions=V1Beta1Conditions, **both).shape(fields)
         gone = tuple(name for name in newer if name not in both)
-        fields = replaced(*gone).shape(fields)
+        fields = drop(*gone).shape(fields)
         only = {key: hint for key, hint in fields_in_deprecated.items() if key not in both}
         only |= {"v1beta2": group} if group is not None else {}
-        return fields | {key: optional_field(encoded(key), hint) for key, hint in only.items()}
+        return fields | {key: optional_field(camel_case(key), hint) for key, hint in only.items()}
 
     def upgrade(status: Document, _: Document | None, __: Place) -> None:
         old = {name: status.pop(name) for name in old_names if name in status}
@@ -63,11 +63,11 @@ def milestones(**flags: tuple[str, Any]) -> Row:
     flags: by the old name, the name of the milestone in documents and the type of the flag.
     """
     hints = {name: hint for name, (_, hint) in flags.items()}
-    names = [(encoded(name), milestone) for name, (milestone, _) in flags.items()]
+    names = [(camel_case(name), milestone) for name, (milestone, _) in flags.items()]
 
     def shape(fields: Fields) -> Fields:
-        new = {name: optional_field(encoded(name), hint) for name, hint in hints.items()}
-        return replaced("initialization").shape(fields) | new
+        new = {name: optional_field(camel_case(name), hint) for name, hint in hints.items()}
+        return drop("initialization").shape(fields) | new
 
     def upgrade(status: Document, before: Document | None, _: Place) -> None:
         known = value_at(before, "initialization")

@@ -9,10 +9,10 @@ from kapy.api.older.difference import Difference, Place
 from kapy.api.older.documents import put, value_at
 from kapy.api.older.rows import (
     custom,
+    drop,
     pointers,
-    replaced,
-    restored,
-    retyped,
+    restore,
+    retype,
 )
 from kapy.api.older.status import conditions
 from kapy.api.v1beta1.addons import ADDRESS_REF, IP_ADDRESS, POOL_REF
@@ -53,7 +53,7 @@ def _without_note(metadata: Document, labels: Mapping[str, str]) -> Document:
 
 
 def _with(metadata: Document, **parts: Any) -> Document:
-    """The metadata with other parts; an empty one is left out."""
+    """Return the metadata with other parts; an empty part is left out."""
     others = {key: value for key, value in metadata.items() if key not in parts}
     return others | {key: value for key, value in parts.items() if value}
 
@@ -65,7 +65,7 @@ DIFFERENCES: Final = (
     Difference(extension_config.GroupVersionHook),
     Difference(
         extension_config.ExtensionHandler,
-        retyped(timeout_seconds=Annotated[int | None, rules(format="int32")]),
+        retype(timeout_seconds=Annotated[int | None, rules(format="int32")]),
         pointers("failure_policy"),
     ),
     Difference(
@@ -73,9 +73,9 @@ DIFFERENCES: Final = (
         conditions(V1Beta2),
     ),
     IP_ADDRESS,
-    Difference(ip_address.IPAddressClaimSpec, replaced("cluster_name"), *POOL_REF),
+    Difference(ip_address.IPAddressClaimSpec, drop("cluster_name"), *POOL_REF),
     Difference(
-        ip_address.IPAddressClaimStatus, ADDRESS_REF, conditions(None), restored("conditions")
+        ip_address.IPAddressClaimStatus, ADDRESS_REF, conditions(None), restore("conditions")
     ),
     Difference(ip_address.IPAddressClaim, custom(_upgrade_claim, _downgrade_claim)),
 )

@@ -9,9 +9,9 @@ from kapy.api.older.difference import Difference, Place, Row
 from kapy.api.older.documents import put
 from kapy.api.older.rows import (
     custom,
-    looser,
-    optional,
-    retyped,
+    loosen,
+    make_optional,
+    retype,
 )
 from kapy.api.older.status import conditions
 from kapy.api.v1beta1.embedded import V1Beta2
@@ -34,30 +34,30 @@ def _downgrade_bindings(spec: Document, _: Place) -> None:
 
 
 _POOL: Final = custom(_upgrade_pool, None)
-ADDRESS_REF: Final = retyped(address_ref=Annotated[LocalObjectReference, rules(zero="written")])
+ADDRESS_REF: Final = retype(address_ref=Annotated[LocalObjectReference, rules(zero="written")])
 IP_ADDRESS: Final = Difference(
     ip_address.IPAddressSpec,
-    retyped(claim_ref=LocalObjectReference, pool_ref=TypedLocalObjectReference, prefix=int),
+    retype(claim_ref=LocalObjectReference, pool_ref=TypedLocalObjectReference, prefix=int),
     _POOL,
 )
-POOL_REF: Final[tuple[Row, ...]] = (retyped(pool_ref=TypedLocalObjectReference), _POOL)
+POOL_REF: Final[tuple[Row, ...]] = (retype(pool_ref=TypedLocalObjectReference), _POOL)
 
 DIFFERENCES: Final = (
     Difference(cluster_resource_set.ResourceRef),
     Difference(
-        cluster_resource_set.ClusterResourceSetSpec, optional("resources"), looser("resources")
+        cluster_resource_set.ClusterResourceSetSpec, make_optional("resources"), loosen("resources")
     ),
     Difference(
         cluster_resource_set.ClusterResourceSetStatus,
-        looser("observed_generation"),
+        loosen("observed_generation"),
         conditions(V1Beta2),
     ),
     Difference(cluster_resource_set_binding.ResourceBinding),
-    Difference(cluster_resource_set_binding.ResourceSetBinding, looser("resources")),
+    Difference(cluster_resource_set_binding.ResourceSetBinding, loosen("resources")),
     Difference(
         cluster_resource_set_binding.ClusterResourceSetBindingSpec,
-        retyped(bindings=Annotated[list[ResourceSetBinding | None], rules(max_items=100)]),
-        optional("cluster_name"),
+        retype(bindings=Annotated[list[ResourceSetBinding | None], rules(max_items=100)]),
+        make_optional("cluster_name"),
         custom(_upgrade_bindings, _downgrade_bindings),
     ),
     # The released definition has the subresource, and no status.

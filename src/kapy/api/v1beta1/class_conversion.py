@@ -21,7 +21,7 @@ _SCHEMA: Final = ("schema", "openAPIV3Schema")
 
 
 def upgrade_variables(variables: list[Any], remembered: list[Any]) -> None:
-    """The variables of the specification."""
+    """Convert the flags in the variables of the specification."""
     before = _first(remembered, "name")
     sources = _first(variables, "name")
     for number, variable in enumerate(variables):
@@ -30,7 +30,7 @@ def upgrade_variables(variables: list[Any], remembered: list[Any]) -> None:
 
 
 def upgrade_status_variables(variables: list[Any], remembered: list[Any]) -> None:
-    """The variables of the status, each with its definitions."""
+    """Convert the flags in the variables of the status and in their definitions."""
     before = _first(remembered, "name")
     sources = _first(variables, "name")
     for number, variable in enumerate(variables):

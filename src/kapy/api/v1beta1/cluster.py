@@ -9,13 +9,13 @@ from kapy.api.older.difference import Difference, OldModel, Place
 from kapy.api.older.documents import put
 from kapy.api.older.references import reference
 from kapy.api.older.rows import (
-    added,
+    add,
+    add_required,
     custom,
-    looser,
+    drop,
+    loosen,
     pointers,
-    replaced,
-    required,
-    retyped,
+    retype,
     values,
 )
 from kapy.api.older.status import conditions, milestones
@@ -89,26 +89,26 @@ def _downgrade_class(topology: Document, _: Place) -> None:
 
 DIFFERENCES: Final = (
     Difference(cluster.ClusterAvailabilityGate),
-    Difference(cluster.NetworkRanges, looser("cidr_blocks")),
+    Difference(cluster.NetworkRanges, loosen("cidr_blocks")),
     Difference(
         cluster.ClusterNetwork,
         pointers("api_server_port", "services", "pods"),
-        looser("api_server_port"),
+        loosen("api_server_port"),
         custom(_upgrade_network, None),
     ),
     Difference(
         cluster.ClusterSpec,
         values("paused"),
         pointers("cluster_network"),
-        retyped(control_plane_endpoint=APIEndpoint),
+        retype(control_plane_endpoint=APIEndpoint),
         reference("infrastructure_ref"),
         reference("control_plane_ref"),
-        looser("availability_gates"),
+        loosen("availability_gates"),
     ),
     Difference(
         cluster.ClusterStatus,
         *FAILURE_DOMAINS,
-        looser("observed_generation"),
+        loosen("observed_generation"),
         conditions(
             Annotated[ClusterV1Beta2Status | None, GROUPED],
             deprecated={"failure_reason": FailureReason, "failure_message": FailureMessage},
@@ -127,8 +127,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         cluster_topology.Topology,
-        replaced("class_ref"),
-        required(
+        drop("class_ref"),
+        add_required(
             class_=Annotated[
                 str,
                 rules(
@@ -139,7 +139,7 @@ DIFFERENCES: Final = (
                 ),
             ],
         ),
-        added(
+        add(
             class_namespace=Annotated[
                 str,
                 rules(
@@ -162,36 +162,36 @@ DIFFERENCES: Final = (
         ),
         custom(_upgrade_class, _downgrade_class),
         pointers("workers"),
-        looser("variables"),
+        loosen("variables"),
     ),
     Difference(
         cluster_topology.ControlPlaneTopology,
-        replaced("health_check", "deletion"),
+        drop("health_check", "deletion"),
         pointers("variables"),
-        looser("readiness_gates"),
+        loosen("readiness_gates"),
         *_HEALTH_CHECK,
         *deletion_timeouts(),
     ),
-    Difference(cluster_topology_workers.VariableOverrides, looser("overrides")),
+    Difference(cluster_topology_workers.VariableOverrides, loosen("overrides")),
     Difference(
         cluster_topology_workers.MachineDeploymentTopology,
-        replaced("health_check", "deletion"),
-        retyped(**_NAME, rollout=ControlPlaneTopologyRolloutSpec),
+        drop("health_check", "deletion"),
+        retype(**_NAME, rollout=ControlPlaneTopologyRolloutSpec),
         pointers("failure_domain", "variables"),
-        looser("min_ready_seconds", "readiness_gates"),
+        loosen("min_ready_seconds", "readiness_gates"),
         *strategy("MachineDeploymentRolloutSpec.strategy"),
         *_HEALTH_CHECK,
         *deletion_timeouts(),
     ),
     Difference(
         cluster_topology_workers.MachinePoolTopology,
-        replaced("deletion"),
-        retyped(**_NAME),
+        drop("deletion"),
+        retype(**_NAME),
         pointers("variables"),
-        looser("failure_domains", "min_ready_seconds"),
+        loosen("failure_domains", "min_ready_seconds"),
         *deletion_timeouts(),
     ),
     Difference(
-        cluster_topology_workers.WorkersTopology, looser("machine_deployments", "machine_pools")
+        cluster_topology_workers.WorkersTopology, loosen("machine_deployments", "machine_pools")
     ),
 )

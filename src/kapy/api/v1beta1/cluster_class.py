@@ -11,14 +11,14 @@ from kapy.api.embedded import TemplateMeta
 from kapy.api.older.difference import Difference, OldModel, Place, Row
 from kapy.api.older.documents import value_at
 from kapy.api.older.rows import (
-    added,
+    add,
+    add_required,
     custom,
-    looser,
-    optional,
+    drop,
+    loosen,
+    make_optional,
     pointers,
-    replaced,
-    required,
-    retyped,
+    retype,
 )
 from kapy.api.older.status import conditions
 from kapy.api.v1beta1.class_conversion import (
@@ -175,34 +175,34 @@ def _downgrade_class(cluster_class: Document, _: Place) -> None:
 
 
 _CLASS: Final[tuple[Row, ...]] = (
-    replaced("naming", "deletion"),
-    added(**_NAMING),
+    drop("naming", "deletion"),
+    add(**_NAMING),
     custom(_upgrade_naming, _downgrade_naming),
     *deletion_timeouts(),
 )
 _WORKER: Final[tuple[Row, ...]] = (
-    replaced("metadata", "bootstrap", "infrastructure"),
-    required(**_TEMPLATE),
+    drop("metadata", "bootstrap", "infrastructure"),
+    add_required(**_TEMPLATE),
     custom(_upgrade_worker, _downgrade_worker),
 )
 
 DIFFERENCES: Final = (
     Difference(
         cluster_class.ControlPlaneClass,
-        replaced("template_ref", "health_check"),
-        retyped(machine_infrastructure=LocalObjectTemplate | None),
-        looser("readiness_gates"),
-        added(ref=_TemplateRef),
+        drop("template_ref", "health_check"),
+        retype(machine_infrastructure=LocalObjectTemplate | None),
+        loosen("readiness_gates"),
+        add(ref=_TemplateRef),
         custom(_upgrade_control_plane, _downgrade_control_plane),
         *_HEALTH_CHECK,
         *_CLASS,
     ),
     Difference(
         cluster_class.ClusterClassSpec,
-        optional("infrastructure", "control_plane"),
-        retyped(infrastructure=LocalObjectTemplate),
-        looser("availability_gates", "variables", "patches"),
-        added(
+        make_optional("infrastructure", "control_plane"),
+        retype(infrastructure=LocalObjectTemplate),
+        loosen("availability_gates", "variables", "patches"),
+        add(
             infrastructure_naming_strategy=Annotated[
                 ClassNaming | None, rules(same_as="InfrastructureClass.naming")
             ]
@@ -211,7 +211,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         cluster_class.ClusterClassStatus,
-        looser("variables", "observed_generation"),
+        loosen("variables", "observed_generation"),
         custom(_upgrade_status, None, restores=True),
         conditions(V1Beta2),
     ),
@@ -220,9 +220,9 @@ DIFFERENCES: Final = (
     Difference(
         cluster_class_workers.MachineDeploymentClass,
         *_WORKER,
-        replaced("health_check", "rollout"),
+        drop("health_check", "rollout"),
         pointers("failure_domain"),
-        looser("min_ready_seconds", "readiness_gates"),
+        loosen("min_ready_seconds", "readiness_gates"),
         *strategy("MachineDeploymentClassRolloutSpec.strategy"),
         *_HEALTH_CHECK,
         *_CLASS,
@@ -230,8 +230,8 @@ DIFFERENCES: Final = (
     Difference(
         cluster_class_workers.MachinePoolClass,
         *_WORKER,
-        looser("failure_domains", "min_ready_seconds"),
+        loosen("failure_domains", "min_ready_seconds"),
         *_CLASS,
     ),
-    Difference(cluster_class_workers.WorkersClass, looser("machine_deployments", "machine_pools")),
+    Difference(cluster_class_workers.WorkersClass, loosen("machine_deployments", "machine_pools")),
 )

@@ -6,14 +6,14 @@ from kapy.api import cluster_class_patches, cluster_class_variables
 from kapy.api.cluster_class_variables import ClusterClassVariableMetadata
 from kapy.api.older.difference import Difference
 from kapy.api.older.rows import (
-    looser,
-    moved,
+    drop,
+    loosen,
+    move,
     plain_values,
     pointers,
-    renamed,
-    replaced,
-    retyped,
-    written,
+    rename,
+    retype,
+    write_zeros,
 )
 from kapy.kube.model import rules
 
@@ -38,49 +38,49 @@ DIFFERENCES: Final = (
             "int_or_string",
         ),
         pointers("metadata"),
-        looser("required", "enum", "validations"),
+        loosen("required", "enum", "validations"),
     ),
     Difference(cluster_class_variables.VariableSchema),
     Difference(
         cluster_class_variables.ClusterClassVariable,
-        replaced("deprecated_v1beta1_metadata"),
-        moved("deprecatedV1Beta1Metadata", **_METADATA),
+        drop("deprecated_v1beta1_metadata"),
+        move("deprecatedV1Beta1Metadata", **_METADATA),
     ),
     Difference(
         cluster_class_variables.ClusterClassStatusVariableDefinition,
-        replaced("deprecated_v1beta1_metadata"),
-        moved("deprecatedV1Beta1Metadata", **_METADATA),
+        drop("deprecated_v1beta1_metadata"),
+        move("deprecatedV1Beta1Metadata", **_METADATA),
     ),
     Difference(
         cluster_class_variables.ClusterClassStatusVariable,
         plain_values("definitions_conflict"),
-        written("definitions_conflict"),
-        looser("definitions"),
+        write_zeros("definitions_conflict"),
+        loosen("definitions"),
     ),
-    Difference(cluster_class_patches.ClassNames, looser("names")),
+    Difference(cluster_class_patches.ClassNames, loosen("names")),
     Difference(
         cluster_class_patches.PatchSelectorMatch,
         plain_values("control_plane", "infrastructure_cluster"),
     ),
     Difference(
         cluster_class_patches.PatchSelector,
-        retyped(
+        retype(
             api_version=Annotated[str, rules(min_length=1, max_length=512)],
             kind=Annotated[str, rules(min_length=1, max_length=256)],
         ),
     ),
     Difference(cluster_class_patches.JSONPatchValue, pointers("variable", "template")),
-    Difference(cluster_class_patches.JSONPatch, retyped(value=Any)),
-    Difference(cluster_class_patches.PatchDefinition, looser("json_patches")),
+    Difference(cluster_class_patches.JSONPatch, retype(value=Any)),
+    Difference(cluster_class_patches.PatchDefinition, loosen("json_patches")),
     Difference(
         cluster_class_patches.ExternalPatchDefinition,
-        renamed(
+        rename(
             generate_extension="generate_patches_extension",
             validate_extension="validate_topology_extension",
         ),
         pointers("generate_extension", "validate_extension", "discover_variables_extension"),
     ),
     Difference(
-        cluster_class_patches.ClusterClassPatch, pointers("enabled_if"), looser("definitions")
+        cluster_class_patches.ClusterClassPatch, pointers("enabled_if"), loosen("definitions")
     ),
 )

@@ -7,7 +7,7 @@ from msgspec import field
 
 from kapy.api import embedded
 from kapy.api.older.difference import Difference, OldModel, Place
-from kapy.api.older.rows import added, custom, replaced, retyped
+from kapy.api.older.rows import add, custom, drop, retype
 from kapy.api.status import (
     AvailableReplicas,
     Conditions,
@@ -77,7 +77,7 @@ def milestone(field: str) -> Any:
 
 
 def _upgrade_domains(part: Document, _: Document | None, __: Place) -> None:
-    """The map `failureDomains` of a part of an object as a list in the order of the names."""
+    """Turn the map `failureDomains` into a list that is sorted by name."""
     if domains := part.pop("failureDomains", None):
         part["failureDomains"] = [
             {
@@ -90,7 +90,7 @@ def _upgrade_domains(part: Document, _: Document | None, __: Place) -> None:
 
 
 def _downgrade_domains(part: Document, _: Place) -> None:
-    """The way back."""
+    """Turn the list `failureDomains` into a map by name."""
     if domains := part.pop("failureDomains", None):
         part["failureDomains"] = {
             domain.get("name", ""): {
@@ -102,7 +102,7 @@ def _downgrade_domains(part: Document, _: Place) -> None:
 
 
 FAILURE_DOMAINS: Final = (
-    retyped(failure_domains=dict[str, embedded.FailureDomain]),
+    retype(failure_domains=dict[str, embedded.FailureDomain]),
     custom(_upgrade_domains, _downgrade_domains),
 )
 """Failure domains were a map by name."""
@@ -110,17 +110,17 @@ FAILURE_DOMAINS: Final = (
 DIFFERENCES: Final = (
     Difference(
         embedded.APIEndpoint,
-        retyped(
+        retype(
             host=Annotated[str, rules(zero="written")], port=Annotated[int, rules(zero="written")]
         ),
     ),
     Difference(embedded.MachineReadinessGate),
     Difference(embedded.MachineAddress),
     Difference(embedded.TemplateMeta),
-    Difference(embedded.FailureDomain, replaced("name"), retyped(control_plane=bool)),
+    Difference(embedded.FailureDomain, drop("name"), retype(control_plane=bool)),
     Difference(
         embedded.ClusterVariable,
-        added(
+        add(
             definition_from=Annotated[
                 str,
                 rules(

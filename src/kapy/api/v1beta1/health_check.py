@@ -8,7 +8,7 @@ from kapy.api.core_v1 import ObjectReference
 from kapy.api.older.difference import OldModel, Place, Row
 from kapy.api.older.documents import put
 from kapy.api.older.durations import duration, seconds
-from kapy.api.older.rows import added, custom
+from kapy.api.older.rows import add, custom
 from kapy.api.patterns import REPLICA_RANGE
 from kapy.api.unhealthy_conditions import UnhealthyMachineConditionType
 from kapy.kube import Document
@@ -104,7 +104,7 @@ def health_check(kind: Any, description: str) -> tuple[Row, ...]:
     kind: its Struct in the older version.
     """
     hint = Annotated[kind | None, rules(description)]
-    return added(machine_health_check=hint), custom(_upgrade, _downgrade)
+    return add(machine_health_check=hint), custom(_upgrade, _downgrade)
 
 
 def _upgraded_conditions(old: Document, name: str) -> list[Document]:
@@ -113,14 +113,14 @@ def _upgraded_conditions(old: Document, name: str) -> list[Document]:
 
 
 def _downgraded_conditions(new: Document, name: str) -> list[Document]:
-    """The way back."""
+    """Return conditions that make a Machine unhealthy, with timeouts as durations."""
     return [
         {**one, "timeout": duration(one.get("timeoutSeconds", 0))} for one in new.get(name) or ()
     ]
 
 
 def _upgrade(part: Document, _: Document | None, __: Place) -> None:
-    """`machineHealthCheck` of a part of a Cluster or ClusterClass becomes `healthCheck`."""
+    """Turn `machineHealthCheck` of a part of a Cluster or ClusterClass into `healthCheck`."""
     old = part.pop("machineHealthCheck", None)
     if old is None:
         return
@@ -130,7 +130,7 @@ def _upgrade(part: Document, _: Document | None, __: Place) -> None:
 
 
 def upgrade_checks(old: Document, new: Document) -> None:
-    """Write `checks` and `remediation` into `new`, after what `old` says."""
+    """Write `checks` and `remediation` of the newest version into `new`."""
     checks: Document = {
         "unhealthyNodeConditions": _upgraded_conditions(old, "unhealthyConditions"),
         "unhealthyMachineConditions": _upgraded_conditions(old, "unhealthyMachineConditions"),
@@ -147,7 +147,7 @@ def upgrade_checks(old: Document, new: Document) -> None:
 
 
 def _downgrade(part: Document, place: Place) -> None:
-    """The way back, for what is left of `healthCheck`."""
+    """Turn `healthCheck` into `machineHealthCheck`, after `strategy` has taken its part of it."""
     new = part.pop("healthCheck", None)
     if not new:
         return
@@ -158,7 +158,7 @@ def _downgrade(part: Document, place: Place) -> None:
 
 
 def downgrade_checks(new: Document, old: Document, namespace: str) -> None:
-    """The way back."""
+    """Write the fields of the older version into `old`."""
     checks, remediation = new.get("checks", {}), new.get("remediation", {})
     trigger = remediation.get("triggerIf", {})
     old["unhealthyConditions"] = _downgraded_conditions(checks, "unhealthyNodeConditions")

@@ -11,7 +11,7 @@ from kapy.api import (
     infrastructure,
 )
 from kapy.api.older.difference import Difference, Row
-from kapy.api.older.rows import removed, restored, retyped
+from kapy.api.older.rows import remove, restore, retype
 from kapy.api.older.status import conditions, milestones
 from kapy.api.v1beta1.embedded import FAILURE_DOMAINS, V1Beta2
 from kapy.kube.model import rules
@@ -28,9 +28,9 @@ _PROVISIONED: Final = milestones(
         ],
     )
 )
-_PROVIDER_ID: Final = retyped(provider_id=str | None)
+_PROVIDER_ID: Final = retype(provider_id=str | None)
 _STATUS: Final[tuple[Row, ...]] = (conditions(V1Beta2), _PROVISIONED)
-_MACHINE_STATUS: Final[tuple[Row, ...]] = (removed("failure_domain"), *_STATUS)
+_MACHINE_STATUS: Final[tuple[Row, ...]] = (remove("failure_domain"), *_STATUS)
 
 DIFFERENCES: Final = (
     Difference(dev_cluster.InfraClusterStatus, *FAILURE_DOMAINS, *_STATUS),
@@ -39,11 +39,11 @@ DIFFERENCES: Final = (
     Difference(docker_cluster.DockerClusterSpec, *FAILURE_DOMAINS),
     Difference(dev_machine.DevMachineSpec, _PROVIDER_ID),
     Difference(dev_machine.DevMachineStatus, *_MACHINE_STATUS),
-    Difference(dev_machine.DevMachineTemplate, removed("status")),
+    Difference(dev_machine.DevMachineTemplate, remove("status")),
     Difference(docker_machine.DockerMachineSpec, _PROVIDER_ID),
     Difference(docker_machine.DockerMachineStatus, *_MACHINE_STATUS),
-    Difference(docker_machine.DockerMachineTemplate, removed("status")),
+    Difference(docker_machine.DockerMachineTemplate, remove("status")),
     Difference(
-        docker_machine_pool.DockerMachinePoolStatus, conditions(None), restored("conditions")
+        docker_machine_pool.DockerMachinePoolStatus, conditions(None), restore("conditions")
     ),
 )

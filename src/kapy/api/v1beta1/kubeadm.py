@@ -6,17 +6,17 @@ from kapy.api import kubeadm, kubeadm_components, kubeadm_discovery, kubeadm_nod
 from kapy.api.env_vars import EnvVar
 from kapy.api.older.difference import Difference, OldModel, Place, Row
 from kapy.api.older.durations import DURATION
-from kapy.api.older.fields import encoded
+from kapy.api.older.fields import camel_case
 from kapy.api.older.rows import (
-    added,
+    add,
     custom,
-    looser,
-    moved,
-    optional,
+    drop,
+    loosen,
+    make_optional,
+    move,
     plain_values,
     pointers,
-    replaced,
-    retyped,
+    retype,
     values,
 )
 from kapy.kube import Document
@@ -79,7 +79,7 @@ class Networking(OldModel):
 
 def _arguments(name: str) -> tuple[Row, ...]:
     """Return the rows of arguments, which were a map."""
-    key = encoded(name)
+    key = camel_case(name)
 
     def upgrade(part: Document, _: Document | None, __: Place) -> None:
         if arguments := part.pop(key, None):
@@ -89,7 +89,7 @@ def _arguments(name: str) -> tuple[Row, ...]:
         if arguments := part.pop(key, None):
             part[key] = {one.get("name", ""): one.get("value", "") for one in arguments}
 
-    return retyped(**{name: dict[str, str]}), custom(upgrade, downgrade)
+    return retype(**{name: dict[str, str]}), custom(upgrade, downgrade)
 
 
 def _upgrade_token(token: Document, _: Document | None, __: Place) -> None:
@@ -97,16 +97,16 @@ def _upgrade_token(token: Document, _: Document | None, __: Place) -> None:
         token.pop("token", None)
 
 
-_EXTRA: Final[tuple[Row, ...]] = (*_arguments("extra_args"), retyped(**_COMPONENT))
+_EXTRA: Final[tuple[Row, ...]] = (*_arguments("extra_args"), retype(**_COMPONENT))
 
 DIFFERENCES: Final = (
     Difference(kubeadm_components.HostPathMount, plain_values("read_only")),
-    Difference(kubeadm_components.ControlPlaneComponent, *_EXTRA, looser("extra_volumes")),
+    Difference(kubeadm_components.ControlPlaneComponent, *_EXTRA, loosen("extra_volumes")),
     Difference(
         kubeadm.APIServer,
         *_EXTRA,
-        looser("extra_volumes", "cert_sans"),
-        added(
+        loosen("extra_volumes", "cert_sans"),
+        add(
             timeout_for_control_plane=Annotated[
                 str | None,
                 rules(
@@ -119,12 +119,12 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(kubeadm.DNS),
-    Difference(kubeadm.ExternalEtcd, looser("endpoints")),
-    Difference(kubeadm.LocalEtcd, *_EXTRA, looser("server_cert_sans", "peer_cert_sans")),
+    Difference(kubeadm.ExternalEtcd, loosen("endpoints")),
+    Difference(kubeadm.LocalEtcd, *_EXTRA, loosen("server_cert_sans", "peer_cert_sans")),
     Difference(kubeadm.Etcd, pointers("local")),
     Difference(
         kubeadm.ClusterConfiguration,
-        added(
+        add(
             **_TYPE,
             networking=Annotated[
                 Networking,
@@ -155,12 +155,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         kubeadm_node.BootstrapToken,
-        replaced("ttl_seconds"),
-        retyped(token=Annotated[str | None, rules(required=True, zero="written", form="token")]),
-        optional("token"),
+        drop("ttl_seconds"),
+        retype(token=Annotated[str | None, rules(required=True, zero="written", form="token")]),
+        make_optional("token"),
         custom(_upgrade_token, None),
-        looser("usages", "groups"),
-        moved(
+        loosen("usages", "groups"),
+        move(
             "ttlSeconds",
             DURATION,
             ttl=Annotated[
@@ -174,37 +174,37 @@ DIFFERENCES: Final = (
             ],
         ),
     ),
-    Difference(kubeadm_node.LocalAPIEndpoint, looser("bind_port")),
+    Difference(kubeadm_node.LocalAPIEndpoint, loosen("bind_port")),
     Difference(
         kubeadm_node.NodeRegistrationOptions,
         *_arguments("kubelet_extra_args"),
-        looser("taints", "ignore_preflight_errors"),
+        loosen("taints", "ignore_preflight_errors"),
     ),
     Difference(kubeadm_node.Patches),
     Difference(
         kubeadm_node.InitConfiguration,
-        replaced("timeouts"),
+        drop("timeouts"),
         pointers("patches"),
-        looser("bootstrap_tokens", "skip_phases"),
-        added(**_TYPE),
+        loosen("bootstrap_tokens", "skip_phases"),
+        add(**_TYPE),
     ),
     Difference(
         kubeadm_node.JoinConfiguration,
-        replaced("timeouts"),
+        drop("timeouts"),
         pointers("patches"),
-        looser("skip_phases"),
-        added(**_TYPE),
+        loosen("skip_phases"),
+        add(**_TYPE),
     ),
     Difference(kubeadm_node.JoinControlPlane),
     Difference(
         kubeadm_discovery.BootstrapTokenDiscovery,
         values("unsafe_skip_ca_verification"),
-        looser("ca_cert_hashes"),
+        loosen("ca_cert_hashes"),
     ),
     Difference(kubeadm_discovery.KubeConfigCluster, values("insecure_skip_tls_verify")),
     Difference(kubeadm_discovery.KubeConfigAuthExecEnv),
     Difference(
-        kubeadm_discovery.KubeConfigAuthExec, values("provide_cluster_info"), looser("args", "env")
+        kubeadm_discovery.KubeConfigAuthExec, values("provide_cluster_info"), loosen("args", "env")
     ),
     Difference(kubeadm_discovery.KubeConfigAuthProvider),
     Difference(kubeadm_discovery.KubeConfigUser),
@@ -213,7 +213,7 @@ DIFFERENCES: Final = (
     Difference(
         kubeadm_discovery.Discovery,
         pointers("bootstrap_token"),
-        added(
+        add(
             timeout=Annotated[
                 str | None,
                 rules(

@@ -5,13 +5,13 @@ from typing import Annotated, Final
 from kapy.api import kubeadm_config, kubeadm_disks, kubeadm_files
 from kapy.api.older.difference import Difference
 from kapy.api.older.rows import (
-    added,
+    add,
     custom,
-    looser,
-    mandatory,
+    loosen,
+    make_required,
     plain_values,
     pointers,
-    retyped,
+    retype,
     values,
 )
 from kapy.api.older.status import conditions, milestones
@@ -22,29 +22,29 @@ from kapy.kube.model import rules
 _Mount = Annotated[str, rules(min_length=1, max_length=512)]
 
 DIFFERENCES: Final = (
-    Difference(kubeadm_disks.Filesystem, pointers("partition", "replace_fs"), looser("extra_opts")),
+    Difference(kubeadm_disks.Filesystem, pointers("partition", "replace_fs"), loosen("extra_opts")),
     Difference(
         kubeadm_disks.Partition,
         plain_values("layout"),
-        mandatory("layout"),
+        make_required("layout"),
         pointers("table_type"),
-        retyped(
+        retype(
             disk_layout=Annotated[
                 list[kubeadm_disks.PartitionSpec], rules(min_items=1, max_items=100)
             ]
         ),
     ),
-    Difference(kubeadm_disks.DiskSetup, looser("partitions", "filesystems")),
+    Difference(kubeadm_disks.DiskSetup, loosen("partitions", "filesystems")),
     Difference(kubeadm_files.SecretKey),
     Difference(kubeadm_files.SecretSource),
     Difference(kubeadm_files.File, plain_values("append")),
     Difference(kubeadm_files.ContainerLinuxConfig, values("strict")),
     Difference(kubeadm_files.IgnitionSpec, pointers("container_linux_config")),
-    Difference(kubeadm_files.NTP, looser("servers")),
+    Difference(kubeadm_files.NTP, loosen("servers")),
     Difference(
         kubeadm_files.User,
         pointers("gecos", "groups", "home_dir", "shell", "passwd", "primary_group", "sudo"),
-        looser("ssh_authorized_keys"),
+        loosen("ssh_authorized_keys"),
     ),
     Difference(
         kubeadm_config.KubeadmConfigSpec,
@@ -56,9 +56,9 @@ DIFFERENCES: Final = (
             "ntp",
             "ignition",
         ),
-        retyped(mounts=Annotated[list[list[_Mount]], rules(max_items=100)]),
-        looser("files", "boot_commands", "pre_kubeadm_commands", "post_kubeadm_commands", "users"),
-        added(
+        retype(mounts=Annotated[list[list[_Mount]], rules(max_items=100)]),
+        loosen("files", "boot_commands", "pre_kubeadm_commands", "post_kubeadm_commands", "users"),
+        add(
             use_experimental_retry_join=Annotated[
                 bool,
                 rules(
@@ -72,7 +72,7 @@ DIFFERENCES: Final = (
     Difference(
         kubeadm_config.KubeadmConfigStatus,
         pointers("data_secret_name"),
-        looser("observed_generation"),
+        loosen("observed_generation"),
         conditions(
             V1Beta2,
             deprecated={

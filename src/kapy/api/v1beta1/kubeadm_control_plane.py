@@ -16,15 +16,15 @@ from kapy.api.older.durations import duration, seconds
 from kapy.api.older.fields import without_rules
 from kapy.api.older.references import contract_reference, object_reference
 from kapy.api.older.rows import (
-    added,
+    add,
+    add_required,
     custom,
-    looser,
-    moved,
-    needed,
+    drop,
+    loosen,
+    move,
     pointers,
-    replaced,
-    required,
-    retyped,
+    require_in_schema,
+    retype,
 )
 from kapy.api.older.status import conditions, milestones
 from kapy.api.v1beta1.embedded import (
@@ -234,15 +234,15 @@ def _downgrade_template(template: Document, _: Place) -> None:
 
 
 _MACHINES: Final[tuple[Row, ...]] = (
-    replaced("spec"),
+    drop("spec"),
     *deletion_timeouts("spec.deletion"),
-    moved("spec.taints", taints=Taints),
+    move("spec.taints", taints=Taints),
 )
 _SPEC: Final[tuple[Row, ...]] = (
-    replaced("rollout", "remediation", "machine_naming"),
-    retyped(**_CONFIG_SPEC),
-    moved("machineNaming", **_NAMING),
-    added(**_ROLLOUT),
+    drop("rollout", "remediation", "machine_naming"),
+    retype(**_CONFIG_SPEC),
+    move("machineNaming", **_NAMING),
+    add(**_ROLLOUT),
     custom(_upgrade_spec, _downgrade_spec, restores=True),
 )
 
@@ -250,7 +250,7 @@ DIFFERENCES: Final = (
     Difference(
         kubeadm_control_plane_machines.KubeadmControlPlaneMachineTemplate,
         *_MACHINES,
-        added(
+        add(
             infrastructure_ref=Annotated[
                 ObjectReference,
                 rules(
@@ -268,20 +268,20 @@ DIFFERENCES: Final = (
     Difference(kubeadm_control_plane.KubeadmControlPlaneSpec, *_SPEC),
     Difference(
         kubeadm_control_plane.LastRemediationStatus,
-        replaced("time"),
-        required(
+        drop("time"),
+        add_required(
             timestamp=Annotated[
                 str, rules(same_as="LastRemediationStatus.time", format="date-time")
             ]
         ),
-        looser("retry_count"),
+        loosen("retry_count"),
         custom(_upgrade_remediated, _downgrade_remediated),
     ),
     Difference(
         kubeadm_control_plane.KubeadmControlPlaneStatus,
-        retyped(replicas=Annotated[int, counter()]),
+        retype(replicas=Annotated[int, counter()]),
         pointers("version"),
-        looser("observed_generation"),
+        loosen("observed_generation"),
         conditions(
             V1Beta2Replicas,
             deprecated={
@@ -304,7 +304,7 @@ DIFFERENCES: Final = (
                 milestone("KubeadmControlPlaneInitializationStatus.controlPlaneInitialized"),
             )
         ),
-        added(
+        add(
             ready=Annotated[
                 bool,
                 rules(
@@ -323,7 +323,9 @@ DIFFERENCES: Final = (
         pointers("machine_template"),
         custom(_upgrade_template_spec, _downgrade_template_spec),
     ),
-    Difference(kubeadm_control_plane.KubeadmControlPlaneTemplateResource, needed("spec")),
+    Difference(
+        kubeadm_control_plane.KubeadmControlPlaneTemplateResource, require_in_schema("spec")
+    ),
     Difference(
         kubeadm_control_plane.KubeadmControlPlaneTemplate, custom(None, _downgrade_template)
     ),

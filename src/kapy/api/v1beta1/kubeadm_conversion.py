@@ -21,7 +21,7 @@ _DISCOVERY: Final = ("joinConfiguration", "discovery")
 
 
 def upgrade_config_spec(spec: Document, known: Document | None, _: Place) -> None:
-    """The specification in the newest version's form. known: what it was before."""
+    """Convert flags of files and volumes, and timeouts. known: the specification before."""
     before = known or {}
     _flags_of_items(spec.get("files"), before.get("files"), "path", "append")
     for component in _COMPONENTS:
@@ -32,7 +32,7 @@ def upgrade_config_spec(spec: Document, known: Document | None, _: Place) -> Non
 
 
 def downgrade_config_spec(spec: Document, _: Place) -> None:
-    """The way back of `upgrade_config_spec`."""
+    """Convert timeouts to the fields of the older version."""
     init, join = (_without_timeouts(spec, name) for name in _CONFIGURATIONS)
     if (health := init.get(_HEALTH_CHECK)) is not None:
         cluster = spec.setdefault("clusterConfiguration", {})
@@ -43,7 +43,9 @@ def downgrade_config_spec(spec: Document, _: Place) -> None:
 
 
 def _flags_of_items(items: Any, remembered: Any, key: str, name: str) -> None:
-    """A flag of each item. Of items with the same key, the first one speaks for all."""
+    """Convert a flag of each item. If items have the same key, the flag of the first one counts for
+    all.
+    """
     if not items:
         return
     said, before = _by_key(items, key, name), _by_key(remembered or (), key, name)
@@ -81,13 +83,15 @@ def _timeouts(spec: Document, configuration: str) -> Document:
 
 
 def _taken(spec: Document, where: tuple[str, ...], name: str) -> int | None:
-    """The seconds of a duration, which goes away."""
+    """Remove a duration and return its seconds."""
     found = (value_at(spec, *where) or {}).pop(name, None)
     return None if found is None else seconds(found)
 
 
 def _without_timeouts(spec: Document, name: str) -> Document:
-    """Take a configuration's timeouts, and the configuration if that was all it held."""
+    """Remove the timeouts of a configuration and return them; remove the configuration if it is
+    empty then.
+    """
     configuration = spec.get(name) or {}
     timeouts: Document = configuration.pop("timeouts", {})
     if not configuration:

@@ -17,23 +17,23 @@ from kapy.api.machine_set import DeletionOrder
 from kapy.api.older.difference import Difference, Place, Row
 from kapy.api.older.documents import value_at
 from kapy.api.older.durations import DURATION
-from kapy.api.older.fields import encoded
+from kapy.api.older.fields import camel_case
 from kapy.api.older.references import reference
 from kapy.api.older.rows import (
-    added,
+    add,
     custom,
-    inlined,
-    looser,
-    mandatory,
-    moved,
-    optional,
+    drop,
+    inline,
+    loosen,
+    make_optional,
+    make_required,
+    move,
     pointers,
-    removed,
-    replaced,
-    restored,
-    retyped,
+    remove,
+    restore,
+    retype,
     values,
-    written,
+    write_zeros,
 )
 from kapy.api.older.status import conditions, milestones
 from kapy.api.v1beta1.embedded import (
@@ -90,7 +90,7 @@ _DELETION_TIMEOUTS: Final[dict[str, Any]] = {
 def deletion_timeouts(part: str = "deletion") -> tuple[Row, ...]:
     """Return the rows of timeouts that the newest version has in seconds, in `part`."""
     return tuple(
-        moved(f"{part}.{encoded(name)}Seconds", DURATION, **{name: hint})
+        move(f"{part}.{camel_case(name)}Seconds", DURATION, **{name: hint})
         for name, hint in _DELETION_TIMEOUTS.items()
     )
 
@@ -114,7 +114,7 @@ _COUNTER: Final = Annotated[int, counter()]
 
 def _counters(status: str, *names: str) -> dict[str, Any]:
     """Return the types of counters. status: the part that groups them in the newest version."""
-    return {name: Annotated[int, counter(same_as=f"{status}.{encoded(name)}")] for name in names}
+    return {name: Annotated[int, counter(same_as=f"{status}.{camel_case(name)}")] for name in names}
 
 
 COUNTERS: Final = ("ready_replicas", "available_replicas", "up_to_date_replicas")
@@ -123,12 +123,12 @@ COUNTERS: Final = ("ready_replicas", "available_replicas", "up_to_date_replicas"
 
 def _min_ready_seconds(kind: Any) -> Row:
     hint = Annotated[kind, rules(same_as="MachineSpec.minReadySeconds", format="int32")]
-    return moved("template.spec.minReadySeconds", min_ready_seconds=hint)
+    return move("template.spec.minReadySeconds", min_ready_seconds=hint)
 
 
 def _naming(same_as: str) -> tuple[Row, ...]:
     hint = Annotated[MachineNamingStrategy | None, rules(same_as=same_as)]
-    return replaced("machine_naming"), moved("machineNaming", machine_naming_strategy=hint)
+    return drop("machine_naming"), move("machineNaming", machine_naming_strategy=hint)
 
 
 def _upgrade_machine(status: Document, _: Document | None, __: Place) -> None:
@@ -162,19 +162,19 @@ def _downgrade_checks(spec: Document, place: Place) -> None:
 DIFFERENCES: Final = (
     Difference(
         machine.MachineSpec,
-        removed("min_ready_seconds"),
-        replaced("deletion"),
+        remove("min_ready_seconds"),
+        drop("deletion"),
         pointers("version", "provider_id", "failure_domain"),
         reference("infrastructure_ref"),
-        looser("readiness_gates"),
+        loosen("readiness_gates"),
         *deletion_timeouts(),
     ),
     Difference(machine.Bootstrap, reference("config_ref")),
     Difference(
         machine_status.MachineStatus,
-        removed("failure_domain"),
-        restored("phase"),
-        retyped(
+        remove("failure_domain"),
+        restore("phase"),
+        retype(
             node_ref=ObjectReference | None,
             phase=Annotated[
                 str,
@@ -193,18 +193,18 @@ DIFFERENCES: Final = (
             ],
             addresses=list[MachineAddress],
         ),
-        looser("observed_generation"),
+        loosen("observed_generation"),
         conditions(V1Beta2, deprecated=_FAILURE),
         _MILESTONES,
         custom(_upgrade_machine, _downgrade_machine),
     ),
-    Difference(machine.MachineTemplateSpec, optional("spec")),
+    Difference(machine.MachineTemplateSpec, make_optional("spec")),
     Difference(
         machine_set.MachineSetSpec,
-        replaced("deletion"),
-        optional("template"),
+        drop("deletion"),
+        make_optional("template"),
         _min_ready_seconds(int),
-        moved(
+        move(
             "deletion.order",
             delete_policy=Annotated[DeletionOrder, rules(same_as="MachineSetDeletionSpec.order")],
         ),
@@ -212,8 +212,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         machine_set.MachineSetStatus,
-        retyped(replicas=_COUNTER),
-        looser("observed_generation"),
+        retype(replicas=_COUNTER),
+        loosen("observed_generation"),
         conditions(
             V1Beta2Replicas,
             deprecated=_FAILURE
@@ -231,11 +231,11 @@ DIFFERENCES: Final = (
     Difference(machine_set.MachineSet, remembers=False),
     Difference(
         machine_deployment.MachineDeploymentSpec,
-        replaced("rollout", "remediation", "deletion"),
+        drop("rollout", "remediation", "deletion"),
         values("paused"),
         _min_ready_seconds(int | None),
         *_naming("MachineDeploymentSpec.machineNaming"),
-        moved(
+        move(
             "rollout.after",
             rollout_after=Annotated[
                 str | None,
@@ -245,7 +245,7 @@ DIFFERENCES: Final = (
         custom(None, _downgrade_remediation),
         *strategy("MachineDeploymentRolloutSpec.strategy"),
         custom(_upgrade_remediation, None),
-        added(
+        add(
             revision_history_limit=Annotated[
                 int | None,
                 rules(
@@ -266,8 +266,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         machine_deployment.MachineDeploymentStatus,
-        retyped(replicas=_COUNTER),
-        looser("observed_generation"),
+        retype(replicas=_COUNTER),
+        loosen("observed_generation"),
         conditions(
             V1Beta2Replicas,
             deprecated=_counters(
@@ -283,13 +283,13 @@ DIFFERENCES: Final = (
     ),
     Difference(
         machine_pool.MachinePoolSpec,
-        looser("provider_id_list", "failure_domains"),
+        loosen("provider_id_list", "failure_domains"),
         _min_ready_seconds(int | None),
     ),
     Difference(
         machine_pool.MachinePoolStatus,
-        retyped(replicas=_COUNTER),
-        looser("node_refs", "observed_generation"),
+        retype(replicas=_COUNTER),
+        loosen("node_refs", "observed_generation"),
         conditions(
             V1Beta2Replicas,
             deprecated=_FAILURE
@@ -297,7 +297,7 @@ DIFFERENCES: Final = (
                 name: Annotated[
                     int,
                     rules(
-                        same_as=f"MachinePoolV1Beta1DeprecatedStatus.{encoded(name)}",
+                        same_as=f"MachinePoolV1Beta1DeprecatedStatus.{camel_case(name)}",
                         format="int32",
                     ),
                 ]
@@ -310,22 +310,22 @@ DIFFERENCES: Final = (
     ),
     Difference(
         machine_health_check.MachineHealthCheckSpec,
-        replaced("checks", "remediation"),
-        inlined(MachineHealthCheckClass),
+        drop("checks", "remediation"),
+        inline(MachineHealthCheckClass),
         custom(_upgrade_checks, _downgrade_checks),
     ),
     Difference(
         machine_health_check.MachineHealthCheckStatus,
         values("expected_machines", "current_healthy", "remediations_allowed"),
-        written("expected_machines", "current_healthy", "remediations_allowed"),
-        looser("observed_generation", "targets"),
+        write_zeros("expected_machines", "current_healthy", "remediations_allowed"),
+        loosen("observed_generation", "targets"),
         conditions(V1Beta2),
     ),
     Difference(machine_drain_rule.MachineDrainRuleDrainConfig),
     Difference(machine_drain_rule.MachineDrainRuleSpec),
     Difference(
         machine_drain_rule.MachineDrainRule,
-        mandatory("spec"),
+        make_required("spec"),
         schema={"required": ["metadata", "spec"]},
     ),
 )

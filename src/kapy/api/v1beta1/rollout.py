@@ -7,7 +7,7 @@ from typing import Annotated
 
 from kapy.api.older.difference import OldModel, Place, Row
 from kapy.api.older.documents import put, value_at
-from kapy.api.older.rows import added, custom
+from kapy.api.older.rows import add, custom
 from kapy.kube import Document
 from kapy.kube.model import rules
 
@@ -63,11 +63,11 @@ class MachineDeploymentStrategy(OldModel):
 def strategy(same_as: str) -> tuple[Row, ...]:
     """Return the rows of a part with a `strategy`. same_as: the field that describes it."""
     hint = Annotated[MachineDeploymentStrategy | None, rules(same_as=same_as)]
-    return added(strategy=hint), custom(_upgrade, _downgrade)
+    return add(strategy=hint), custom(_upgrade, _downgrade)
 
 
 def _upgrade(part: Document, _: Document | None, __: Place) -> None:
-    """Spread `strategy` over the parts that hold it now."""
+    """Move the parts of `strategy` to `rollout`, `deletion` and `healthCheck`."""
     strategy = part.pop("strategy", None)
     if strategy is None:
         return
@@ -79,7 +79,7 @@ def _upgrade(part: Document, _: Document | None, __: Place) -> None:
 
 
 def _downgrade(part: Document, _: Place) -> None:
-    """The way back; what is left of `deletion` and `healthCheck` stays."""
+    """Move these parts back to `strategy`; other fields of `deletion` and `healthCheck` stay."""
     strategy = part.get("rollout", {}).pop("strategy", None) or {}
     if order := part.get("deletion", {}).pop("order", None):
         strategy.setdefault("rollingUpdate", {})["deletePolicy"] = order

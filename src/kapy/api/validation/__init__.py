@@ -1,6 +1,7 @@
-"""What is wrong with one of our kinds, and with a change of it (upstream's validating webhooks).
+"""Validates objects of our kinds and their changes (upstream's validating webhooks).
 
-Pure: an object by itself, and what it was before. Checks that read other objects are core's.
+The functions are pure: they get an object and its previous state. Checks that read other objects
+are in `kapy.core`.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ from kapy.kube.meta import Object
 
 
 class _Rule(NamedTuple):
-    """How a kind is checked.
+    """Describes how a kind is validated.
 
-    immutable: how a template that must not change calls what to create in its stead. may_ask:
-    whether the topology controller may ask (by a dry run) what would become of a change.
+    immutable: the error of an immutable template calls the object to create instead by this name.
+    may_ask: the topology controller may change an immutable template in a dry run.
     """
 
     kind: type[Object]
@@ -120,10 +121,10 @@ def validate(
     gates: FeatureGates = DEFAULT_GATES,
     dry_run: bool = False,
 ) -> list[FieldError]:
-    """What is wrong with `new` (that has passed its schema), nothing for other kinds.
+    """Return the errors of `new`, which has passed its schema; none for other kinds.
 
-    old: what is stored, on an update. Raises msgspec.ValidationError for what no schema would let
-    through.
+    old: the stored object, on an update. Raises msgspec.ValidationError for values that no schema
+    allows.
     """
     group = str(new.get("apiVersion", "")).partition("/")[0]
     rule = _RULES.get((group, new.get("kind", "")))

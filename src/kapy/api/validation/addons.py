@@ -17,7 +17,7 @@ _IMMUTABLE: Final = "field is immutable"
 def cluster_resource_set_errors(
     new: ClusterResourceSet, old: ClusterResourceSet | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a ClusterResourceSet."""
+    """Return the errors of a ClusterResourceSet."""
     spec = new.spec
     parsed, errors = parsed_selector(spec.cluster_selector, _SELECTOR)
     if parsed is not None and parsed.everything:
@@ -33,7 +33,7 @@ def cluster_resource_set_errors(
 def cluster_resource_set_binding_errors(
     new: ClusterResourceSetBinding, old: ClusterResourceSetBinding | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a ClusterResourceSetBinding."""
+    """Return the errors of a ClusterResourceSetBinding."""
     name = new.spec.cluster_name
     if old is None or old.spec.cluster_name in ("", name):
         return []

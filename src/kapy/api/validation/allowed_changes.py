@@ -85,7 +85,7 @@ _ALLOWED: Final = frozenset(
 
 
 def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
-    """An error for each field that changed and may not."""
+    """Return an error for each changed field that is immutable."""
     changed = _changed("", difference(written(old), written(new)))
     return [forbidden(path, "cannot be modified") for path in sorted(changed)]
 

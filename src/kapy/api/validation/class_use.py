@@ -31,7 +31,7 @@ _WORKERS: Final = f"{_PATH}.workers"
 
 
 def class_key(cluster: Cluster) -> Key | None:
-    """Which ClusterClass a Cluster is made of; None for a Cluster that is not made of one."""
+    """Return the key of the Cluster's ClusterClass; None if the Cluster has none."""
     topology = cluster.spec.topology
     if topology is None or not topology.class_ref.name:
         return None
@@ -42,7 +42,7 @@ def class_key(cluster: Cluster) -> Key | None:
 def class_use_errors(
     cluster: Cluster, topology: Topology, cluster_class: ClusterClass
 ) -> list[FieldError]:
-    """What a Cluster asks for that its class does not have."""
+    """Return an error for each part of a Cluster that its class does not define."""
     classes = cluster_class.spec.workers
     deployments = {one.class_: one for one in classes.machine_deployments}
     pools = {one.class_ for one in classes.machine_pools}
@@ -97,7 +97,7 @@ def is_checked(
     | ControlPlaneHealthCheck
     | WorkerHealthCheck,
 ) -> bool:
-    """Whether a health check says more than whether there is one."""
+    """Report whether a health check configures more than whether it is enabled."""
     return bool(encode(check.checks) or encode(check.remediation))
 
 

@@ -12,7 +12,7 @@ from kapy.kube.field_errors import FieldError, forbidden, invalid
 
 
 def cluster_errors(cluster: Cluster, old: Cluster | None, gates: FeatureGates) -> list[FieldError]:
-    """What is wrong with a Cluster."""
+    """Return the errors of a Cluster."""
     spec = cluster.spec
     errors = name_as_label_errors(cluster.metadata.name, " ")
     before = old.spec if old is not None else None

@@ -31,7 +31,7 @@ _WORKERS: Final = "spec.workers"
 def cluster_class_errors(
     new: ClusterClass, old: ClusterClass | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a ClusterClass."""
+    """Return the errors of a ClusterClass."""
     if not gates.cluster_topology:
         return [closed_gate_error("ClusterTopology")]
     errors = [
@@ -83,7 +83,7 @@ def _workers(new: ClusterClass) -> Iterator[tuple[str, MachineDeploymentClass | 
 def _named_workers(
     new: ClusterClass,
 ) -> Iterator[tuple[str, MachineDeploymentClass | MachinePoolClass]]:
-    """Classes of workers, with their paths by name."""
+    """Return the classes of workers by name, with their paths."""
     for path, worker in _workers(new):
         yield f"{path.partition('[')[0]}[{worker.class_}]", worker
 

@@ -37,7 +37,7 @@ _VARIABLE_NAME: Final = re.compile(r"[^.\[]+")
 
 
 def patch_errors(new: ClusterClass, gates: FeatureGates) -> Iterator[FieldError]:
-    """What is wrong with `spec.patches`."""
+    """Return the errors of `spec.patches`."""
     names: set[str] = set()
     for number, patch in enumerate(new.spec.patches):
         path = f"spec.patches[{number}]"

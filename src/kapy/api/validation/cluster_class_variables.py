@@ -34,7 +34,7 @@ _EXCLUSIVE: Final = "additionalProperties and properties are mutually exclusive"
 def variable_errors(
     variables: Sequence[ClusterClassVariable], path: str = "spec.variables"
 ) -> list[FieldError]:
-    """What is wrong with the definitions of variables."""
+    """Return the errors of the definitions of variables."""
     found = list(_repeated(variables, path))
     with cost.allowance():
         try:
@@ -88,7 +88,7 @@ def _metadata_errors(schema: JSONSchemaProps, path: str) -> Iterator[FieldError]
 
 
 def _schema_errors(schema: JSONSchemaProps, path: str) -> Sequence[FieldError]:
-    """The first kind of errors that there is: of its structure, of the values in it, of rules."""
+    """Return the first group of errors: of the structure, then of values, then of rules."""
     return _known_errors(msgspec.json.encode(schema_document(schema)), path)
 
 
@@ -152,7 +152,7 @@ def _type_errors(schema: Document, path: str) -> Iterator[FieldError]:
 
 
 def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
-    """The schemas right below, with their paths."""
+    """Yield the schemas directly below a schema, with their paths."""
     for name, one in (schema.get("properties") or {}).items():
         yield f"{path}.properties[{name}]", one
     for key in _ONE:
@@ -164,7 +164,7 @@ def _within(schema: Document, path: str) -> Iterator[tuple[str, Document]]:
 
 
 def _as_structural(schema: Document) -> Document:
-    """The schema without what a variable may have and a CustomResourceDefinition may not."""
+    """Return the schema without the fields that a variable may have and a CRD may not."""
     left = {key: one for key, one in schema.items() if key != "uniqueItems"}
     if left.get("properties"):
         left.pop("additionalProperties", None)

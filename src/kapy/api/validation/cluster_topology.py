@@ -28,7 +28,7 @@ AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSC
 
 
 def topology_errors(cluster: Cluster, topology: Topology, gates: FeatureGates) -> list[FieldError]:
-    """What is wrong with `spec.topology`."""
+    """Return the errors of `spec.topology`."""
     if not gates.cluster_topology:
         return [closed_gate_error("ClusterTopology", _PATH)]
     if not topology.class_ref.name:
@@ -100,7 +100,9 @@ def own_autoscaler_errors(cluster: Cluster, topology: Topology) -> Iterator[Fiel
 
 
 def scaled_twice(cluster: Cluster, part: MachineDeploymentTopology, when: str) -> FieldError:
-    """Replicas of what an autoscaler scales. when: what says that one does."""
+    """Return an error for replicas that an autoscaler scales, too. when: the sign of the
+    autoscaler.
+    """
     meta = cluster.metadata
     problem = f'cannot be set for cluster "{meta.name}" in namespace "{meta.namespace}" if {when}'
     return invalid(f"{_WORKERS}.machineDeployments[{part.name}].replicas", part.replicas, problem)

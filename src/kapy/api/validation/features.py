@@ -11,10 +11,10 @@ _CLOSED: Final = "can be set only if the "
 
 
 def closed_gate_error(gate: str, field: str = "spec") -> FieldError:
-    """Nobody may have such an object, or such a part of one, while the gate is closed."""
+    """Return the error of an object, or a part, whose feature gate is disabled."""
     return forbidden(field, f"{_CLOSED}{gate} feature flag is enabled")
 
 
 def is_closed(errors: Sequence[FieldError]) -> bool:
-    """Whether all that is wrong is that the gate of the kind is closed."""
+    """Report whether the only error is the disabled feature gate of the kind."""
     return all(one.field == "spec" and one.detail.startswith(_CLOSED) for one in errors)

@@ -15,7 +15,7 @@ LEAST_STARTUP_SECONDS: Final = 30
 def health_check_errors(
     checks: HealthChecks, trigger: RemediationTrigger, path: str
 ) -> list[FieldError]:
-    """What every health check may get wrong. path: where it stands."""
+    """Return the errors of a health check. path: of the health check."""
     errors = []
     seconds = checks.node_startup_timeout_seconds
     if seconds and seconds < LEAST_STARTUP_SECONDS:

@@ -24,18 +24,14 @@ _USUAL_STRATEGY: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge":
 def immutability_errors(
     new: Document, old: Document, kind: type[Object], create: str
 ) -> list[FieldError]:
-    """An error that names the fields of `spec.template.spec` that changed.
-
-    create: how the sentence calls what to do instead. The values stay out of it: they may hold
-    what nobody is to read.
-    """
+    """Return an error that names the changed fields of `spec.template.spec`."""
     before, after = (_normal(one, kind) for one in (old, new))
     changed = changed_fields(before, after)
     return [immutable_error(new["kind"], create, changed)] if changed else []
 
 
 def immutable_error(kind: str, create: str, changed: Sequence[str]) -> FieldError:
-    """What is said of a template whose fields `changed`."""
+    """Return the error of an immutable template. changed: its changed fields."""
     problem = (
         f"{kind} spec.template.spec field is immutable. Please create {create} instead. "
         f"Diff: {', '.join(changed)}"
@@ -60,7 +56,7 @@ def _normal(template: Document, kind: type[Object]) -> Document:
 
 
 def changed_fields(old: Document, new: Document) -> list[str]:
-    """The paths of the fields that are not the same, in order."""
+    """Return the sorted paths of the fields that differ."""
     return sorted(_changed("", old, new))
 
 

@@ -24,14 +24,14 @@ _DOCKER_DOMAINS: Final = "spec.failureDomains"
 def dev_cluster_errors(
     cluster: DevCluster, _: DevCluster | None, __: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DevCluster."""
+    """Return the errors of a DevCluster."""
     return _domain_errors(_dev_domains(cluster.spec), _DEV_DOMAINS)
 
 
 def dev_cluster_template_errors(
     template: DevClusterTemplate, old: DevClusterTemplate | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DevClusterTemplate (its immutability is checked elsewhere)."""
+    """Return the errors of a DevClusterTemplate (its immutability is checked elsewhere)."""
     if old is not None:
         return []
     inner = template.spec.template
@@ -42,14 +42,14 @@ def dev_cluster_template_errors(
 def docker_cluster_errors(
     cluster: DockerCluster, _: DockerCluster | None, __: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DockerCluster."""
+    """Return the errors of a DockerCluster."""
     return _domain_errors(cluster.spec.failure_domains, _DOCKER_DOMAINS)
 
 
 def docker_cluster_template_errors(
     template: DockerClusterTemplate, old: DockerClusterTemplate | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DockerClusterTemplate (its immutability is checked elsewhere)."""
+    """Return the errors of a DockerClusterTemplate (its immutability is checked elsewhere)."""
     if old is not None:
         return []
     inner = template.spec.template
@@ -60,7 +60,7 @@ def docker_cluster_template_errors(
 def dev_machine_errors(
     machine: DevMachine, old: DevMachine | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DevMachine and its change."""
+    """Return the errors of a DevMachine and of its change."""
     errors = _dev_duration_errors(machine.spec, "spec")
     docker = machine.spec.backend.docker
     before = old.spec.backend.docker if old is not None else None
@@ -72,7 +72,7 @@ def dev_machine_errors(
 def dev_machine_template_errors(
     template: DevMachineTemplate, _: DevMachineTemplate | None, __: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DevMachineTemplate (its immutability is checked elsewhere)."""
+    """Return the errors of a DevMachineTemplate (its immutability is checked elsewhere)."""
     inner = template.spec.template
     return _dev_duration_errors(inner.spec, _SPEC) + _metadata_errors(inner.metadata)
 
@@ -80,7 +80,7 @@ def dev_machine_template_errors(
 def docker_machine_errors(
     machine: DockerMachine, old: DockerMachine | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DockerMachine and its change."""
+    """Return the errors of a DockerMachine and of its change."""
     errors = _duration_errors(machine.spec.bootstrap_timeout, "spec.bootstrapTimeout")
     if old is None or machine.spec.custom_image == old.spec.custom_image:
         return errors
@@ -90,7 +90,7 @@ def docker_machine_errors(
 def docker_machine_template_errors(
     template: DockerMachineTemplate, _: DockerMachineTemplate | None, __: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a DockerMachineTemplate (its immutability is checked elsewhere)."""
+    """Return the errors of a DockerMachineTemplate (its immutability is checked elsewhere)."""
     inner = template.spec.template
     errors = _duration_errors(inner.spec.bootstrap_timeout, f"{_SPEC}.bootstrapTimeout")
     return errors + _metadata_errors(inner.metadata)

@@ -12,7 +12,7 @@ from kapy.kube.model import Model, encode
 
 
 def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) -> list[FieldError]:
-    """What is wrong with an IPAddress by itself; that it fits its claim is for core to check."""
+    """Return the errors of an IPAddress alone; `kapy.core` compares it with its claim."""
     if old is not None:
         return _immutability_errors("IPAddress", old.spec, new.spec)
     spec = new.spec
@@ -27,7 +27,7 @@ def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) ->
 def ip_address_claim_errors(
     new: IPAddressClaim, old: IPAddressClaim | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with an IPAddressClaim."""
+    """Return the errors of an IPAddressClaim."""
     return [] if old is None else _immutability_errors("IPAddressClaim", old.spec, new.spec)
 
 

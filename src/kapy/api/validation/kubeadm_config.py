@@ -23,21 +23,21 @@ _NOT_WITH_IGNITION: Final = f'not supported when spec.format is set to: "{IGNITI
 def kubeadm_config_errors(
     config: KubeadmConfig, _: KubeadmConfig | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a KubeadmConfig."""
+    """Return the errors of a KubeadmConfig."""
     return config_spec_errors(config.spec, "spec", gates)
 
 
 def kubeadm_config_template_errors(
     template: KubeadmConfigTemplate, _: KubeadmConfigTemplate | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a KubeadmConfigTemplate."""
+    """Return the errors of a KubeadmConfigTemplate."""
     inner = template.spec.template
     errors = config_spec_errors(inner.spec, "spec.template.spec", gates)
     return errors + template_metadata_errors(inner.metadata, "spec.template.metadata")
 
 
 def config_spec_errors(spec: KubeadmConfigSpec, path: str, gates: FeatureGates) -> list[FieldError]:
-    """What is wrong with the specification of a machine's boot data."""
+    """Return the errors of the specification of a machine's bootstrap data."""
     return [
         *_file_errors(spec, path),
         *_user_errors(spec, path),
@@ -48,7 +48,9 @@ def config_spec_errors(spec: KubeadmConfigSpec, path: str, gates: FeatureGates) 
 
 
 def timeout_errors(spec: KubeadmConfigSpec, path: str) -> list[FieldError]:
-    """A control plane's first machine and the others must wait equally long."""
+    """Return an error if the first and the further control plane machines have different
+    timeouts.
+    """
     name = "controlPlaneComponentHealthCheckSeconds"
     init, join = _timeout(spec.init_configuration), _timeout(spec.join_configuration)
     if init == join:

@@ -37,7 +37,7 @@ _DNS_TAG: Final = f"{_CONFIG}.clusterConfiguration.dns.imageTag"
 def control_plane_errors(
     kcp: KubeadmControlPlane, old: KubeadmControlPlane | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a KubeadmControlPlane, and with a change of it."""
+    """Return the errors of a KubeadmControlPlane and of its change."""
     spec = kcp.spec
     cluster = spec.kubeadm_config_spec.cluster_configuration
     errors = list(_spec_errors(spec, gates))
@@ -68,7 +68,9 @@ def control_plane_template_errors(
     old: KubeadmControlPlaneTemplate | None,
     gates: FeatureGates,
 ) -> list[FieldError]:
-    """What is wrong with a KubeadmControlPlaneTemplate (its immutability is checked elsewhere)."""
+    """Return the errors of a KubeadmControlPlaneTemplate (its immutability is checked
+    elsewhere).
+    """
     if old is not None:
         return []
     if not gates.cluster_topology:

@@ -11,7 +11,7 @@ from kapy.kube.field_errors import FieldError, invalid
 def machine_drain_rule_errors(
     rule: MachineDrainRule, _: MachineDrainRule | None, __: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a MachineDrainRule."""
+    """Return the errors of a MachineDrainRule."""
     errors = []
     drain = rule.spec.drain
     if drain.behavior in ("Skip", "WaitCompleted") and drain.order is not None:
@@ -21,7 +21,7 @@ def machine_drain_rule_errors(
 
 
 def drain_rule_selector_errors(rule: MachineDrainRule) -> list[FieldError]:
-    """What is wrong with the selectors of a MachineDrainRule."""
+    """Return the errors of the selectors of a MachineDrainRule."""
     errors = []
     for number, machines in enumerate(rule.spec.machines):
         where = f"spec.machines[{number}]"

@@ -17,7 +17,7 @@ _SELECTOR: Final = "spec.selector"
 def machine_health_check_errors(
     check: MachineHealthCheck, old: MachineHealthCheck | None, _: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a MachineHealthCheck."""
+    """Return the errors of a MachineHealthCheck."""
     spec = check.spec
     errors = _selector_errors(check)
     if old is not None and old.spec.cluster_name != spec.cluster_name:

@@ -19,7 +19,7 @@ _TEMPLATE: Final = "spec.template.spec"
 def machine_pool_errors(
     pool: MachinePool, old: MachinePool | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a MachinePool."""
+    """Return the errors of a MachinePool."""
     if not gates.machine_pool:
         return [closed_gate_error("MachinePool")]
     template = pool.spec.template

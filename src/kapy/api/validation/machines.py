@@ -30,7 +30,7 @@ _TEMPLATE: Final = "spec.template.spec"
 
 
 def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -> list[FieldError]:
-    """What is wrong with a Machine."""
+    """Return the errors of a Machine."""
     spec = machine.spec
     errors = [] if _of_machine_pool(machine) else bootstrap_errors(spec.bootstrap, "spec")
     if old is not None and old.spec.cluster_name != spec.cluster_name:
@@ -45,7 +45,7 @@ def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -
 def machine_set_errors(
     machine_set: MachineSet, old: MachineSet | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a MachineSet."""
+    """Return the errors of a MachineSet."""
     spec = machine_set.spec
     errors = bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=True)
@@ -61,7 +61,7 @@ def machine_set_errors(
 def machine_deployment_errors(
     deployment: MachineDeployment, old: MachineDeployment | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """What is wrong with a MachineDeployment."""
+    """Return the errors of a MachineDeployment."""
     spec = deployment.spec
     errors = name_as_label_errors(deployment.metadata.name, ": ")
     errors += bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
@@ -103,7 +103,9 @@ def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
 def _selector_errors(
     selector: LabelSelector, template: MachineTemplateSpec, *, names_value: bool
 ) -> list[FieldError]:
-    """The template's labels must be selected. names_value: whether the error shows them."""
+    """Return an error if the selector does not select the template's labels. names_value: the error
+    shows the labels.
+    """
     wanted, errors = parsed_selector(selector, "spec.selector")
     if wanted is None:
         return errors

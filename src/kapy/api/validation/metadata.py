@@ -39,7 +39,7 @@ def metadata_errors(
 
 
 def name_as_label_errors(name: str, separator: str) -> list[FieldError]:
-    """A name that other objects carry as the value of a label."""
+    """Return the errors of a name that other objects have as the value of a label."""
     return [
         invalid("metadata.name", name, f"must be a valid label value{separator}{problem}")
         for problem in label_value_errors(name)

@@ -18,7 +18,7 @@ _ENABLED: Final = "selector is enabled but"
 
 
 def selector_errors(selector: PatchSelector, new: ClusterClass, path: str) -> Iterator[FieldError]:
-    """What is wrong with the selector of a patch."""
+    """Return the errors of the selector of a patch."""
     matches, spec = selector.match_resources, new.spec
     deployments = matches.machine_deployment_class
     pools = matches.machine_pool_class
@@ -49,7 +49,7 @@ def selector_errors(selector: PatchSelector, new: ClusterClass, path: str) -> It
 
 
 def pretty(part: Model) -> str:
-    """A part of a patch as errors quote it."""
+    """Format a part of a patch for an error."""
     return json.dumps(encode(part), indent=2, ensure_ascii=False)
 
 
@@ -93,7 +93,7 @@ def _worker_errors(
 
 
 def is_class_named(class_: str, name: str) -> bool:
-    """Whether a selector's name, which may begin or end with `*`, means a class."""
+    """Report whether a name in a selector, which may begin or end with `*`, matches a class."""
     return (
         name in (class_, "*")
         or (name.startswith("*") and class_.endswith(name.removeprefix("*")))

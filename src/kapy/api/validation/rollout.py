@@ -14,7 +14,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 def rolling_update_errors(
     step: MachineDeploymentRolloutStrategyRollingUpdate, path: str
 ) -> list[FieldError]:
-    """What is wrong with maxUnavailable and maxSurge; path: where both stand."""
+    """Return the errors of maxUnavailable and maxSurge. path: of the part with both."""
     errors = int_or_percent_errors(f"{path}.maxUnavailable", step.max_unavailable)
     errors += int_or_percent_errors(f"{path}.maxSurge", step.max_surge)
     if step.max_unavailable == 0 and step.max_surge == 0:
@@ -23,7 +23,7 @@ def rolling_update_errors(
 
 
 def int_or_percent_errors(path: str, value: int | str | None) -> list[FieldError]:
-    """A text must be a percentage."""
+    """Return an error if a text is not a percentage."""
     if not isinstance(value, str):
         return []
     if not value.endswith("%"):

@@ -11,7 +11,7 @@ from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 def parsed_selector(
     selector: embedded.LabelSelector, path: str
 ) -> tuple[LabelSelector | None, list[FieldError]]:
-    """The selector, or None and what is wrong with it."""
+    """Parse a selector; return None and its errors if it is invalid."""
     try:
         return selector_of(encode(selector)), []
     except InvalidSelector as error:
@@ -19,10 +19,10 @@ def parsed_selector(
 
 
 def shown(selector: embedded.LabelSelector) -> Shown:
-    """A selector as an error shows it."""
+    """Format a selector for an error."""
     return Shown.of(encode(selector))
 
 
 def selector_errors(selector: embedded.LabelSelector | None, path: str) -> list[FieldError]:
-    """What is wrong with a selector; nothing when there is none."""
+    """Return the errors of a selector; none if there is no selector."""
     return [] if selector is None else parsed_selector(selector, path)[1]

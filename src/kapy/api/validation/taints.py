@@ -38,7 +38,9 @@ def taint_errors(
 def worker_taint_errors(
     taints: Sequence[MachineTaint], labels: Mapping[str, str], path: str, gates: FeatureGates
 ) -> list[FieldError]:
-    """The taint of control planes, on Machines (with `labels`) that are none."""
+    """Return an error if Machines with these labels are workers and have the taint of control
+    planes.
+    """
     if not gates.machine_taint_propagation or Label.CONTROL_PLANE in labels:
         return []
     return [

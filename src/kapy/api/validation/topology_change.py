@@ -25,25 +25,21 @@ _NONE: Final = Version(0, 0, 0)
 
 
 def new_topology_errors(cluster: Cluster) -> list[FieldError]:
-    """A Cluster that had no topology gets none later, unless it is said to be meant so."""
+    """Return an error if a Cluster without topology gets one, unless an annotation allows it."""
     if Annotation.UNSAFE_UPDATE_CLASS_NAME in cluster.metadata.annotations:
         return []
     return [forbidden(CLASS, "classRef cannot be set on an existing Cluster")]
 
 
 def changes_version(old: Topology, new: Topology) -> bool:
-    """Whether the change is an upgrade (or what would like to be one)."""
+    """Report whether the change sets another version."""
     return str(_parsed(old.version)) != str(_parsed(new.version))
 
 
 def version_change_errors(
     cluster: Cluster, old: Topology, new: Topology, *, ceiling: bool, unsettled: Sequence[str]
 ) -> list[FieldError]:
-    """What stands in the way of the new version.
-
-    ceiling: whether only the next minor version may be asked for. unsettled: what is still busy
-    with the old version.
-    """
+    """Return the errors that forbid the new version."""
     errors = []
     after, before = _parsed(new.version), _parsed(old.version)
     if after is _NONE:
