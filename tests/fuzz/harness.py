@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
 
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import MAX_MESSAGE, KapyError
 
 Entry = Callable[[bytes], object]
 
@@ -18,6 +18,7 @@ CALLS_PER_BYTE: Final = 2_000
 number is the same on every machine, which a time is not."""
 
 LARGEST_OUTPUT: Final = 64 << 20
+LARGEST_MESSAGE: Final = MAX_MESSAGE + 100
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,14 @@ class TooMuchOutput(AssertionError):
 
 
 def check(harness: Harness, data: bytes) -> None:
-    """Run one input. Raises what is no part of the contract."""
+    """Run one input. Raises what is no part of the contract, and TooMuchOutput."""
     try:
         found = harness.run(data)
-    except harness.contract:
+    except harness.contract as error:
+        if len(str(error)) > LARGEST_MESSAGE:
+            raise TooMuchOutput(
+                f"{harness.name}: the message of an error has {len(str(error))} characters"
+            ) from error
         return
     if isinstance(found, (str, bytes)) and len(found) > LARGEST_OUTPUT:
         raise TooMuchOutput(f"{harness.name}: {len(data)} bytes in, {len(found)} bytes out")

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from kapy.kube.digits import whole
+from kapy.kube.errors import shorten
 
 _SECOND = 10**9
 _UNITS = {
@@ -55,7 +56,7 @@ def _nanoseconds(text: str) -> int:
     if text in ("0", "+0", "-0"):
         return 0
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f'time: invalid duration "{text}"')
+        raise _invalid(text)
     total = 0
     for digits, rest, unit in _PART.findall(text):
         total += whole(digits or "0") * _UNITS[unit]
@@ -63,8 +64,12 @@ def _nanoseconds(text: str) -> int:
             total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
     total = -total if text[0] == "-" else total
     if not -_LONGEST <= total < _LONGEST:
-        raise ValueError(f'time: invalid duration "{text}"')
+        raise _invalid(text)
     return total
+
+
+def _invalid(text: str) -> ValueError:
+    return ValueError(shorten(f'time: invalid duration "{text}"'))
 
 
 def _text(nanos: int) -> str:

@@ -33,8 +33,24 @@ if TYPE_CHECKING:
     from kapy.kube.field_errors import FieldError
 
 
+MAX_MESSAGE: Final = 4096
+"""Characters of an error's text, about. Many errors quote a value of somebody else, of any length,
+and most of them become a condition, an Event or a log line."""
+
+
 class KapyError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose. Its text is of a limited length."""
+
+    def __str__(self) -> str:
+        return shorten(super().__str__())
+
+
+def shorten(text: str) -> str:
+    """A text without the middle of a part that is too long for a message."""
+    if len(text) <= MAX_MESSAGE:
+        return text
+    half = MAX_MESSAGE // 2
+    return f"{text[:half]}… ({len(text) - 2 * half} characters) …{text[-half:]}"
 
 
 class Unreachable(KapyError):

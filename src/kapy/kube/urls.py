@@ -7,6 +7,8 @@ import re
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+from kapy.kube.errors import shorten
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
@@ -20,8 +22,11 @@ def request_uri(text: str) -> SplitResult:
     Raises ValueError with Go's message.
     """
     if problem := _problem(text):
-        raise ValueError(_sentence(text, problem))
-    return urlsplit(text)
+        raise ValueError(shorten(_sentence(text, problem)))
+    try:
+        return urlsplit(text)
+    except ValueError as error:
+        raise ValueError(shorten(str(error))) from None
 
 
 def url_problem(text: str) -> str:

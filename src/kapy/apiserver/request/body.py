@@ -12,7 +12,7 @@ from kapy.apiserver.encoding.long_json import loads, paused_collection
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.structs import WrongType, decoder, json_type_name, struct_of
 from kapy.kube import Document
-from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType
+from kapy.kube.errors import BadRequest, TooLarge, UnsupportedMediaType, shorten
 from kapy.kube.foreign_json import TooDeep, check_depth, is_too_deep, unchecked
 from kapy.kube.names import split_api_version
 
@@ -117,7 +117,7 @@ def decode_yaml(raw: bytes, duplicates: list[str] | None = None) -> Any:
     try:
         value = to_go_values(yaml.load_first(raw, duplicates=duplicates))
     except yaml.YamlError as error:
-        raise InvalidJson(error.in_go) from None
+        raise InvalidJson(shorten(error.in_go)) from None
     if is_too_deep(value):
         raise InvalidJson("yaml: exceeded max depth")
     return value
