@@ -14,10 +14,8 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import Annotation, ConditionType, Label, Reason
-from kapy.containers import Container, EngineUnreachable
+from kapy.containers import Container
 from kapy.kube import Document, Key
-from kapy.kube.boot import BadBootData, for_containers
-from kapy.kube.duration import parse
 from kapy.kube.errors import ApiError, KapyError
 from kapy.kube.names import NODES
 from kapy.providers.docker import machine_conditions as told
@@ -39,11 +37,8 @@ from kapy.providers.docker.containers import (
 )
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.ip_family import cluster_subnets, ip_family
+from kapy.providers.docker.machine_boot import BOOTSTRAP, MachineBoot, owner_of
 from kapy.providers.docker.node_container import (
-    BootFailed,
-    booting,
-    finishing,
-    has_begun,
     preloading,
     waiting_for_systemd,
 )
@@ -63,7 +58,6 @@ from kapy.sdk import (
     Runtime,
     Waiting,
     WorkloadClusters,
-    boot_plan,
     conditions,
 )
 
@@ -74,7 +68,6 @@ PULL_TIMEOUT: Final = 1800.0
 _WAITING: Final = (Reason.NOT_READY, Reason.WAITING_FOR_BOOTSTRAP_DATA)
 CGROUPS_TIMEOUT: Final = 30.0
 IMAGES_TIMEOUT: Final = 300.0
-BOOTSTRAP_TIMEOUT: Final = 300.0
 
 Order = MachineContext[Any]
 
@@ -105,7 +98,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         self._workload = workload
         self._clusters = runtime.cache.informer(Cluster)
         self._pool_label = pool_label
-        self._events = runtime.events
+        self._boot = MachineBoot(runtime, host, tasks, workload)
         self.controller: Controller | None = None
         self.of_node: Callable[[Key, Change], Iterable[Key]] = _nobody
 
@@ -179,7 +172,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
                 await self._host.engine.pull(image.name, running.tell)
 
             operation = Operation(f"pulling image {image.name}", pull)
-            task = self._start(context, "image", [operation], PULL_TIMEOUT)
+            task = self._tasks.start(owner_of(context), "image", [operation], PULL_TIMEOUT)
         if task.is_running:
             missing = told.container_missing(Reason.NOT_PROVISIONED, task.description)
             return Waiting(
@@ -213,7 +206,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if _is_true(context, ConditionType.CGROUPS_READY):
             return told.CGROUPS_READY, None
         operations = waiting_for_systemd(self._host.engine, name)
-        task = self._task(context, "cgroups", operations, CGROUPS_TIMEOUT)
+        task = self._tasks.ensure(owner_of(context), "cgroups", operations, CGROUPS_TIMEOUT)
         return self._progress(context, "cgroups", task, told.CGROUPS_READY, told.cgroups_not_ready)
 
     def _images(self, context: Order, name: str) -> tuple[Condition, timedelta | None]:
@@ -221,7 +214,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if not images or _is_true(context, ConditionType.PRELOADED_IMAGES_READY):
             return told.IMAGES_READY, None
         operations = preloading(self._host.engine, name, images)
-        task = self._task(context, "images", operations, IMAGES_TIMEOUT)
+        task = self._tasks.ensure(owner_of(context), "images", operations, IMAGES_TIMEOUT)
         return self._progress(context, "images", task, told.IMAGES_READY, told.images_not_ready)
 
     def _progress(
@@ -253,61 +246,9 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return self._answer(context, name, None, [*known, *([booted] if booted else [])])
         known = [told.CGROUPS_READY, told.CONTAINER_PROVISIONED, told.IMAGES_READY]
         if booted is None or not _is_final(booted):
-            booted = await self._booted(context, name)
+            booted = await self._boot.condition(context, name)
         await self._register_node(context, name, container)
         return self._answer(context, name, container, [*known, booted])
-
-    async def _booted(self, context: Order, name: str) -> Condition:
-        if context.machine is not None and context.machine.status.node_ref is not None:
-            return told.BOOTSTRAPPED
-        task = self._tasks.get(context.uid, "bootstrap")
-        if task is None:
-            try:
-                operations = await self._boot_operations(context, name)
-            except BadBootData as error:
-                return told.not_bootstrapped(Reason.FAILED, str(error))
-            if operations is None:
-                return told.WAITING_FOR_DATA
-            timeout = machine_spec(context.object).bootstrap_timeout
-            seconds = parse(timeout).total_seconds() if timeout else BOOTSTRAP_TIMEOUT
-            task = self._start(context, "bootstrap", operations, seconds)
-        if task.is_running:
-            return told.not_bootstrapped(Reason.NOT_READY, str(task))
-        if task.error is None:
-            if context.control_plane:
-                self._workload.trigger_probe(context.cluster)
-            return told.BOOTSTRAPPED
-        if isinstance(task.error, EngineUnreachable):
-            # As after a restart of this program: what has not begun is begun anew.
-            self._tasks.forget(context.uid, "bootstrap")
-            return told.not_bootstrapped(Reason.NOT_READY, str(task))
-        if isinstance(task.error, BootFailed):
-            message = f"{task.description}\nERROR: {task.error}"
-            return told.not_bootstrapped(Reason.FAILED, message)
-        return told.not_bootstrapped(Reason.NOT_COMPLETED, str(task))
-
-    async def _boot_operations(self, context: Order, name: str) -> Sequence[Operation] | None:
-        """Boot data runs once: where it was begun by a program that is gone, its end is awaited.
-        None while there is no data."""
-        engine = self._host.engine
-        if await has_begun(engine, name):
-            return finishing(engine, name)
-        if not context.bootstrap_data:
-            return None
-        image = node_image(context.version, machine_spec(context.object).custom_image)
-        rootless = (await engine.info()).is_rootless
-        plan = await boot_plan(
-            context.bootstrap_data,
-            context.bootstrap_format,
-            instance={"local_hostname": name, "instance_id": name},
-            change=lambda plan: for_containers(
-                plan, private_cgroups=image.has_private_cgroups, user_namespace=rootless
-            ),
-        )
-        if plan.ignored:
-            events = self._events.named(f"{context.object.RESOURCE.kind.lower()}-controller")
-            events.warning(context.object, told.BOOT_DATA_IGNORED, told.ignored(plan.ignored))
-        return booting(engine, name, plan)
 
     async def _register_node(self, context: Order, name: str, container: Container) -> None:
         """Give the Node what a cloud controller manager would; wait for it by a watch."""
@@ -364,7 +305,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
             return SOON
         booted = next((one for one in known if one.type == ConditionType.BOOTSTRAP_COMPLETED), None)
         waits = booted is not None and booted.reason in _WAITING
-        return RETRY if waits and self._tasks.get(context.uid, "bootstrap") is None else None
+        return RETRY if waits and self._tasks.get(context.uid, BOOTSTRAP) is None else None
 
     def _addresses(self, context: Order, name: str, container: Container) -> Sequence[Address]:
         cluster = self._clusters.get(context.cluster)
@@ -375,20 +316,6 @@ class ContainerMachines(InfraMachineProvider[Any]):
         for one in filter(None, chosen):
             found += [Address("InternalIP", one), Address("ExternalIP", one)]
         return found
-
-    # Tasks
-
-    def _task(
-        self, context: Order, name: str, operations: Sequence[Operation], timeout: float
-    ) -> Task:
-        found = self._tasks.get(context.uid, name)
-        return found or self._start(context, name, operations, timeout)
-
-    def _start(
-        self, context: Order, name: str, operations: Sequence[Operation], timeout: float
-    ) -> Task:
-        owner = (context.object.RESOURCE.kind, context.key, context.uid)
-        return self._tasks.start(owner, name, operations, timeout)
 
 
 def container_name(context: Order) -> str:

@@ -125,6 +125,16 @@ class Tasks:
         found = self._tasks.get((uid, name))
         return None if found is None else found.task
 
+    def ensure(
+        self,
+        owner: tuple[str, Key, str],
+        name: str,
+        operations: Sequence[Operation],
+        seconds: float,
+    ) -> Task:
+        """The task that was started, else a new one. Raises NotYet."""
+        return self.get(owner[2], name) or self.start(owner, name, operations, seconds)
+
     def start(
         self,
         owner: tuple[str, Key, str],
