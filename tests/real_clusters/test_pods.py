@@ -5,20 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
-import select
-import signal
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from kapy.client import kubeconfig_files
 from kapy.client.client import Client
-from kapy.client.https import ApiTransport
 from kapy.clusterctl.waiting import holds, until
 from kapy.containers import Engine
 from kapy.kube import Document, Key
@@ -26,6 +19,7 @@ from kapy.kube.names import CONFIG_MAPS, DEPLOYMENTS, PODS
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.image_archive import layer, write_image
 from tests.real_clusters.parts import program
+from tests.real_clusters.plane_command import Kapy
 
 pytestmark = pytest.mark.sockets
 
@@ -115,49 +109,6 @@ async def _install(client: Client) -> None:
         (f"/apis/apps/v1/namespaces/{SPACE}/deployments", _deployment()),
     ):  # fmt: skip
         await client.raw("POST", path, body=document)
-
-
-class Kapy:
-    """The command line, for one plane and one engine."""
-
-    def __init__(self, folder: Path, engine: Engine) -> None:
-        self.folder = folder / "plane"
-        self._kubeconfig = folder / "kubeconfig"
-        self._environment = os.environ | {
-            "DOCKER_HOST": engine.address, "HOME": str(folder), "KUBECONFIG": str(self._kubeconfig),
-        }  # fmt: skip
-
-    async def run(self, *arguments: str) -> str:
-        """What a command prints; fails with all that it said."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "kapy.cli.main", *arguments, "--data-dir", str(self.folder)),
-            env=self._environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said, _ = await process.communicate()
-        assert process.returncode == 0, said.decode()
-        return said.decode()
-
-    async def kill(self) -> None:
-        """End the plane at once, and wait until its process is gone and its folder is free."""
-        told = json.loads((self.folder / "plane.json").read_bytes())
-        process = os.pidfd_open(told["pid"])
-        try:
-            os.kill(told["pid"], signal.SIGKILL)
-            ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], LONG)
-            assert ended
-        finally:
-            os.close(process)
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[Client]:
-        """A client of the plane."""
-        transport = ApiTransport(kubeconfig_files.load([self._kubeconfig], ""))
-        try:
-            yield Client(transport, field_manager="test")
-        finally:
-            await transport.aclose()
 
 
 async def _available(client: Client) -> Document:

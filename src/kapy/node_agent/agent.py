@@ -258,14 +258,21 @@ class NodeAgent:
         )
 
 
-_TAKEN_OVER: Final = ("containers", "initContainers", "volumes", "serviceAccountName")
+_TAKEN_OVER: Final = ("containers", "initContainers", "volumes")
 
 
 def _is_of_template(pod: Document, template: Document) -> bool:
     """Whether a Pod matches its owner's template. A Pod that another user created with a false
     owner reference must not get the owner's program."""
     spec, wanted = pod["spec"], template["spec"]
+    if _account(spec) != _account(wanted):
+        return False
     return all(spec.get(field) == wanted.get(field) for field in _TAKEN_OVER)
+
+
+def _account(spec: Document) -> str:
+    """The ServiceAccount of a Pod; that of its namespace where it names none."""
+    return str(spec.get("serviceAccountName") or "default")
 
 
 def _is_over(pod: Document) -> bool:

@@ -1,0 +1,219 @@
+"""What may happen to Pods on a laptop: each fault is told in one sentence, and leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from aiodocker import Docker
+
+from kapy.client.client import Client
+from kapy.clusterctl.waiting import holds, until
+from kapy.containers import Engine
+from kapy.kube import Document, Key
+from kapy.kube.names import DEPLOYMENTS, PODS
+from tests.real_clusters.engines import EngineProcess, Kind, engine_process
+from tests.real_clusters.image_archive import layer, write_image
+from tests.real_clusters.plane_command import Kapy
+from tests.real_clusters.subjects import Subject, subject
+
+pytestmark = pytest.mark.sockets
+
+LONG: Final = 60.0
+ASLEEP: Final = 25.0
+"""Seconds for which everything is frozen: longer than the Lease of a manager lasts."""
+_UID: Final = "io.kubernetes.pod.uid"
+
+
+class Stage:
+    """A plane, an engine, and what runs there."""
+
+    def __init__(self, kapy: Kapy, process: EngineProcess, what: Subject) -> None:
+        self.kapy = kapy
+        self.process = process
+        self.engine: Engine = process.engine
+        self.what = what
+
+    async def available(self) -> None:
+        """Wait until all is well, and both the Deployment and `kapy status` say so."""
+        try:
+            async with self.kapy.client() as client:
+                await until(client, DEPLOYMENTS, self.what.key, _is_available, within=LONG)
+        except TimeoutError:
+            raise AssertionError(await self.kapy.pods()) from None
+        assert [one["message"] for one in await self.kapy.pods()] == [""]
+
+    async def told(self, *words: str) -> None:
+        """Wait until the Deployment is not available for this reason; `kapy status` tells it."""
+        async with self.kapy.client() as client:
+
+            def is_told(found: Document | None) -> bool:
+                return any(one in _message(found) for one in words)
+
+            try:
+                await until(client, DEPLOYMENTS, self.what.key, is_told, within=LONG)
+            except TimeoutError:
+                raise AssertionError(await self.kapy.pods()) from None
+            (one,) = await self.kapy.pods()
+            assert one["message"], "the status tells it, too"
+
+    async def restarts(self) -> int:
+        (one,) = await self.kapy.pods()
+        return int(one["restarts"])
+
+    async def running(self) -> list[Any]:
+        return [one for one in await self.engine.containers({_UID: ""}) if one.is_running]
+
+    async def change(self, **container: Any) -> None:
+        """Change the container of the Deployment."""
+        async with self.kapy.client() as client:
+            await _change(client, self.what, container)
+
+
+async def _change(client: Client, what: Subject, container: dict[str, Any]) -> None:
+    containers = [{"name": what.container, **container}]
+    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+    media_type = "application/strategic-merge-patch+json"
+    await client.patch(DEPLOYMENTS, what.key, patch, media_type=media_type)
+
+
+def _is_available(deployment: Document | None) -> bool:
+    if deployment is None or not holds(deployment, "Available"):
+        return False
+    status = deployment["status"]
+    return bool(
+        status.get("replicas") == status.get("updatedReplicas") == 1
+        and status.get("observedGeneration") == deployment["metadata"]["generation"]
+    )
+
+
+def _message(deployment: Document | None) -> str:
+    for one in ((deployment or {}).get("status") or {}).get("conditions") or ():
+        if one["type"] == "Available" and one["status"] != "True":
+            return str(one["message"])
+    return ""
+
+
+@pytest.mark.parametrize("kind", ["docker", "podman"])
+async def test_faults_are_told_and_recover(kind: Kind, tmp_path: Path) -> None:
+    if shutil.which("dockerd" if kind == "docker" else "podman") is None:
+        pytest.skip(f"{kind} is not installed")
+    what = subject(tmp_path)
+    async with engine_process(kind, tmp_path) as process:
+        await load(process.engine, what, tmp_path)
+        stage = Stage(Kapy(tmp_path, process.engine), process, what)
+        await stage.kapy.run("up", "--detach", "--port", "7443")
+        try:
+            await what.install(stage.kapy)
+            await stage.available()
+            await a_container_is_killed(stage)
+            await the_plane_is_killed(stage)
+            await the_engine_is_stopped(stage)
+            await the_machine_sleeps(stage)
+            await the_image_is_gone(stage, tmp_path)
+            await the_disk_is_full(stage)
+            await the_program_crashes(stage)
+        finally:
+            await stage.kapy.run("down", "--delete", "--yes")
+        assert await process.engine.containers({_UID: ""}) == []
+
+
+async def load(engine: Engine, what: Subject, folder: Path) -> None:
+    """Put the program's image into the engine."""
+    archive = folder / "image.tar"
+    with archive.open("wb") as target:
+        content = layer({f"usr/local/bin/{what.program.name}": what.program, **what.libraries()})
+        write_image(target, what.image, [content], what.program.name)
+    with archive.open("rb") as source:
+        await engine.load(source)
+
+
+async def a_container_is_killed(stage: Stage) -> None:
+    (one,) = await stage.running()
+    before = await stage.restarts()
+    await stage.engine.kill(one.id)
+    await _restarted(stage, before)
+    await stage.available()
+
+
+async def _restarted(stage: Stage, before: int) -> None:
+    async with stage.kapy.client() as client:
+        (pod,) = (await client.list(PODS, stage.what.key.namespace)).items
+
+        def is_restarted(found: Document | None) -> bool:
+            statuses = ((found or {}).get("status") or {}).get("containerStatuses") or []
+            return sum(int(one["restartCount"]) for one in statuses) > before
+
+        await until(client, PODS, Key.of(pod), is_restarted, within=LONG)
+
+
+async def the_plane_is_killed(stage: Stage) -> None:
+    before = {one.id for one in await stage.running()}
+    await stage.kapy.kill()
+    assert {one.id for one in await stage.running()} == before
+    await stage.kapy.run("up", "--detach", "--port", "7443")
+    await stage.available()
+    assert len(await stage.running()) == 1, "it is not started twice"
+
+
+async def the_engine_is_stopped(stage: Stage) -> None:
+    await stage.process.stop()
+    await stage.told("no container engine answers", "does not answer")
+    await stage.process.start()
+    await stage.available()
+    assert len(await stage.running()) == 1
+
+
+async def the_machine_sleeps(stage: Stage) -> None:
+    """Plane and containers are frozen, and nobody is told."""
+    docker = Docker(stage.engine.address)
+    try:
+        (one,) = await stage.running()
+        inspected = await (await docker.containers.get(one.id)).show()
+        frozen = [stage.kapy.pid, int(inspected["State"]["Pid"])]
+    finally:
+        await docker.close()
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    await asyncio.sleep(ASLEEP)
+    for pid in frozen:
+        os.kill(pid, signal.SIGCONT)
+    await stage.available()
+    assert len(await stage.running()) == 1
+
+
+async def the_image_is_gone(stage: Stage, folder: Path) -> None:
+    (one,) = await stage.running()
+    docker = Docker(stage.engine.address)
+    try:
+        await stage.engine.remove(one.id)
+        for other in await stage.engine.containers({_UID: ""}):
+            if not other.is_running:
+                await stage.engine.remove(other.id)
+        await docker.images.delete(stage.what.image, force=True)
+    finally:
+        await docker.close()
+    await stage.told("ErrImagePull", "ImagePullBackOff")
+    await load(stage.engine, stage.what, folder)
+    await stage.available()
+
+
+async def the_disk_is_full(stage: Stage) -> None:
+    (one,) = await stage.running()
+    stage.process.fill()
+    await stage.engine.kill(one.id)
+    await stage.told("DiskFull", "no space left")
+    stage.process.free()
+    await stage.available()
+
+
+async def the_program_crashes(stage: Stage) -> None:
+    await stage.change(args=["--no-such-flag"])
+    await stage.told("CrashLoopBackOff")
+    await stage.change(args=stage.what.args)
+    await stage.available()
