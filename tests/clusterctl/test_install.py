@@ -14,6 +14,7 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Settings
 from kapy.client.client import Client
 from kapy.clusterctl import install
+from kapy.clusterctl.applying import Applying
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.delete import Deletion, delete
 from kapy.clusterctl.errors import ClusterctlError
@@ -195,6 +196,24 @@ async def test_the_providers_of_a_plane_are_there_already(releases: Releases) ->
         assert len(await labels(client)) == 4
     assert "Skipping cluster-api v1.14.0: it is a part of this management plane" in told
     assert told[-1].startswith("This management plane runs no Pods: run the managers of infra")
+
+
+async def test_a_token_secret_is_written_after_its_account() -> None:
+    """A server deletes one whose account does not exist, as kube-controller-manager does."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/service-account-token",
+    }
+    metadata = {"name": "manager", "namespace": "default"}
+    named = {"annotations": {"kubernetes.io/service-account.name": "manager"}, **metadata}
+    async with management_plane(Settings(), clock=loop_clock()) as plane:
+        await Applying(plane.client).apply(
+            [{**secret, "metadata": named}, {**account, "metadata": metadata}]
+        )
+        found = await plane.client.get(SECRETS, Key("default", "manager"))
+        assert found["data"]["token"]
 
 
 async def test_a_crd_of_the_plane_is_not_overwritten_by_a_provider(releases: Releases) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import subprocess
@@ -59,16 +60,26 @@ class EngineProcess:
             self._process.kill()
             await self._process.wait()
 
-    def fill(self) -> None:
-        """Fill its disk up to the last byte."""
-        with (self._disk / _FILLER).open("wb") as file, suppress(OSError):
+    @asynccontextmanager
+    async def full(self) -> AsyncIterator[None]:
+        """While the context is open, its disk is full, also after the engine has freed some."""
+        with (self._disk / _FILLER).open("ab", buffering=0) as file:
+            self._fill(file)
+            async with asyncio.TaskGroup() as group:
+                filling = group.create_task(self._filled(file))
+                yield
+                filling.cancel()
+        (self._disk / _FILLER).unlink()
+
+    async def _filled(self, file: io.FileIO) -> None:
+        while True:
+            await asyncio.sleep(0.05)
+            self._fill(file)
+
+    def _fill(self, file: io.FileIO) -> None:
+        with suppress(OSError):
             while True:
                 file.write(bytes(1 << 20))
-                file.flush()
-
-    def free(self) -> None:
-        """Make room on its disk again."""
-        (self._disk / _FILLER).unlink()
 
     def mount(self) -> None:
         """Mount the disk, in the mount namespace of the test."""

@@ -24,7 +24,7 @@ from tests.real_clusters.subjects import Subject, subject
 
 pytestmark = pytest.mark.sockets
 
-LONG: Final = 60.0
+LONG: Final = 240.0
 ASLEEP: Final = 25.0
 """Seconds for which everything is frozen: longer than the Lease of a manager lasts."""
 _UID: Final = "io.kubernetes.pod.uid"
@@ -61,6 +61,14 @@ class Stage:
                 raise AssertionError(await self.kapy.pods()) from None
             (one,) = await self.kapy.pods()
             assert one["message"], "the status tells it, too"
+
+    async def renew(self) -> None:
+        """Replace the Pod, whose containers then start without a pause again."""
+        async with self.kapy.client() as client:
+            (pod,) = (await client.list(PODS, self.what.key.namespace)).items
+            await client.delete(PODS, Key.of(pod))
+            await until(client, PODS, Key.of(pod), lambda one: one is None, within=LONG)
+        await self.available()
 
     async def restarts(self) -> int:
         (one,) = await self.kapy.pods()
@@ -115,8 +123,8 @@ async def test_faults_are_told_and_recover(kind: Kind, tmp_path: Path) -> None:
             await the_plane_is_killed(stage)
             await the_engine_is_stopped(stage)
             await the_machine_sleeps(stage)
-            await the_image_is_gone(stage, tmp_path)
             await the_disk_is_full(stage)
+            await the_image_is_gone(stage, tmp_path)
             await the_program_crashes(stage)
         finally:
             await stage.kapy.run("down", "--delete", "--yes")
@@ -204,11 +212,11 @@ async def the_image_is_gone(stage: Stage, folder: Path) -> None:
 
 
 async def the_disk_is_full(stage: Stage) -> None:
+    await stage.renew()
     (one,) = await stage.running()
-    stage.process.fill()
-    await stage.engine.kill(one.id)
-    await stage.told("DiskFull", "no space left")
-    stage.process.free()
+    async with stage.process.full():
+        await stage.engine.kill(one.id)
+        await stage.told("DiskFull", "no space left")
     await stage.available()
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import click
+
 from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy.apiserver.auth.authentication import read_tokens
@@ -39,6 +41,8 @@ async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPla
     async with AsyncExitStack() as stack:
         if options.folder is not None:
             stack.enter_context(claim(options.folder))
+            if options.run_pods == "off":
+                await _end_orphaned_pods(options.folder)
         plane = await _listen(stack, options, tokens)
         assert plane.kubeconfig is not None
         path, context = kubeconfig_path(options.kubeconfig), context_name(options.name)
@@ -54,6 +58,14 @@ async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPla
             stack.enter_context(announce(options.folder, record))
             _follow_clock(plane, options.folder, record)
         yield found
+
+
+async def _end_orphaned_pods(folder: Folder) -> None:
+    from kapy.apps.orphaned_pods import end_orphaned_pods
+
+    left = await end_orphaned_pods(folder)
+    if left:
+        click.echo(left, err=True)
 
 
 async def _listen(
