@@ -25,6 +25,7 @@ from kapy.containers import (
 )
 from kapy.containers.archive import archive_of
 from kapy.containers.commands import MAX_OUTPUT_BYTES
+from kapy.containers.errors import AmbiguousName
 from kapy.containers.records import engine_info_of
 from tests.containers.engine_server import RECORDED, EngineServer, Ran
 
@@ -339,3 +340,26 @@ async def test_podman_keeps_no_volume_of_a_container(engine: Engine, server: Eng
         "containers/blue-cp",
         "volumes/blue-cp-var",
     ]
+
+
+async def test_of_two_networks_of_one_name_one_is_kept(
+    engine: Engine, server: EngineServer
+) -> None:
+    """Docker makes two where two programs ask at the same time."""
+    both = [{"Name": "kind", "Id": one} for one in ("bb", "aa", "cc")]
+    other = {"Name": "kind-of", "Id": "dd"}
+    server.answer("GET .*/networks$", json.dumps([*both, other]).encode())
+    for one in ("aa", "bb", "cc"):
+        server.answer(f"DELETE .*/networks/{one}", "no-network")
+        containers: dict[str, object] = {"x": {}} if one == "cc" else {}
+        shown = {"Name": "kind", "Id": one, "Containers": containers}
+        server.answer(f"GET .*/networks/{one}", json.dumps(shown).encode())
+    server.answer("POST .*/networks/create", json.dumps({"Id": "aa"}).encode())
+    await engine.create_network("kind", {})
+    removed = [one.path for one in server.asked if one.method == "DELETE"]
+    assert [one.rpartition("/")[2] for one in removed] == ["aa", "bb"], "one in use is kept"
+    server.asked.clear()
+    server.answer("GET .*/networks/kind", "network-ambiguous")
+    with pytest.raises(AmbiguousName, match=r"docker network rm ID"):
+        await engine.network("kind")
+    assert len([one for one in server.asked if one.method == "DELETE"]) == 2

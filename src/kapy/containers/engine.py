@@ -14,6 +14,7 @@ from kapy.containers.commands import Tail, run_command
 from kapy.containers.connection import Connection, stream_timeout
 from kapy.containers.cooperative_lines import yielding
 from kapy.containers.errors import (
+    AmbiguousName,
     AnswerTooLarge,
     EngineError,
     ImageUnavailable,
@@ -369,16 +370,53 @@ class Engine(Connection):
     async def network(self, name: str) -> Network | None:
         """The network of that name, None where there is none."""
         try:
-            async with self.engine_call(f"look at network {name}") as library:
-                network = await library.networks.get(name)
-                return network_of(await network.show())
+            return await self._network(name)
+        except AmbiguousName:
+            await self._remove_duplicates(name)
+            return await self._network(name)
         except NoSuchObject:
             return None
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
-        """Create a network; no effect if one of that name exists."""
+        """Create a network; no effect if one of that name exists.
+
+        Docker makes two networks of one name where two programs ask at the same time.
+        """
         async with self.engine_call(f"create network {name}") as library:
             await library.networks.create({**config, "Name": name, "CheckDuplicate": True})
+        await self._remove_duplicates(name)
+
+    async def _network(self, name: str) -> Network:
+        async with self.engine_call(f"look at network {name}") as library:
+            network = await library.networks.get(name)
+            return network_of(await network.show())
+
+    async def _remove_duplicates(self, name: str) -> None:
+        """Keep one of several networks of a name: all programs choose the same, one in use if
+        there is any."""
+        for one in (await self._networks_of(name))[1:]:
+            with suppress(EngineError):  # it is in use, or another program has removed it
+                async with self.engine_call(f"remove network {one}") as library:
+                    await (await library.networks.get(one)).delete()
+
+    async def _networks_of(self, name: str) -> Sequence[str]:
+        """The IDs of the networks of a name: those with containers first, then by ID."""
+        found: list[tuple[int, str]] = []
+        async with self.engine_call(f"look for networks {name}") as library:
+            filters = {"name": [name]}
+            ids = [
+                str(one["Id"])
+                for one in await library.networks.list(filters=filters)
+                if one["Name"] == name
+            ]
+            if len(ids) < 2:
+                return ids
+        for one in ids:
+            with suppress(NoSuchObject):  # another program has removed it
+                async with self.engine_call(f"look at network {one}") as library:
+                    shown = await (await library.networks.get(one)).show()
+                    found.append((-len(shown.get("Containers") or ()), one))
+        return [one for _, one in sorted(found)]
 
     async def remove_network(self, name: str) -> bool:
         """Remove a network; False if it is gone."""

@@ -5,6 +5,7 @@
   + NoSuchObject                no such container, network or exec
   + ImageUnavailable            the image is missing and cannot be pulled
   + NameInUse                   another container or network has the name
+  + AmbiguousName               several networks have the name
   + PortInUse                   another program listens on the port
   + DiskFull                    the engine has no space left
   + NotPermitted                the engine may not start privileged containers
@@ -57,6 +58,10 @@ class ImageUnavailable(EngineError):
 
 class NameInUse(EngineError):
     """The name belongs to another object of the engine."""
+
+
+class AmbiguousName(EngineError):
+    """Several networks have the name, and the engine refuses to choose."""
 
 
 class PortInUse(EngineError):
@@ -134,6 +139,7 @@ _RIGHTS = re.compile(
     re.I,
 )
 _PLAIN = re.compile(r"HTTP request to an HTTPS server", re.I)
+_AMBIGUOUS = re.compile(r"network \S+ is ambiguous", re.I)
 _IMAGE = re.compile(r"no such image|image not known|unable to find image", re.I)
 
 
@@ -165,6 +171,15 @@ def request_error(operation: str, status: int, message: str) -> EngineError:
         return NameInUse(
             f"{failed}: remove what has the name if it is not needed (`docker rm -f`), or choose "
             "another name"
+        )
+    return _other_error(failed, status, message)
+
+
+def _other_error(failed: str, status: int, message: str) -> EngineError:
+    if _AMBIGUOUS.search(message):
+        return AmbiguousName(
+            f"{failed}: remove the other ones (`docker network ls` shows them, `docker network rm "
+            "ID` removes one)"
         )
     if status == 404:
         return NoSuchObject(failed)
